@@ -1,0 +1,38 @@
+// @ts-check
+import { existsSync } from 'node:fs';
+import { run, tail } from '../support/processes.mjs';
+
+/** The server alone, without a service that would be started: MariaDB on Debian, either of them on Ubuntu. */
+const PACKAGES = ['mariadb-server-core', 'mysql-server-core', 'mysql-server-core-8.0'];
+
+/**
+ * Whether packages can be installed here without asking anyone for a password.
+ *
+ * @returns {boolean}
+ */
+export function canInstallPackages() {
+  return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
+}
+
+/**
+ * Installs a database server from the distribution's packages.
+ *
+ * @param {(line: string) => void} say
+ * @returns {Promise<{ installed: string } | { reason: string }>} `reason` ends with what apt said
+ */
+export async function installServer(say) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+  say('Running apt-get update');
+  // A source that has nothing to do with databases may be out of order, so a failure here says little: the
+  // installation tells whether it mattered.
+  const update = await run('apt-get', ['-q', 'update'], { timeoutMs: 180_000, env });
+  let log = update.ok ? '' : `apt-get update: ${tail(update.output, 5)}\n`;
+  for (const name of PACKAGES) {
+    say(`Running apt-get install --no-install-recommends ${name}`);
+    const options = ['-q', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'];
+    const { ok, output } = await run('apt-get', ['install', ...options, name], { timeoutMs: 600_000, env });
+    if (ok) return { installed: name };
+    log += `apt-get install ${name}: ${tail(output, 5)}\n`;
+  }
+  return { reason: `apt-get installed none of ${PACKAGES.join(', ')}:\n${log.trimEnd()}` };
+}

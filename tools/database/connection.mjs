@@ -1,0 +1,73 @@
+// @ts-check
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createConnection } from 'mysql2/promise';
+
+/** The schema that `npm start` works in. */
+export const DATABASE_NAME = 'cashback';
+
+/**
+ * Opens one connection. mysql2 knows only the scheme `mysql:`, while ours also tells MariaDB apart for TypeORM.
+ *
+ * @param {string} url
+ * @returns {Promise<import('mysql2/promise').Connection>}
+ */
+export function connect(url) {
+  return createConnection({ uri: url.replace(/^mariadb:/, 'mysql:'), connectTimeout: 3_000 });
+}
+
+/**
+ * What the server calls itself, such as "MySQL 8.4.7" or "MariaDB 10.11.14".
+ *
+ * @param {string} url
+ * @returns {Promise<string>}
+ */
+export async function readVersion(url) {
+  const connection = await connect(url);
+  try {
+    const [rows] = await connection.query('SELECT VERSION() AS version');
+    const version = String(/** @type {{ version: string }[]} */ (rows)[0]?.version);
+    const number = version.split('-')[0] ?? version;
+    return version.includes('MariaDB') ? `MariaDB ${number}` : `MySQL ${number}`;
+  } finally {
+    connection.destroy();
+  }
+}
+
+/**
+ * Waits until the server answers a query: an open port alone does not say that it is ready.
+ *
+ * @param {string} url
+ * @param {object} options
+ * @param {number} options.timeoutMs
+ * @param {() => boolean} [options.hasExited] stops the wait early when the server is gone
+ * @returns {Promise<string>} its version
+ * @throws the last error of the connection, once the time is up or the server is gone
+ */
+export async function waitUntilReady(url, { timeoutMs, hasExited = () => false }) {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await readVersion(url);
+    } catch (error) {
+      if (hasExited()) throw new Error('the server ended before it was ready', { cause: error });
+      // A wrong password or a missing database does not pass by itself; a server that is coming up does.
+      const code = String(/** @type {NodeJS.ErrnoException} */ (error).code);
+      if (Date.now() > deadline || /^ER_(ACCESS|DBACCESS|BAD_DB)/.test(code)) throw error;
+    }
+    await sleep(150);
+  }
+}
+
+/**
+ * Creates the service's schema unless it is there.
+ *
+ * @param {string} serverUrl
+ */
+export async function createDatabase(serverUrl) {
+  const connection = await connect(serverUrl);
+  try {
+    await connection.query(`CREATE DATABASE IF NOT EXISTS \`${DATABASE_NAME}\` CHARACTER SET utf8mb4`);
+  } finally {
+    await connection.end();
+  }
+}

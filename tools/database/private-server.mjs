@@ -1,0 +1,143 @@
+// @ts-check
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { findFreePort } from '../support/ports.mjs';
+import { commandLineOf, endProcess, isAlive, tail } from '../support/processes.mjs';
+import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
+import { startGuarded } from './guarded-process.mjs';
+import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
+
+/**
+ * A running server of our own.
+ *
+ * @typedef {object} PrivateServer
+ * @property {string} url with the schema `cashback`; the scheme tells MySQL from MariaDB
+ * @property {string} version such as "MariaDB 10.11.14"
+ * @property {number} port on 127.0.0.1
+ * @property {number} pid
+ * @property {() => Promise<void>} stop an orderly end; does nothing if it has ended
+ * @property {() => Promise<void>} kill SIGKILL: as if the machine had lost it, but for what the kernel holds
+ * @property {() => void} pause SIGSTOP: connections stay open and nothing answers
+ * @property {() => void} resume SIGCONT
+ */
+
+/** Tests throw their data away: they need not wait for the disk. */
+const FAST_OPTIONS = ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'];
+
+/** How long a server may take for an orderly end before it is killed. */
+const STOP_GRACE_MS = 20_000;
+
+/**
+ * Runs a MySQL or MariaDB server that only this machine can reach, on a data folder of its own, without the
+ * machine's configuration files. The folder is filled on first use; the same folder and port can be started again after `stop()`
+ * or `kill()`. The server ends with this process, however that ends.
+ *
+ * @param {object} options
+ * @param {string} options.dataDir
+ * @param {number} [options.port] a free one if left out
+ * @param {boolean} [options.durable] false is faster, and may lose a second's commits when the server is killed
+ * @param {string} [options.litter] a folder to be removed if this process is killed before it could stop the server
+ * @param {import('./server-binary.mjs').ServerBinary} [options.server] the first on this machine if left out
+ * @returns {Promise<PrivateServer>}
+ * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
+ */
+export async function startPrivateServer({ dataDir, port, durable = true, litter, server }) {
+  const binary = server ?? (await findServers())[0];
+  if (!binary) throw new Error('There is no mysqld or mariadbd on this machine.');
+  const folder = path.resolve(dataDir);
+  await endOrphan(folder);
+  await initialiseDataFolder(binary, folder);
+
+  const ownPort = port ?? (await findFreePort());
+  // The path of a socket may have no more than some 100 bytes, which a data folder deep in a home soon exceeds.
+  const socketFolder = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'cashback-db-'));
+  const logFile = path.join(folder, 'server.log');
+  const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
+  const running = await startGuarded({ command: binary.file, args, logFile, litter: litter ?? socketFolder });
+  void running.exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
+
+  const serverUrl = `${binary.flavour}://root@127.0.0.1:${ownPort}/`;
+  const signal = (/** @type {NodeJS.Signals} */ name) => {
+    if (!running.hasExited()) process.kill(running.pid, name);
+  };
+  const stop = () => stopServer(running, signal);
+  try {
+    const version = await waitUntilReady(serverUrl, { timeoutMs: 60_000, hasExited: running.hasExited });
+    await createDatabase(serverUrl);
+    return {
+      url: serverUrl + DATABASE_NAME,
+      version,
+      port: ownPort,
+      pid: running.pid,
+      stop,
+      kill: async () => {
+        signal('SIGKILL');
+        await running.exited;
+      },
+      pause: () => signal('SIGSTOP'),
+      resume: () => signal('SIGCONT'),
+    };
+  } catch (error) {
+    await stop();
+    const said = existsSync(logFile) ? tail(readFileSync(logFile, 'utf8')) : '';
+    throw new Error(`${binary.file} did not start (${String(error)}):\n${said}`, { cause: error });
+  }
+}
+
+/**
+ * The server's command line. `--no-defaults` has to be the first option.
+ *
+ * @param {{ folder: string, port: number, socketFolder: string, durable: boolean, flavour: 'mysql' | 'mariadb' }} options
+ * @returns {string[]}
+ */
+function serverOptions({ folder, port, socketFolder, durable, flavour }) {
+  return [
+    '--no-defaults',
+    ...userOption(),
+    `--datadir=${folder}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--socket=${path.join(socketFolder, 'server.sock')}`,
+    `--pid-file=${pidFileOf(folder)}`,
+    '--max-connections=500',
+    '--skip-log-bin',
+    // MySQL would listen on a second port for its X protocol, and wants a folder for LOAD DATA that exists.
+    ...(flavour === 'mysql' ? ['--mysqlx=OFF', '--secure-file-priv=NULL'] : []),
+    ...(durable ? [] : FAST_OPTIONS),
+  ];
+}
+
+/**
+ * @param {string} dataDir
+ * @returns {string}
+ */
+function pidFileOf(dataDir) {
+  return path.join(dataDir, 'server.pid');
+}
+
+/**
+ * @param {Awaited<ReturnType<typeof startGuarded>>} running
+ * @param {(name: NodeJS.Signals) => void} signal
+ */
+async function stopServer(running, signal) {
+  signal('SIGTERM');
+  signal('SIGCONT');
+  const tooLate = setTimeout(() => signal('SIGKILL'), STOP_GRACE_MS);
+  await running.exited;
+  clearTimeout(tooLate);
+}
+
+/**
+ * Ends a server that an earlier run left on this data folder. Its pid file may be old and the number may be another
+ * process's by now, so only a process that was started on this very folder is touched.
+ *
+ * @param {string} dataDir
+ */
+async function endOrphan(dataDir) {
+  if (!existsSync(pidFileOf(dataDir))) return;
+  const pid = Number(readFileSync(pidFileOf(dataDir), 'utf8'));
+  if (!(pid > 1) || !isAlive(pid)) return;
+  const commandLine = await commandLineOf(pid);
+  if (`${commandLine} `.includes(` --datadir=${dataDir} `)) await endProcess(pid, STOP_GRACE_MS);
+}

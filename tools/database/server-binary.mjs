@@ -1,0 +1,120 @@
+// @ts-check
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { run, tail } from '../support/processes.mjs';
+
+/**
+ * @typedef {object} ServerBinary
+ * @property {string} file
+ * @property {'mysql' | 'mariadb'} flavour decides the options it takes and the scheme of its URL
+ */
+
+/** Where packages put servers outside an ordinary user's PATH: Debian, Fedora, and Homebrew on either processor. */
+const EXTRA_FOLDERS = [
+  '/usr/sbin',
+  '/usr/libexec',
+  '/usr/local/sbin',
+  '/usr/local/mysql/bin',
+  '/opt/homebrew/bin',
+  '/opt/homebrew/opt/mysql/bin',
+  '/opt/homebrew/opt/mysql@8.4/bin',
+  '/opt/homebrew/opt/mariadb/bin',
+  '/usr/local/opt/mysql/bin',
+  '/usr/local/opt/mysql@8.4/bin',
+  '/usr/local/opt/mariadb/bin',
+];
+
+/** @returns {string[]} every folder to look in, the user's own choice first */
+function searchFolders() {
+  const onPath = (process.env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
+  return [...new Set([...onPath, ...EXTRA_FOLDERS])];
+}
+
+/**
+ * @param {string} file
+ * @returns {boolean}
+ */
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The database servers on this machine. `LOCAL_MYSQLD` names one that is to be taken instead of any that is found.
+ * MariaDB installs a `mysqld` too, so a program is asked what it is rather than judged by its name.
+ *
+ * @returns {Promise<ServerBinary[]>}
+ */
+export async function findServers() {
+  const chosen = process.env['LOCAL_MYSQLD'];
+  const named = chosen ? [chosen] : searchFolders().flatMap((folder) => [`${folder}/mysqld`, `${folder}/mariadbd`]);
+  const files = new Map(named.filter(isExecutable).map((file) => [realpathSync(file), file]));
+  /** @type {ServerBinary[]} */
+  const servers = [];
+  for (const file of files.values()) {
+    const { ok, output } = await run(file, ['--no-defaults', '--version'], { timeoutMs: 10_000 });
+    if (ok) servers.push({ file, flavour: output.includes('MariaDB') ? 'mariadb' : 'mysql' });
+  }
+  return servers;
+}
+
+/**
+ * A server refuses to run as root unless it is told to.
+ *
+ * @returns {string[]}
+ */
+export function userOption() {
+  return process.getuid?.() === 0 ? ['--user=root'] : [];
+}
+
+/**
+ * The command that fills an empty data folder: the server itself for MySQL, a script beside it for MariaDB.
+ *
+ * @param {ServerBinary} server
+ * @param {string} folder
+ * @returns {[string, string[]]}
+ */
+function initialiseCommand(server, folder) {
+  if (server.flavour === 'mysql') {
+    return [server.file, ['--no-defaults', '--initialize-insecure', `--datadir=${folder}`, ...userOption()]];
+  }
+  const beside = path.dirname(realpathSync(server.file));
+  const scripts = [beside, path.join(beside, '../bin'), path.join(beside, '../scripts'), ...searchFolders()].flatMap(
+    (place) => [path.join(place, 'mariadb-install-db'), path.join(place, 'mysql_install_db')],
+  );
+  const script = scripts.find(isExecutable);
+  if (!script) throw new Error(`${server.file} came without mariadb-install-db`);
+  const options = ['--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'];
+  return [script, [...options, `--datadir=${folder}`, ...userOption()]];
+}
+
+/**
+ * Fills a data folder unless that has been done. It is filled under another name and renamed at the end, so that a
+ * folder with the right name is always whole, whenever an earlier run was interrupted.
+ *
+ * @param {ServerBinary} server
+ * @param {string} dataDir
+ * @throws if the server cannot initialise it; the message ends with what the server said
+ */
+export async function initialiseDataFolder(server, dataDir) {
+  if (existsSync(dataDir) && readdirSync(dataDir).length > 0) return;
+  const parent = path.dirname(dataDir);
+  mkdirSync(parent, { recursive: true });
+  const prefix = `${path.basename(dataDir)}.initialising-`;
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(prefix)) rmSync(path.join(parent, name), { recursive: true, force: true });
+  }
+  const unfinished = path.join(parent, `${prefix}${process.pid}`);
+  const [command, args] = initialiseCommand(server, unfinished);
+  const { ok, output } = await run(command, args, { timeoutMs: 180_000, env: { ...process.env, LC_ALL: 'C' } });
+  if (!ok) {
+    rmSync(unfinished, { recursive: true, force: true });
+    throw new Error(`${command} could not fill ${dataDir}:\n${tail(output)}`);
+  }
+  rmSync(dataDir, { recursive: true, force: true });
+  renameSync(unfinished, dataDir);
+}

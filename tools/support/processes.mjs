@@ -1,0 +1,82 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Runs a command to its end, without a terminal and without input, and keeps what it printed.
+ * A command that does not exist, or that takes longer than `timeoutMs`, counts as failed: nothing is thrown.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ timeoutMs?: number, env?: NodeJS.ProcessEnv }} [options]
+ * @returns {Promise<{ ok: boolean, output: string }>} `output` is stdout and stderr as they came
+ */
+export function run(command, args, { timeoutMs = 60_000, env = process.env } = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+    let output = '';
+    child.stdout.on('data', (/** @type {Buffer} */ chunk) => (output += chunk.toString()));
+    child.stderr.on('data', (/** @type {Buffer} */ chunk) => (output += chunk.toString()));
+    child.once('error', (error) => resolve({ ok: false, output: `${output}${error.message}\n` }));
+    child.once('close', (code, signal) => {
+      const late = signal === 'SIGKILL' ? `\n${command} did not end within ${timeoutMs / 1000} s\n` : '';
+      resolve({ ok: code === 0, output: output + late });
+    });
+  });
+}
+
+/**
+ * The last lines of a text, for messages that should show a log's end and no more.
+ *
+ * @param {string} text
+ * @param {number} [lines]
+ * @returns {string}
+ */
+export function tail(text, lines = 15) {
+  return text.trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/**
+ * Whether a process with this id exists. One that belongs to another user exists too.
+ *
+ * @param {number} pid
+ * @returns {boolean}
+ */
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+  return true;
+}
+
+/**
+ * The command line of a process, its arguments separated by blanks; empty if there is none.
+ * Linux tells it in /proc, without `ps`, which minimal systems lack.
+ *
+ * @param {number} pid
+ * @returns {Promise<string>}
+ */
+export async function commandLineOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    const { ok, output } = await run('ps', ['-o', 'command=', '-p', String(pid)], { timeoutMs: 5_000 });
+    return ok ? output.trim() : '';
+  }
+}
+
+/**
+ * Asks a process to end, and makes it end if it has not within the time.
+ *
+ * @param {number} pid
+ * @param {number} graceMs
+ */
+export async function endProcess(pid, graceMs) {
+  const deadline = Date.now() + graceMs;
+  process.kill(pid, 'SIGTERM');
+  while (isAlive(pid) && Date.now() < deadline) await sleep(100);
+  if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+}
