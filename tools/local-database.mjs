@@ -1,13 +1,13 @@
 // @ts-check
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { canInstallPackages, installServer } from './database/apt.mjs';
 import { waitUntilReady } from './database/connection.mjs';
 import { findEngine, startContainer } from './database/docker.mjs';
 import { startPrivateServer } from './database/private-server.mjs';
 import { findServers } from './database/server-binary.mjs';
+import { makeTempFolder } from './support/temp-folder.mjs';
 
 /**
  * @typedef {'start' | 'test'} Purpose `start` keeps its data under `.data/` (or in a Docker volume), `test` throws it away
@@ -23,8 +23,9 @@ const WAYS = `No database could be had. Any one of these helps:
   - set DATABASE_URL to a MySQL 8.4+ or MariaDB 10.11+ server, such as mysql://root@127.0.0.1:3306/cashback
     or mariadb://root@127.0.0.1:3306/cashback
   - start Docker
-  - install a server: "apt-get install mariadb-server-core" (as root), "dnf install mariadb-server",
-    "brew install mysql"; it need not run, and LOCAL_MYSQLD may name its program (mysqld or mariadbd)
+  - install a server: "apt-get install mariadb-server-core mariadb-client-core" (as root),
+    "dnf install mariadb-server", "brew install mysql"; it need not run, and LOCAL_MYSQLD may name its
+    program (mysqld or mariadbd)
   - on Debian or Ubuntu, run this command as root, and it installs one`;
 
 /**
@@ -151,7 +152,7 @@ function startKept(server, say) {
  * @returns {Promise<Database>}
  */
 async function startThrownAway(server, say) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'cashback-test-'));
+  const folder = makeTempFolder('cashback-test');
   const remove = () => rmSync(folder, { recursive: true, force: true });
   say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${folder} (thrown away after)`);
   try {

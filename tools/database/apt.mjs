@@ -2,8 +2,11 @@
 import { existsSync } from 'node:fs';
 import { run, tail } from '../support/processes.mjs';
 
-/** The server alone, without a service that would be started: MariaDB on Debian, either of them on Ubuntu. */
-const PACKAGES = ['mariadb-server-core', 'mysql-server-core', 'mysql-server-core-8.0'];
+/**
+ * The server alone, without a service that would be started: MariaDB on Debian, either of them on Ubuntu.
+ * MariaDB's script that fills a data folder needs a small program from its client package.
+ */
+const CHOICES = [['mariadb-server-core', 'mariadb-client-core'], ['mysql-server-core'], ['mysql-server-core-8.0']];
 
 /**
  * Whether packages can be installed here without asking anyone for a password.
@@ -27,12 +30,13 @@ export async function installServer(say) {
   // installation tells whether it mattered.
   const update = await run('apt-get', ['-q', 'update'], { timeoutMs: 180_000, env });
   let log = update.ok ? '' : `apt-get update: ${tail(update.output, 5)}\n`;
-  for (const name of PACKAGES) {
-    say(`Running apt-get install --no-install-recommends ${name}`);
+  for (const packages of CHOICES) {
+    const names = packages.join(' ');
+    say(`Running apt-get install --no-install-recommends ${names}`);
     const options = ['-q', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120'];
-    const { ok, output } = await run('apt-get', ['install', ...options, name], { timeoutMs: 600_000, env });
-    if (ok) return { installed: name };
-    log += `apt-get install ${name}: ${tail(output, 5)}\n`;
+    const { ok, output } = await run('apt-get', ['install', ...options, ...packages], { timeoutMs: 600_000, env });
+    if (ok) return { installed: names };
+    log += `apt-get install ${names}: ${tail(output, 5)}\n`;
   }
-  return { reason: `apt-get installed none of ${PACKAGES.join(', ')}:\n${log.trimEnd()}` };
+  return { reason: `apt-get could not install a server:\n${log.trimEnd()}` };
 }

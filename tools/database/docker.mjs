@@ -1,9 +1,9 @@
 // @ts-check
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { run, tail } from '../support/processes.mjs';
+import { makeTempFolder } from '../support/temp-folder.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { startGuarded } from './guarded-process.mjs';
 
@@ -36,7 +36,7 @@ export async function startContainer({ name, volume, say }) {
   await pullImage(say);
   await run('docker', ['rm', '--force', name]);
   const port = await findFreePort();
-  const folder = mkdtempSync(path.join(tmpdir(), 'cashback-docker-'));
+  const folder = makeTempFolder('cashback-docker');
   const logFile = path.join(folder, 'server.log');
   const running = await startGuarded({ command: 'docker', args: containerOptions(name, port, volume), logFile, litter: folder });
   const stop = async () => {

@@ -1,9 +1,9 @@
 // @ts-check
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { commandLineOf, endProcess, isAlive, tail } from '../support/processes.mjs';
+import { makeTempFolder } from '../support/temp-folder.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { startGuarded } from './guarded-process.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
@@ -37,7 +37,8 @@ const STOP_GRACE_MS = 20_000;
  * @param {string} options.dataDir
  * @param {number} [options.port] a free one if left out
  * @param {boolean} [options.durable] false is faster, and may lose a second's commits when the server is killed
- * @param {string} [options.litter] a folder to be removed if this process is killed before it could stop the server
+ * @param {string} [options.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
+ *   do so itself
  * @param {import('./server-binary.mjs').ServerBinary} [options.server] the first on this machine if left out
  * @returns {Promise<PrivateServer>}
  * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
@@ -50,8 +51,7 @@ export async function startPrivateServer({ dataDir, port, durable = true, litter
   await initialiseDataFolder(binary, folder);
 
   const ownPort = port ?? (await findFreePort());
-  // The path of a socket may have no more than some 100 bytes, which a data folder deep in a home soon exceeds.
-  const socketFolder = mkdtempSync(path.join(tmpdir().length < 60 ? tmpdir() : '/tmp', 'cashback-db-'));
+  const socketFolder = litter ? mkdtempSync(path.join(litter, 'socket-')) : makeTempFolder('cashback-socket');
   const logFile = path.join(folder, 'server.log');
   const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
   const running = await startGuarded({ command: binary.file, args, logFile, litter: litter ?? socketFolder });

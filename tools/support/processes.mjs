@@ -38,7 +38,8 @@ export function tail(text, lines = 15) {
 }
 
 /**
- * Whether a process with this id exists. One that belongs to another user exists too.
+ * Whether a process with this id runs. One that belongs to another user does too; one that has ended does not, even
+ * if nobody has collected it yet, which in a container may never happen.
  *
  * @param {number} pid
  * @returns {boolean}
@@ -49,7 +50,11 @@ export function isAlive(pid) {
   } catch (error) {
     return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
   }
-  return true;
+  try {
+    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return true;
+  }
 }
 
 /**
