@@ -1,0 +1,48 @@
+// @ts-check
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { makeTempFolder } from './temp-folder.mjs';
+
+/**
+ * @typedef {{ passed: number, failed: number }} Tally
+ */
+
+/**
+ * Runs Jest and reads what it counted from its own result file.
+ *
+ * @param {object} options
+ * @param {('unit' | 'e2e')[]} options.projects
+ * @param {string[]} options.extraArgs what the caller typed after `--`
+ * @param {NodeJS.ProcessEnv} options.env
+ * @param {(command: string, args: string[], env: NodeJS.ProcessEnv) => Promise<boolean>} options.execute shows the
+ *   command's output and says whether it succeeded
+ * @returns {Promise<Tally>}
+ */
+export async function runJest({ projects, extraArgs, env, execute }) {
+  const folder = makeTempFolder('cashback-jest');
+  const resultFile = path.join(folder, 'results.json');
+  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', ...projects, '--json', `--outputFile=${resultFile}`];
+  try {
+    const ok = await execute(process.execPath, [...node, ...jest, ...extraArgs], env);
+    return tally(resultFile, ok);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A suite that could not even be loaded has no tests that fail, and Jest can fail for reasons that are no test's:
+ * either is at least one failure.
+ *
+ * @param {string} resultFile
+ * @param {boolean} ok whether Jest itself said that all is well
+ * @returns {Tally}
+ */
+function tally(resultFile, ok) {
+  if (!existsSync(resultFile)) return { passed: 0, failed: 1 };
+  /** @type {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number }} */
+  const results = JSON.parse(readFileSync(resultFile, 'utf8'));
+  const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+  return { passed: results.numPassedTests, failed: ok ? failed : Math.max(failed, 1) };
+}
