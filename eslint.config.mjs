@@ -20,9 +20,8 @@ export default tseslint.config(
   {
     // Plain JavaScript is checked by the compiler through its JSDoc types.
     files: ['**/*.mjs'],
-    ...tseslint.configs.disableTypeChecked,
+    extends: [tseslint.configs.disableTypeChecked],
     languageOptions: {
-      ...tseslint.configs.disableTypeChecked.languageOptions,
       globals: { process: 'readonly', console: 'readonly', fetch: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', AbortSignal: 'readonly', Buffer: 'readonly', performance: 'readonly' },
     },
   },

@@ -1,0 +1,19 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from './auth/auth.module.js';
+import { ClockModule } from './common/clock.js';
+import { type Config } from './config/config.js';
+import { ConfigModule } from './config/config.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { HealthModule } from './health/health.module.js';
+import { OrdersModule } from './orders/orders.module.js';
+
+/** The table of contents. */
+@Module({})
+export class AppModule {
+  static with(config: Readonly<Config>): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, HealthModule],
+    };
+  }
+}

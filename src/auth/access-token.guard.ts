@@ -1,0 +1,59 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import type { Request } from 'express';
+import { Problem } from '../common/problem.js';
+import { presentJwt } from './access-token.strategy.js';
+import { IS_PUBLIC } from './caller.js';
+import { TokenSetsService } from './token-sets.service.js';
+
+const CHALLENGE = 'Bearer realm="cashback"';
+
+/**
+ * Guards every route that does not say `@Public()`. It swaps the opaque access token for its JWT, which
+ * passport-jwt then verifies; a raw JWT from outside is just an unknown token. (RFC 6750)
+ */
+@Injectable()
+export class AccessTokenGuard extends AuthGuard('jwt') {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly tokenSets: TokenSetsService,
+  ) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    const token = bearerTokenOf(request);
+    if (token === undefined) {
+      throw new Problem('missing_token', {
+        detail: 'send the access token as: Authorization: Bearer <access_token>',
+        headers: { 'www-authenticate': CHALLENGE },
+      });
+    }
+    const jwt = await this.tokenSets.swap(token);
+    if (jwt === undefined) throw invalidToken();
+    presentJwt(request, jwt);
+    return (await super.canActivate(context)) as boolean;
+  }
+
+  /** What passport found out about the JWT. */
+  override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
+    if (error instanceof Error) throw error;
+    if (!user) throw invalidToken();
+    return user;
+  }
+}
+
+/** RFC 6750, section 2.1; the scheme is compared without case (RFC 9110, section 11.1). */
+function bearerTokenOf(request: Request): string | undefined {
+  return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
+}
+
+function invalidToken(): Problem {
+  return new Problem('invalid_token', {
+    detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
+    headers: { 'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"` },
+  });
+}

@@ -1,0 +1,55 @@
+import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiProblems } from '../common/api-problems.js';
+import { AuthService } from './auth.service.js';
+import { type Caller, CurrentCaller, Public } from './caller.js';
+import { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
+import { LoginDto } from './dto/login.dto.js';
+import { RefreshTokenDto } from './dto/refresh-token.dto.js';
+
+@ApiTags('auth')
+@Controller('auth')
+export class AuthController {
+  constructor(private readonly auth: AuthService) {}
+
+  /**
+   * Log in
+   *
+   * @remarks Exchanges the e-mail and password of an API user for a token set.
+   */
+  @Post('login')
+  @Public()
+  @Header('cache-control', 'no-store')
+  @ApiProblems('malformed_json', 'validation_failed', 'invalid_credentials', 'payload_too_large', 'unsupported_media_type')
+  login(@Body() body: LoginDto): Promise<ConfigurationUserTokensDto> {
+    return this.auth.login(body);
+  }
+
+  /**
+   * Renew a token set
+   *
+   * @remarks Each refresh token works once. Sent again within 30 seconds, while the token set it brought has not
+   * been refreshed itself, it brings that same token set to the letter; after that it counts as stolen, and the
+   * whole session is revoked.
+   */
+  @Post('refresh')
+  @Public()
+  @Header('cache-control', 'no-store')
+  @ApiProblems('malformed_json', 'validation_failed', 'invalid_refresh_token', 'payload_too_large', 'unsupported_media_type')
+  refresh(@Body() body: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
+    return this.auth.refresh(body);
+  }
+
+  /**
+   * Log out
+   *
+   * @remarks Revokes the session that began with the log-in: every access and refresh token of it, at once.
+   */
+  @Post('logout')
+  @HttpCode(204)
+  @ApiBearerAuth()
+  @ApiProblems('missing_token', 'invalid_token')
+  logout(@CurrentCaller() caller: Caller): Promise<void> {
+    return this.auth.logout(caller);
+  }
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { JwtModule } from '@nestjs/jwt';
+import { PassportModule } from '@nestjs/passport';
+import { Config } from '../config/config.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+import { AccessTokenGuard } from './access-token.guard.js';
+import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './access-token.strategy.js';
+import { AuthController } from './auth.controller.js';
+import { AuthService } from './auth.service.js';
+import { TokenSetsService } from './token-sets.service.js';
+
+@Module({
+  imports: [
+    MerchantsModule,
+    PassportModule,
+    JwtModule.registerAsync({
+      inject: [Config],
+      useFactory: (config: Config) => ({
+        secret: config.JWT_SECRET,
+        signOptions: { algorithm: JWT_ALGORITHM, issuer: JWT_ISSUER, audience: JWT_AUDIENCE },
+      }),
+    }),
+  ],
+  controllers: [AuthController],
+  providers: [AuthService, TokenSetsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
+})
+export class AuthModule {}

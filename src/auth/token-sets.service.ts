@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { DataSource, type EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { after, Clock, SECOND_MS } from '../common/clock.js';
+import { Config } from '../config/config.js';
+import type { ApiUser } from '../merchants/api-user.entity.js';
+import type { Session } from './session.entity.js';
+import { TokenSet } from './token-set.entity.js';
+import { digest, type TokenPair } from './tokens.js';
+
+const LIVE_JWT_SQL = `
+  SELECT t.jwt
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+   WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+
+/** Issues token sets, and swaps an access token for the JWT that was minted with it (the phantom token pattern). */
+@Injectable()
+export class TokenSetsService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly jwt: JwtService,
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Issues a pair as the next token set of a session; nothing outlives the session. */
+  async issue(manager: EntityManager, session: Session, user: ApiUser, pair: TokenPair, now: Date): Promise<TokenSet> {
+    const id = uuidv7({ msecs: now.getTime() });
+    const accessExpiresAt = earlier(after(now, this.config.ACCESS_TOKEN_TTL_SECONDS * SECOND_MS), session.expiresAt);
+    const tokenSet: TokenSet = {
+      id,
+      sessionId: session.id,
+      accessHash: digest(pair.accessToken),
+      refreshHash: digest(pair.refreshToken),
+      jwt: await this.jwt.signAsync({
+        sub: user.id,
+        merchant_id: user.merchantId,
+        jti: id,
+        iat: Math.floor(now.getTime() / SECOND_MS),
+        // Whole seconds: the row's own instant is the exact one.
+        exp: Math.ceil(accessExpiresAt.getTime() / SECOND_MS),
+      }),
+      createdAt: now,
+      accessExpiresAt,
+      refreshExpiresAt: earlier(after(now, this.config.REFRESH_TOKEN_TTL_SECONDS * SECOND_MS), session.expiresAt),
+      rotatedAt: null,
+    };
+    await manager.insert(TokenSet, tokenSet);
+    return tokenSet;
+  }
+
+  /**
+   * Swaps an access token for its JWT.
+   *
+   * @returns undefined for a token that is unknown, expired or revoked, or whose user is disabled.
+   */
+  async swap(accessToken: string): Promise<string | undefined> {
+    const now = this.clock.now();
+    const rows = await this.dataSource.manager.query<{ jwt: string }[]>(LIVE_JWT_SQL, [digest(accessToken), now, now]);
+    return rows[0]?.jwt;
+  }
+}
+
+function earlier(a: Date, b: Date): Date {
+  return a < b ? a : b;
+}

@@ -1,0 +1,39 @@
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { Wallet } from './wallet.entity.js';
+
+/** A lot of cashback with dates of its own: spendable from `availableAt` until just before `expiresAt`. */
+@Entity('cashback_credits')
+@Index('ix_cashback_credits_wallet', ['walletId', 'expiresAt', 'availableAt', 'remainingCents'])
+@Index('uq_cashback_credits_order', ['orderId'], { unique: true })
+export class Credit {
+  @PrimaryId()
+  id!: string;
+
+  @IdColumn('wallet_id')
+  @ForeignKey(() => Wallet, { name: 'fk_cashback_credits_wallet' })
+  walletId!: string;
+
+  /** The order that earned it; null for a grant by the operator. */
+  @IdColumn('order_id', { nullable: true })
+  @ForeignKey('Order', { name: 'fk_cashback_credits_order' })
+  orderId!: string | null;
+
+  @Column({ name: 'reason', type: 'varchar', length: 500, nullable: true })
+  reason!: string | null;
+
+  @CentsColumn('amount_cents')
+  amountCents!: number;
+
+  @CentsColumn('remaining_cents')
+  remainingCents!: number;
+
+  @InstantColumn('available_at')
+  availableAt!: Date;
+
+  @InstantColumn('expires_at')
+  expiresAt!: Date;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+}

@@ -1,0 +1,69 @@
+import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { Credit } from './credit.entity.js';
+import { Wallet } from './wallet.entity.js';
+
+/** The kinds of movement, and the sign each has. `debt` and `repay` move the debt, all others a credit. */
+export const ENTRY_KINDS = {
+  earn: +1,
+  grant: +1,
+  hold: -1,
+  release: +1,
+  redeem: -1,
+  restore: +1,
+  clawback: -1,
+  expire: -1,
+  debt: +1,
+  repay: -1,
+} as const;
+
+export type EntryKind = keyof typeof ENTRY_KINDS;
+
+/** A row of the ledger: one movement on one credit (or on the debt). Written once; a correction is a new entry. */
+@Entity('cashback_entries')
+@Index('ix_cashback_entries_credit', ['creditId'])
+@Index('ix_cashback_entries_order', ['orderId'])
+@Index('ix_cashback_entries_refund', ['refundId'])
+export class Entry {
+  @PrimaryId('wallet_id')
+  @ForeignKey(() => Wallet, { name: 'fk_cashback_entries_wallet' })
+  walletId!: string;
+
+  /** Its number in the wallet's statement, from 1 without a gap. */
+  @PrimaryColumn({ name: 'seq', type: 'bigint' })
+  seq!: number;
+
+  @WordColumn('kind')
+  kind!: EntryKind;
+
+  /** Signed. */
+  @CentsColumn('amount_cents')
+  amountCents!: number;
+
+  /** What all credits hold after this entry. */
+  @CentsColumn('balance_cents')
+  balanceCents!: number;
+
+  /** The debt after this entry. */
+  @CentsColumn('debt_cents')
+  debtCents!: number;
+
+  @IdColumn('credit_id', { nullable: true })
+  @ForeignKey(() => Credit, { name: 'fk_cashback_entries_credit' })
+  creditId!: string | null;
+
+  @IdColumn('order_id', { nullable: true })
+  @ForeignKey('Order', { name: 'fk_cashback_entries_order' })
+  orderId!: string | null;
+
+  @IdColumn('refund_id', { nullable: true })
+  @ForeignKey('Refund', { name: 'fk_cashback_entries_refund' })
+  refundId!: string | null;
+
+  /** When it took effect: for a lapse or an expiry its date, which may lie before `createdAt`. */
+  @InstantColumn('effective_at')
+  effectiveAt!: Date;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+}

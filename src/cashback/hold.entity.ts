@@ -1,0 +1,29 @@
+import { Entity, ForeignKey, Index } from 'typeorm';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { Credit } from './credit.entity.js';
+import { Wallet } from './wallet.entity.js';
+
+/** What an open order took from one credit; gone once it is captured or let go. */
+@Entity('cashback_holds')
+@Index('ix_cashback_holds_wallet', ['walletId', 'expiresAt'])
+@Index('ix_cashback_holds_credit', ['creditId'])
+export class Hold {
+  @PrimaryId('order_id')
+  @ForeignKey('Order', { name: 'fk_cashback_holds_order' })
+  orderId!: string;
+
+  @PrimaryId('credit_id')
+  @ForeignKey(() => Credit, { name: 'fk_cashback_holds_credit' })
+  creditId!: string;
+
+  @IdColumn('wallet_id')
+  @ForeignKey(() => Wallet, { name: 'fk_cashback_holds_wallet' })
+  walletId!: string;
+
+  @CentsColumn('amount_cents')
+  amountCents!: number;
+
+  /** The order's `expiresAt`: from then on the amount is the customer's again. */
+  @InstantColumn('expires_at')
+  expiresAt!: Date;
+}

@@ -1,0 +1,225 @@
+import { v7 as uuidv7 } from 'uuid';
+import { exactCents, sumCents } from '../common/money.js';
+import type { Credit } from './credit.entity.js';
+import type { Entry } from './entry.entity.js';
+import type { Hold } from './hold.entity.js';
+import { giveBack, isAvailable, type Movement, revive, settle } from './settle.js';
+import type { Wallet } from './wallet.entity.js';
+
+/** What a movement was caused by. */
+interface Cause {
+  orderId: string | null;
+  refundId?: string;
+}
+
+/**
+ * A wallet opened for a use case: its credits and holds in memory, settled to an instant. Every
+ * operation moves credits and notes an entry of the ledger for each credit it touched; nothing here
+ * reads or writes the database, so the same rules serve whoever only looks.
+ */
+export class OpenWallet {
+  readonly entries: Entry[] = [];
+  readonly changedCredits = new Set<Credit>();
+  readonly newHolds: Hold[] = [];
+  readonly endedHolds: Hold[] = [];
+
+  /**
+   * @param credits all of the wallet's with something left, and those of its holds.
+   * @param holds all of the wallet's.
+   */
+  constructor(
+    readonly wallet: Wallet,
+    readonly credits: Credit[],
+    private holds: Hold[],
+    readonly now: Date,
+  ) {
+    const movements = settle(credits, holds, now);
+    this.#endHolds((hold) => hold.expiresAt <= now);
+    this.#noteAll(movements);
+  }
+
+  get availableCents(): number {
+    return sumCents(this.credits.filter((credit) => isAvailable(credit, this.now)).map((credit) => credit.remainingCents));
+  }
+
+  get pendingCents(): number {
+    return sumCents(this.credits.filter((credit) => credit.availableAt > this.now).map((credit) => credit.remainingCents));
+  }
+
+  get heldCents(): number {
+    return sumCents(this.holds.map((hold) => hold.amountCents));
+  }
+
+  heldForCents(orderId: string): number {
+    return sumCents(this.holds.filter((hold) => hold.orderId === orderId).map((hold) => hold.amountCents));
+  }
+
+  /** Takes an amount from the available credits for an order, the earliest to expire first, until the order expires. */
+  hold(order: { id: string; expiresAt: Date }, amountCents: number): void {
+    if (amountCents > this.availableCents) throw new Error(`order ${order.id} would hold more than is available`);
+    const spendable = this.credits.filter((credit) => isAvailable(credit, this.now));
+    for (const [credit, takenCents] of this.#take(spendable, amountCents)) {
+      const hold: Hold = {
+        orderId: order.id,
+        creditId: credit.id,
+        walletId: this.wallet.id,
+        amountCents: takenCents,
+        expiresAt: order.expiresAt,
+      };
+      this.newHolds.push(hold);
+      this.holds.push(hold);
+      this.#note({ kind: 'hold', credit, amountCents: -takenCents, orderId: order.id, effectiveAt: this.now });
+    }
+  }
+
+  /** Gives back what is held for an order. */
+  letGo(orderId: string): void {
+    for (const hold of this.#endHolds((hold) => hold.orderId === orderId)) {
+      this.#noteAll(giveBack(this.#credit(hold.creditId), hold, this.now));
+    }
+  }
+
+  /** Spends what is held for an order: the hold is released and redeemed in one. */
+  capture(orderId: string): void {
+    for (const { creditId, amountCents } of this.#endHolds((hold) => hold.orderId === orderId)) {
+      const movement = { credit: this.#credit(creditId), orderId, effectiveAt: this.now };
+      this.#note({ kind: 'release', amountCents, ...movement });
+      this.#note({ kind: 'redeem', amountCents: -amountCents, ...movement });
+    }
+  }
+
+  /** Gives new cashback, earned by an order or granted by the operator. A debt is paid from it at once. */
+  give(from: { orderId: string } | { reason: string | null }, amountCents: number, availableAt: Date, expiresAt: Date): Credit {
+    const orderId = 'orderId' in from ? from.orderId : null;
+    const credit: Credit = {
+      id: uuidv7({ msecs: this.now.getTime() }),
+      walletId: this.wallet.id,
+      orderId,
+      reason: 'reason' in from ? from.reason : null,
+      amountCents,
+      remainingCents: amountCents,
+      availableAt,
+      expiresAt,
+      createdAt: this.now,
+    };
+    this.credits.push(credit);
+    this.#note({ kind: orderId === null ? 'grant' : 'earn', credit, amountCents, orderId, effectiveAt: this.now });
+    const paidCents = Math.min(this.wallet.debtCents, credit.remainingCents);
+    if (paidCents > 0) {
+      credit.remainingCents -= paidCents;
+      this.#note({ kind: 'clawback', credit, amountCents: -paidCents, orderId, effectiveAt: this.now });
+      this.#noteDebt('repay', -paidCents, { orderId });
+    }
+    return credit;
+  }
+
+  /**
+   * Takes granted cashback back: from the order's own credit, then from the others, pending and
+   * available, earliest to expire first; what they do not cover becomes debt.
+   */
+  clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
+    const own = this.credits.filter((credit) => credit.orderId === cause.orderId);
+    const others = this.credits.filter((credit) => credit.orderId !== cause.orderId);
+    let leftCents = amountCents;
+    for (const credits of [own, others]) {
+      for (const [credit, takenCents] of this.#take(credits, leftCents)) {
+        leftCents -= takenCents;
+        this.#note({ kind: 'clawback', credit, amountCents: -takenCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
+      }
+    }
+    if (leftCents > 0) this.#noteDebt('debt', leftCents, cause);
+  }
+
+  /**
+   * Returns redeemed cashback to the credits it came from, the last to expire first; one that has
+   * expired meanwhile comes back for a week.
+   *
+   * @param redeemed the credits the order redeemed from, each with what has not been returned to it yet.
+   */
+  restore(amountCents: number, redeemed: readonly { credit: Credit; amountCents: number }[], cause: { orderId: string; refundId: string }): void {
+    let leftCents = amountCents;
+    for (const { credit: found, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
+      const partCents = Math.min(leftCents, openCents);
+      if (partCents === 0) continue;
+      const credit = this.#adopt(found);
+      leftCents -= partCents;
+      this.#noteAll(revive(credit, this.now));
+      credit.remainingCents += partCents;
+      this.#note({ kind: 'restore', credit, amountCents: partCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
+    }
+    if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
+  }
+
+  /** Takes up to an amount from credits, the earliest to expire first; says what it took from which. */
+  #take(credits: Credit[], amountCents: number): [Credit, number][] {
+    const taken: [Credit, number][] = [];
+    let leftCents = amountCents;
+    for (const credit of credits.toSorted(byExpiry)) {
+      const partCents = Math.min(leftCents, credit.remainingCents);
+      if (partCents === 0) continue;
+      credit.remainingCents -= partCents;
+      leftCents -= partCents;
+      taken.push([credit, partCents]);
+    }
+    return taken;
+  }
+
+  /** A credit with nothing left is not loaded with the wallet; whoever found one brings it in. */
+  #adopt(found: Credit): Credit {
+    const known = this.credits.find((credit) => credit.id === found.id);
+    if (known === undefined) this.credits.push(found);
+    return known ?? found;
+  }
+
+  #credit(id: string): Credit {
+    const credit = this.credits.find((candidate) => candidate.id === id);
+    if (credit === undefined) throw new Error(`credit ${id} of a hold was not loaded`);
+    return credit;
+  }
+
+  #endHolds(which: (hold: Hold) => boolean): Hold[] {
+    const ended = this.holds.filter(which);
+    this.holds = this.holds.filter((hold) => !which(hold));
+    for (const hold of ended) {
+      // A hold that was taken and let go in the same use case never reaches the table.
+      const fresh = this.newHolds.indexOf(hold);
+      if (fresh >= 0) this.newHolds.splice(fresh, 1);
+      else this.endedHolds.push(hold);
+    }
+    return ended;
+  }
+
+  #noteAll(movements: Movement<Credit>[]): void {
+    for (const movement of movements) this.#note(movement);
+  }
+
+  #note(movement: Movement<Credit>, refundId?: string): void {
+    this.changedCredits.add(movement.credit);
+    this.wallet.balanceCents = exactCents(this.wallet.balanceCents + movement.amountCents);
+    const { kind, credit, amountCents, orderId, effectiveAt } = movement;
+    this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
+  }
+
+  #noteDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+    this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
+    this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);
+  }
+
+  #append(entry: Pick<Entry, 'kind' | 'amountCents' | 'creditId' | 'effectiveAt'>, cause: { orderId: string | null; refundId?: string | undefined }): void {
+    this.wallet.lastSeq += 1;
+    this.entries.push({
+      ...entry,
+      walletId: this.wallet.id,
+      seq: this.wallet.lastSeq,
+      balanceCents: this.wallet.balanceCents,
+      debtCents: this.wallet.debtCents,
+      orderId: cause.orderId,
+      refundId: cause.refundId ?? null,
+      createdAt: this.now,
+    });
+  }
+}
+
+function byExpiry(a: Credit, b: Credit): number {
+  return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import { json, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { Problem } from './problem.js';
+
+const MAX_BYTES = 256 * 1024;
+const MAX_DEPTH = 64;
+
+/**
+ * The one reader of request bodies: JSON in UTF-8, at most 256 KiB, and a Problem for everything else.
+ * Nest's own parser also takes forms, and its refusals look unlike each other.
+ */
+export function readJsonBody(): RequestHandler {
+  const parse = json({ limit: MAX_BYTES, type: () => true, verify: refuseWhatJsonParseWouldBend });
+  return (request: Request, response: Response, next: NextFunction) => {
+    if (!hasBody(request)) return next();
+    if (!request.is('application/json')) return next(unsupported(request.headers['content-type'] ?? 'none'));
+    parse(request, response, (error?: unknown) => next(error === undefined ? undefined : asProblem(error)));
+  };
+}
+
+/** RFC 9112, section 6.3: a body is announced by one of these two header fields. */
+function hasBody(request: Request): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
+}
+
+const unsupported = (got: string): Problem =>
+  new Problem('unsupported_media_type', { detail: `content-type must be application/json in UTF-8; it was: ${got.slice(0, 100)}` });
+
+/**
+ * Broken UTF-8 would become U+FFFD and make two ids one; a body of a hundred thousand brackets would
+ * exhaust the stack of whoever walks it.
+ */
+function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, body: Buffer): void {
+  if (!isUtf8(body)) throw new Problem('malformed_json', { detail: 'the body is not valid UTF-8' });
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (byte === 0x22) inString = !inString;
+    else if (inString) at += byte === 0x5c ? 1 : 0;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+    if (depth > MAX_DEPTH) throw new Problem('malformed_json', { detail: `the body is nested deeper than ${MAX_DEPTH} levels` });
+  }
+}
+
+/** body-parser names what went wrong in `type`; what a `verify` threw it hands on with that object's own members. */
+function asProblem(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  const { type, message } = error as { type?: string; message?: string };
+  switch (type) {
+    case 'entity.too.large':
+      return new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
+    case 'charset.unsupported':
+    case 'encoding.unsupported':
+      return unsupported(message ?? 'unknown');
+    case 'request.aborted':
+    case 'request.size.invalid':
+    case 'entity.parse.failed':
+    case 'stream.encoding.set':
+      return new Problem('malformed_json', { detail: message ?? 'the body is not valid JSON' });
+    default:
+      return type === undefined && !(error as { status?: number }).status
+        ? error
+        : new Problem('malformed_json', { detail: 'the body could not be read' });
+  }
+}

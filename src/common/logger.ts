@@ -1,0 +1,77 @@
+import type { LoggerService } from '@nestjs/common';
+import type { RequestHandler } from 'express';
+import { type Logger, pino } from 'pino';
+import { pinoHttp } from 'pino-http';
+import type { Config } from '../config/config.js';
+import { requestIdOf } from './request-id.js';
+
+/** The one logger: JSON lines in production, readable ones in development. */
+export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Logger {
+  return pino({
+    level: config.LOG_LEVEL,
+    formatters: { level: (label) => ({ level: label }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    base: null,
+    ...(config.NODE_ENV === 'development' && {
+      transport: { target: 'pino-pretty', options: { translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname', singleLine: true } },
+    }),
+  });
+}
+
+/** One line a request: what was asked and how it went; never a header, a body or a query. */
+export function logRequests(logger: Logger): RequestHandler {
+  return pinoHttp({
+    logger,
+    genReqId: (request) => requestIdOf(request),
+    quietReqLogger: true,
+    serializers: { req: () => undefined, res: () => undefined },
+    customAttributeKeys: { responseTime: 'duration_ms', reqId: 'request_id' },
+    customSuccessMessage: () => 'request',
+    customErrorMessage: () => 'request',
+    customLogLevel: (_request, response, error) => (response.statusCode >= 500 || error ? 'error' : 'info'),
+    customProps: (request, response) => {
+      const { route, path, user } = request as unknown as { route?: { path: string }; path: string; user?: { merchantId: string } };
+      const { problemCode } = (response as unknown as { locals: { problemCode?: string } }).locals;
+      return {
+        method: request.method,
+        route: route?.path ?? path,
+        status: response.statusCode,
+        ...(user && { merchant_id: user.merchantId }),
+        ...(problemCode && { code: problemCode }),
+      };
+    },
+  }) as unknown as RequestHandler;
+}
+
+/** Lets Nest's own loggers write to the one logger. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.#write('info', message, rest);
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.#write('error', message, rest);
+  }
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.#write('warn', message, rest);
+  }
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.#write('debug', message, rest);
+  }
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.#write('trace', message, rest);
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.#write('fatal', message, rest);
+  }
+
+  /** Nest hands the name of the class that logs over as the last argument. */
+  #write(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace', message: unknown, rest: unknown[]): void {
+    const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
+    const text = rest.length > 1 && typeof rest[0] === 'string' ? rest[0] : undefined;
+    if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);
+    else if (typeof message === 'object' && message !== null) this.logger[level]({ context, ...message }, text);
+    else this.logger[level]({ context }, String(message));
+  }
+}

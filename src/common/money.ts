@@ -1,0 +1,45 @@
+/**
+ * Money is a whole number of centavos inside the program (`…Cents`) and a decimal string in BRL
+ * outside of it. Parsing and formatting live here and nowhere else. (contract, section 1)
+ */
+
+/** No sign, no exponent, no blanks, at most two decimals, at most 999999999.99. */
+export const MONEY_PATTERN = /^(0|[1-9]\d{0,8})(\.\d{1,2})?$/;
+
+/** The largest amount a request can carry, in centavos. */
+export const MAX_CENTS = 99_999_999_999;
+
+/**
+ * Reads a decimal string such as `"150"`, `"150.5"` or `"150.00"` as centavos.
+ *
+ * @throws RangeError if the text does not match MONEY_PATTERN.
+ */
+export function parseMoney(text: string): number {
+  if (!MONEY_PATTERN.test(text)) throw new RangeError(`not an amount of money: ${text}`);
+  const [reais = '0', decimals = ''] = text.split('.');
+  return Number(reais) * 100 + Number(decimals.padEnd(2, '0'));
+}
+
+/** Writes centavos as a decimal string with two decimals: `15000` is `"150.00"`, `-5` is `"-0.05"`. */
+export function formatMoney(cents: number): string {
+  const digits = Math.abs(exactCents(cents)).toString().padStart(3, '0');
+  return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/**
+ * Takes centavos as the database hands them over: BIGINT as a number, SUM() as a string.
+ *
+ * @throws RangeError for what a double cannot hold exactly: a wrong balance is worse than none.
+ */
+export function exactCents(value: number | string | bigint | null): number {
+  const cents = Number(value ?? 0);
+  if (!Number.isSafeInteger(cents)) throw new RangeError(`centavos out of range: ${value}`);
+  return cents;
+}
+
+/** The sum of centavos; throws where it would no longer be exact. */
+export function sumCents(amounts: Iterable<number>): number {
+  let sum = 0;
+  for (const amount of amounts) sum = exactCents(sum + amount);
+  return sum;
+}

@@ -1,0 +1,58 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { isUnavailable } from '../database/errors.js';
+import { allowedMethods } from './allowed-methods.js';
+import { Problem, type ProblemCode } from './problem.js';
+import { requestIdOf } from './request-id.js';
+
+/** What the framework throws of its own, by status. */
+const OF_FRAMEWORK: Record<number, ProblemCode> = {
+  400: 'not_found', // The router's only 400 is a path that does not decode: there is nothing there.
+  404: 'not_found',
+  408: 'request_timeout',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  431: 'headers_too_large',
+  503: 'unavailable',
+};
+
+/**
+ * The one place where an error becomes HTTP: every failure of any origin leaves as
+ * `application/problem+json` (RFC 9457). A 500 tells the caller nothing and the log everything.
+ */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  readonly #log = new Logger('Problem');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const problem = this.#problemOf(error, request);
+    const requestId = requestIdOf(request);
+    if (problem.code === 'internal_error') this.#log.error({ request_id: requestId, err: error }, 'internal_error');
+    // An answer that has begun can only be cut off: its head is gone.
+    if (response.headersSent) return void response.destroy();
+    response.locals.problemCode = problem.code;
+    response.status(problem.status).set(problem.headers).type('application/problem+json');
+    response.end(JSON.stringify(problem.toBody(request.path, requestId)));
+  }
+
+  #problemOf(error: unknown, request: Request): Problem {
+    if (error instanceof Problem) return error.code === 'unavailable' ? unavailable(error.cause) : error;
+    if (isUnavailable(error)) return unavailable(error);
+    if (error instanceof HttpException) {
+      const code = OF_FRAMEWORK[error.getStatus()] ?? 'internal_error';
+      const allow = code === 'not_found' ? allowedMethods(request) : [];
+      if (allow.length > 0) {
+        return new Problem('method_not_allowed', { detail: `allowed: ${allow.join(', ')}`, headers: { allow: allow.join(', ') } });
+      }
+      return code === 'unavailable' ? unavailable(error) : new Problem(code, { cause: error });
+    }
+    return new Problem('internal_error', { cause: error });
+  }
+}
+
+/** The database is away, its pool is exhausted, or the server is closing: worth another try in a second. */
+function unavailable(cause: unknown): Problem {
+  return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
+}

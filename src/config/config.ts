@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { plainToInstance, Transform, Type } from 'class-transformer';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  validateSync,
+  type ValidationOptions,
+  ValidateBy,
+} from 'class-validator';
+
+/** What `.env.example` carries as JWT_SECRET: good enough to try the service, refused in production. */
+const PLACEHOLDER_SECRET = /change[-_ ]?me|placeholder|example|secret-secret/i;
+
+const AsBoolean = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
+
+const integerBetween = (low: number, high: number): PropertyDecorator => {
+  const message = `must be a whole number from ${low} to ${high}`;
+  const rules = [Type(() => Number), IsInt({ message }), Min(low, { message }), Max(high, { message })];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+};
+
+const IsSigningSecret = (options?: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    {
+      name: 'isSigningSecret',
+      validator: {
+        validate: (value: unknown, args) =>
+          typeof value === 'string' &&
+          Buffer.byteLength(value) >= 32 &&
+          !((args?.object as Config).NODE_ENV === 'production' && PLACEHOLDER_SECRET.test(value)),
+        defaultMessage: () => 'must be at least 32 bytes, and in production no placeholder (try: openssl rand -base64 48)',
+      },
+    },
+    options,
+  );
+
+/**
+ * The environment, validated once at start. The members carry the variables' own names, so that
+ * `.env.example`, an error at start and the code speak of the same thing.
+ */
+export class Config {
+  /** Decides log format and whether placeholder secrets are refused. Unset means production: safe by default. */
+  @IsIn(['production', 'development', 'test'], { message: 'must be production, development or test' })
+  readonly NODE_ENV: 'production' | 'development' | 'test' = 'production';
+
+  /** The address to listen on. Loopback unless said otherwise; the image sets 0.0.0.0. */
+  @IsNotEmpty({ message: 'must be an address to listen on, such as 127.0.0.1' })
+  readonly HOST: string = '127.0.0.1';
+
+  @integerBetween(0, 65535)
+  readonly PORT: number = 3000;
+
+  /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. */
+  @Matches(/^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/, {
+    message: 'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…)',
+  })
+  readonly DATABASE_URL!: string;
+
+  /** Connections of one process. A use case never takes more than one at a time. */
+  @integerBetween(1, 1000)
+  readonly DATABASE_POOL_SIZE: number = 10;
+
+  /** Signs the JWT behind each access token; by HKDF it also gives the key that derives successors. */
+  @IsSigningSecret()
+  readonly JWT_SECRET!: string;
+
+  /** Cost of bcrypt for new passwords: 12 is about a quarter of a second. */
+  @integerBetween(4, 16)
+  readonly BCRYPT_COST: number = 12;
+
+  @integerBetween(1, 86_400)
+  readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;
+
+  @integerBetween(1, 31_536_000)
+  readonly REFRESH_TOKEN_TTL_SECONDS: number = 2_592_000;
+
+  @integerBetween(1, 31_536_000)
+  readonly SESSION_TTL_SECONDS: number = 7_776_000;
+
+  @integerBetween(0, 300)
+  readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
+
+  /** Whether a document's two check digits must hold. */
+  @AsBoolean()
+  @IsBoolean({ message: 'must be true or false' })
+  readonly CPF_CHECK_DIGITS: boolean = false;
+
+  @IsString()
+  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    message: 'must be fatal, error, warn, info, debug, trace or silent',
+  })
+  readonly LOG_LEVEL: string = 'info';
+}
+
+/** Thrown when the environment is not fit to start with; the message names every bad variable at once. */
+export class ConfigError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/**
+ * Reads the configuration out of an environment.
+ *
+ * @param env the variables; an empty one counts as not set.
+ * @throws ConfigError naming every missing or bad variable.
+ */
+export function loadConfig(env: Record<string, string | undefined>): Readonly<Config> {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const config = plainToInstance(Config, given, { exposeDefaultValues: true });
+  const faults = validateSync(config, { stopAtFirstError: true }).map((error) => {
+    const rule = Object.values(error.constraints ?? {})[0] ?? 'is not valid';
+    return `${error.property} ${given[error.property] === undefined ? 'is missing: it ' : ''}${rule}`;
+  });
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(config);
+}
+
+/** The configuration of this process: its environment, completed by a `.env` file where there is one. */
+export function loadProcessConfig(): Readonly<Config> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  return loadConfig(process.env);
+}

@@ -1,0 +1,30 @@
+import type { INestApplication } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import helmet from 'helmet';
+import type { Logger } from 'pino';
+import { readJsonBody } from './common/json-body.js';
+import { logRequests } from './common/logger.js';
+import { ProblemFilter } from './common/problem.filter.js';
+import { assignRequestId } from './common/request-id.js';
+import { RequestValidationPipe } from './common/validation.pipe.js';
+import { Config } from './config/config.js';
+import { serveDocumentation } from './documentation.js';
+
+/** What Nest needs to know when the application is created, for `configureApp` to do the rest. */
+export const APP_OPTIONS = { bodyParser: false } as const;
+
+/** Everything between the socket and the controllers: the same in production and in tests. */
+export function configureApp(app: INestApplication, logger: Logger): void {
+  const express = app as NestExpressApplication;
+  // An answer is never a cached one: an order stands as it now stands.
+  express.set('etag', false);
+  express.set('query parser', 'simple');
+  express.disable('x-powered-by');
+  app.use(assignRequestId);
+  app.use(logRequests(logger));
+  app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+  app.use(readJsonBody());
+  app.useGlobalPipes(new RequestValidationPipe(app.get(Config)));
+  app.useGlobalFilters(new ProblemFilter());
+  serveDocumentation(app);
+}

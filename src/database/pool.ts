@@ -1,0 +1,49 @@
+import mysql2 from 'mysql2';
+
+/** What TypeORM and we use of a mysql2 pool (its callback flavour). */
+type Pool = mysql2.Pool;
+type Handover = (error: NodeJS.ErrnoException | null, connection: mysql2.PoolConnection) => void;
+
+/** How long a request waits while no connection at all is handed out. */
+const STALLED_AFTER_MS = 900;
+
+/**
+ * mysql2 as TypeORM's driver, with two things it lacks:
+ *
+ * - every new connection is READ COMMITTED and strict, whatever the server's defaults are;
+ * - who waits for a connection of a full pool is told so (POOL_EXHAUSTED) instead of hanging for ever.
+ *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over.
+ */
+export const driver = {
+  ...mysql2,
+  createPool(options: mysql2.PoolOptions): Pool {
+    const pool = mysql2.createPool(options);
+    pool.on('connection', (connection) => {
+      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
+      connection.query("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'");
+    });
+    const waitForOne = pool.getConnection.bind(pool) as (handover: Handover) => void;
+    let movedAt = Date.now();
+    pool.getConnection = ((handover: Handover) => {
+      let late = false;
+      const since = Date.now();
+      const check = (): void => {
+        const left = Math.max(movedAt, since) + STALLED_AFTER_MS - Date.now();
+        if (left > 0) {
+          timer = setTimeout(check, left);
+          return;
+        }
+        late = true;
+        handover(Object.assign(new Error('no database connection became free'), { code: 'POOL_EXHAUSTED' }), undefined as never);
+      };
+      let timer = setTimeout(check, STALLED_AFTER_MS);
+      waitForOne((error, connection) => {
+        clearTimeout(timer);
+        if (error === null || error === undefined) movedAt = Date.now();
+        if (!late) handover(error, connection);
+        else if (!error) connection.release();
+      });
+    }) as Pool['getConnection'];
+    return pool;
+  },
+};

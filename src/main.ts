@@ -1,0 +1,20 @@
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { createLogger, NestLogger } from './common/logger.js';
+import { ConfigError, loadProcessConfig } from './config/config.js';
+import { APP_OPTIONS, configureApp } from './configure-app.js';
+
+async function start(): Promise<void> {
+  const config = loadProcessConfig();
+  const logger = createLogger(config);
+  const app = await NestFactory.create(AppModule.with(config), { ...APP_OPTIONS, logger: new NestLogger(logger), abortOnError: false });
+  configureApp(app, logger);
+  app.enableShutdownHooks();
+  await app.listen(config.PORT, config.HOST);
+  logger.info({ url: await app.getUrl() }, 'listening');
+}
+
+start().catch((error: unknown) => {
+  console.error(error instanceof ConfigError ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,19 @@
+import { Column, Entity } from 'typeorm';
+import { InstantColumn, PrimaryId } from '../database/columns.js';
+import type { Policy } from './policy.js';
+
+/** A shop whose systems call this service; orders, wallets and API users belong to one. */
+@Entity('merchants')
+export class Merchant {
+  @PrimaryId()
+  id!: string;
+
+  @Column({ name: 'name', type: 'varchar', length: 200 })
+  name!: string;
+
+  @Column({ name: 'policy', type: 'json' })
+  policy!: Policy;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+}

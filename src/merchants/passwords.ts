@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import bcrypt from 'bcrypt';
+import { Config } from '../config/config.js';
+
+/** bcrypt reads no further, so a longer password would be known by its beginning. */
+export const MAX_PASSWORD_BYTES = 72;
+
+/** Hashes and compares the passwords of API users. */
+@Injectable()
+export class Passwords {
+  /** What an unknown user's password is compared with, so that it costs the same as a known one's. */
+  readonly #nobody: Promise<string>;
+
+  constructor(private readonly config: Config) {
+    this.#nobody = bcrypt.hash(randomBytes(32).toString('base64'), config.BCRYPT_COST);
+  }
+
+  hash(password: string): Promise<string> {
+    return bcrypt.hash(password, this.config.BCRYPT_COST);
+  }
+
+  /**
+   * @param hash of the user, or undefined where there is no such user.
+   * @returns whether the password is the user's; the answer takes as long either way.
+   */
+  async verify(password: string, hash: string | undefined): Promise<boolean> {
+    const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
+    const same = await bcrypt.compare(password, fits && hash !== undefined ? hash : await this.#nobody);
+    return same && fits && hash !== undefined;
+  }
+
+  /** A strong password for a machine: 192 bits. */
+  static make(): string {
+    return randomBytes(24).toString('base64url');
+  }
+}

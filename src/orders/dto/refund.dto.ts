@@ -1,0 +1,36 @@
+/** A refund and what it did; it never changes. */
+export class RefundDto {
+  /** UUID v7. */
+  readonly id!: string;
+
+  /** @example DEV-1 */
+  readonly external_id!: string;
+
+  readonly order_id!: string;
+
+  /**
+   * How much of the order's total was returned.
+   * @example "50.00"
+   */
+  readonly amount!: string;
+
+  /**
+   * Redeemed cashback that went back to the customer's wallet.
+   * @example "3.33"
+   */
+  readonly cashback_returned!: string;
+
+  /**
+   * Granted cashback that was taken back.
+   * @example "1.50"
+   */
+  readonly cashback_taken_back!: string;
+
+  /**
+   * Money to hand back to the customer: the amount less the cashback returned.
+   * @example "46.67"
+   */
+  readonly amount_to_pay_back!: string;
+
+  readonly created_at!: Date;
+}

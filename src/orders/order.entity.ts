@@ -1,0 +1,89 @@
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { Merchant } from '../merchants/merchant.entity.js';
+import type { Policy } from '../merchants/policy.js';
+
+/** What is kept of an item: what the client sent, money as centavos. */
+export interface OrderItem {
+  id: string;
+  priceCents: number;
+  description?: string;
+}
+
+export interface OrderPaymentMethod {
+  id: string;
+  amountCents: number;
+}
+
+/** The statuses that are kept. That a pending order has expired is computed from `expiresAt`. */
+export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_refunded' | 'refunded';
+
+@Entity('orders')
+@Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
+@Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
+export class Order {
+  @PrimaryId()
+  id!: string;
+
+  @IdColumn('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_orders_merchant' })
+  merchantId!: string;
+
+  @ExactTextColumn('external_id')
+  externalId!: string;
+
+  @WordColumn('status')
+  status!: StoredStatus;
+
+  @WordColumn('document', 36)
+  document!: string;
+
+  @CentsColumn('total_cents')
+  totalCents!: number;
+
+  @Column({ name: 'items', type: 'json' })
+  items!: OrderItem[];
+
+  /** As the order was created with; what it is compared with when it is sent again. */
+  @Column({ name: 'payment_methods', type: 'json' })
+  paymentMethods!: OrderPaymentMethod[];
+
+  /** As the order was completed with, where that said others. */
+  @Column({ name: 'final_payment_methods', type: 'json', nullable: true })
+  finalPaymentMethods!: OrderPaymentMethod[] | null;
+
+  /** The rules it was quoted under; a later change of the merchant's touches no open order. */
+  @Column({ name: 'policy', type: 'json' })
+  policy!: Policy;
+
+  /** What is to be redeemed: while pending it is held, once completed it has been redeemed. */
+  @CentsColumn('redemption_cents')
+  redemptionCents!: number;
+
+  /** Cashback granted at completion. */
+  @CentsColumn('earned_cents')
+  earnedCents!: number;
+
+  @CentsColumn('refunded_cents')
+  refundedCents!: number;
+
+  /** Redeemed cashback that refunds returned to the customer. */
+  @CentsColumn('returned_cents')
+  returnedCents!: number;
+
+  /** Granted cashback that refunds took back. */
+  @CentsColumn('clawed_back_cents')
+  clawedBackCents!: number;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+
+  @InstantColumn('expires_at')
+  expiresAt!: Date;
+
+  @InstantColumn('completed_at', { nullable: true })
+  completedAt!: Date | null;
+
+  @InstantColumn('cancelled_at', { nullable: true })
+  cancelledAt!: Date | null;
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { CashbackModule } from '../cashback/cashback.module.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+import { OrderLifecycleService } from './order-lifecycle.service.js';
+import { OrderLock } from './order-lock.js';
+import { OrdersController } from './orders.controller.js';
+import { OrdersService } from './orders.service.js';
+import { RefundsService } from './refunds.service.js';
+
+@Module({
+  imports: [CashbackModule, MerchantsModule],
+  controllers: [OrdersController],
+  providers: [OrdersService, OrderLifecycleService, RefundsService, OrderLock],
+})
+export class OrdersModule {}

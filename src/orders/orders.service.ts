@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { BalancesService } from '../cashback/balances.service.js';
+import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import { decodeCursor, encodeCursor } from '../common/pagination.js';
+import { notFound, Problem } from '../common/problem.js';
+import { violatedUniqueKey } from '../database/errors.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { CreateOrderDto } from './dto/create-order.dto.js';
+import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
+import type { OrderDto } from './dto/order.dto.js';
+import { Order } from './order.entity.js';
+import { differences, readOrder, type RequestedOrder } from './order-request.js';
+import type { OrderStatus } from './order-status.js';
+import { toOrderDto } from './order-view.js';
+
+/** Creates and reads orders. What changes one is in `order-lifecycle.service.ts` and `refunds.service.ts`. */
+@Injectable()
+export class OrdersService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly balances: BalancesService,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Creates an order, or replays the one with this `external_id`: the unique key decides, so of many
+   * at once one creates. No lock is taken.
+   *
+   * @returns the order as it now stands, and whether it was there before.
+   * @throws Problem payments_exceed_total; external_id_conflict, pointing at each member that differs.
+   */
+  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
+    const requested = readOrder(request);
+    const { policy } = await this.merchants.get(merchantId);
+    const now = this.clock.now();
+    const order: Order = {
+      ...requested,
+      id: uuidv7({ msecs: now.getTime() }),
+      merchantId,
+      status: 'pending',
+      finalPaymentMethods: null,
+      policy,
+      redemptionCents: 0,
+      earnedCents: 0,
+      refundedCents: 0,
+      returnedCents: 0,
+      clawedBackCents: 0,
+      createdAt: now,
+      expiresAt: after(now, policy.orderTtlMinutes * MINUTE_MS),
+      completedAt: null,
+      cancelledAt: null,
+    };
+    return this.unitOfWork.single(async (manager) => {
+      const kept = await this.#insert(manager, order);
+      if (kept !== undefined) refuseDifferences(requested, kept);
+      return { order: await this.#view(manager, kept ?? order), replayed: kept !== undefined };
+    });
+  }
+
+  /** @throws Problem not_found, also for an order of another merchant. */
+  async get(merchantId: string, id: string): Promise<OrderDto> {
+    return this.unitOfWork.single(async (manager) => {
+      const order = await manager.findOneBy(Order, { id, merchantId });
+      if (order === null) throw notFound();
+      return this.#view(manager, order);
+    });
+  }
+
+  /** A page of the merchant's orders, newest first. @throws Problem validation_failed for a cursor that is not ours. */
+  async list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
+    return this.unitOfWork.single(async (manager) => {
+      const now = this.clock.now();
+      const rows = await pageQuery(manager, merchantId, filter, now).getMany();
+      const page = rows.slice(0, filter.limit);
+      const last = rows.length > filter.limit ? page.at(-1) : undefined;
+      const documents = page.map((order) => order.document);
+      const available = await this.balances.available(manager, merchantId, documents, now);
+      return {
+        data: page.map((order) => toOrderDto(order, available.get(order.document) ?? 0, now)),
+        next_cursor: last === undefined ? null : encodeCursor([last.createdAt.getTime(), last.id]),
+      };
+    });
+  }
+
+  /** @returns the order that has this `external_id` already, if there is one. */
+  async #insert(manager: EntityManager, order: Order): Promise<Order | undefined> {
+    try {
+      await manager.insert(Order, order);
+      return undefined;
+    } catch (error) {
+      if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
+      const { merchantId, externalId } = order;
+      return manager.findOneByOrFail(Order, { merchantId, externalId });
+    }
+  }
+
+  async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
+    const now = this.clock.now();
+    const available = await this.balances.available(manager, order.merchantId, [order.document], now);
+    return toOrderDto(order, available.get(order.document) ?? 0, now);
+  }
+}
+
+function refuseDifferences(sent: RequestedOrder, kept: Order): void {
+  const errors = differences(sent, kept);
+  if (errors.length === 0) return;
+  throw new Problem('external_id_conflict', {
+    detail: `order ${kept.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
+    errors,
+  });
+}
+
+function pageQuery(manager: EntityManager, merchantId: string, filter: ListOrdersDto, now: Date): SelectQueryBuilder<Order> {
+  const query = manager
+    .createQueryBuilder(Order, 'o')
+    .where('o.merchantId = :merchantId', { merchantId })
+    .orderBy('o.createdAt', 'DESC')
+    .addOrderBy('o.id', 'DESC')
+    .limit(filter.limit + 1);
+  if (filter.external_id !== undefined) query.andWhere('o.externalId = :externalId', { externalId: Buffer.from(filter.external_id) });
+  if (filter.status !== undefined) whereStatus(query, filter.status, now);
+  if (filter.created_from !== undefined) query.andWhere('o.createdAt >= :from', { from: new Date(filter.created_from) });
+  if (filter.created_to !== undefined) query.andWhere('o.createdAt < :to', { to: new Date(filter.created_to) });
+  if (filter.cursor !== undefined) {
+    const [createdAt, id] = decodeCursor(filter.cursor, 'number', 'string');
+    const at = new Date(createdAt);
+    query.andWhere(new Brackets((or) => or.where('o.createdAt < :at', { at }).orWhere('o.createdAt = :at AND o.id < :id', { at, id })));
+  }
+  return query;
+}
+
+function whereStatus(query: SelectQueryBuilder<Order>, status: OrderStatus, now: Date): void {
+  query.andWhere('o.status = :status', { status: status === 'expired' ? 'pending' : status });
+  if (status === 'pending') query.andWhere('o.expiresAt > :now', { now });
+  if (status === 'expired') query.andWhere('o.expiresAt <= :now', { now });
+}

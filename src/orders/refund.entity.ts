@@ -1,0 +1,32 @@
+import { Entity, ForeignKey, Index } from 'typeorm';
+import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { Order } from './order.entity.js';
+
+/** A return, whole or in part, of a completed order. */
+@Entity('refunds')
+@Index('uq_refunds_order_external_id', ['orderId', 'externalId'], { unique: true })
+export class Refund {
+  @PrimaryId()
+  id!: string;
+
+  @IdColumn('order_id')
+  @ForeignKey(() => Order, { name: 'fk_refunds_order' })
+  orderId!: string;
+
+  @ExactTextColumn('external_id')
+  externalId!: string;
+
+  @CentsColumn('amount_cents')
+  amountCents!: number;
+
+  /** Redeemed cashback returned to the customer's wallet. */
+  @CentsColumn('returned_cents')
+  returnedCents!: number;
+
+  /** Granted cashback taken back. */
+  @CentsColumn('clawed_back_cents')
+  clawedBackCents!: number;
+
+  @InstantColumn('created_at')
+  createdAt!: Date;
+}

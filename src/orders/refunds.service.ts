@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { refundParts } from '../cashback/quote.js';
+import { WalletsService } from '../cashback/wallets.service.js';
+import { Clock } from '../common/clock.js';
+import { formatMoney, parseMoney } from '../common/money.js';
+import { Problem } from '../common/problem.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import type { CreateRefundDto } from './dto/finish-order.dto.js';
+import type { RefundDto } from './dto/refund.dto.js';
+import { Order } from './order.entity.js';
+import { OrderLock } from './order-lock.js';
+import { invalidTransition, wasCompleted } from './order-status.js';
+import { Refund } from './refund.entity.js';
+
+/** Returns of completed orders, in part and in whole. */
+@Injectable()
+export class RefundsService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly orders: OrderLock,
+    private readonly wallets: WalletsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Refunds a part of an order, or replays the refund with this `external_id`.
+   *
+   * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the maximum.
+   */
+  create(merchantId: string, orderId: string, request: CreateRefundDto): Promise<{ refund: RefundDto; replayed: boolean }> {
+    const amountCents = parseMoney(request.amount);
+    return this.unitOfWork.run(async (manager) => {
+      const order = await this.orders.take(manager, merchantId, orderId);
+      // Under the order's lock: of many at once the first one wrote it, and the others find it.
+      const kept = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
+      if (kept !== null) return { refund: toRefundDto(replay(kept, amountCents)), replayed: true };
+
+      const now = this.clock.now();
+      if (!wasCompleted(order)) throw invalidTransition(order, now, 'only a completed order can be refunded');
+      refuseOverTotal(order, amountCents);
+      return { refund: toRefundDto(await this.#refund(manager, order, request.external_id, amountCents, now)), replayed: false };
+    });
+  }
+
+  async #refund(manager: EntityManager, order: Order, externalId: string, amountCents: number, now: Date): Promise<Refund> {
+    const { returnedCents, clawedBackCents } = refundParts({ ...order, redeemedCents: order.redemptionCents }, amountCents);
+    const refund: Refund = {
+      id: uuidv7({ msecs: now.getTime() }),
+      orderId: order.id,
+      externalId,
+      amountCents,
+      returnedCents,
+      clawedBackCents,
+      createdAt: now,
+    };
+    await manager.insert(Refund, refund);
+
+    const wallet = await this.wallets.lock(manager, order.merchantId, order.document, now);
+    const cause = { orderId: order.id, refundId: refund.id };
+    if (returnedCents > 0) wallet.restore(returnedCents, await this.wallets.redeemedCredits(manager, order.id), cause);
+    if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
+    await this.wallets.save(manager, wallet);
+
+    const refundedCents = order.refundedCents + amountCents;
+    await manager.update(
+      Order,
+      { id: order.id },
+      {
+        status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
+        refundedCents,
+        returnedCents: order.returnedCents + returnedCents,
+        clawedBackCents: order.clawedBackCents + clawedBackCents,
+      },
+    );
+    return refund;
+  }
+}
+
+function replay(kept: Refund, amountCents: number): Refund {
+  if (kept.amountCents === amountCents) return kept;
+  throw new Problem('external_id_conflict', {
+    detail: `refund ${kept.id} has this external_id and differs in 1 member`,
+    errors: [{ pointer: '/amount', detail: 'differs from what was sent with this external_id before' }],
+  });
+}
+
+function refuseOverTotal(order: Order, amountCents: number): void {
+  const leftCents = order.totalCents - order.refundedCents;
+  if (amountCents <= leftCents) return;
+  const maximum = formatMoney(leftCents);
+  throw new Problem('refund_exceeds_total', { detail: `at most ${maximum} of this order can be refunded`, extensions: { maximum } });
+}
+
+function toRefundDto(refund: Refund): RefundDto {
+  return {
+    id: refund.id,
+    external_id: refund.externalId,
+    order_id: refund.orderId,
+    amount: formatMoney(refund.amountCents),
+    cashback_returned: formatMoney(refund.returnedCents),
+    cashback_taken_back: formatMoney(refund.clawedBackCents),
+    amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
+    created_at: refund.createdAt,
+  };
+}
