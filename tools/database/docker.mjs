@@ -1,11 +1,11 @@
 // @ts-check
-import { readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort } from '../support/ports.mjs';
 import { run, tail } from '../support/processes.mjs';
 import { makeTempFolder } from '../support/temp-folder.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
-import { startGuarded } from './guarded-process.mjs';
 
 /** The same image as in compose.yaml. */
 const IMAGE = 'mysql:8.4';
@@ -38,10 +38,13 @@ export async function startContainer({ name, volume, say }) {
   const port = await findFreePort();
   const folder = makeTempFolder('cashback-docker');
   const logFile = path.join(folder, 'server.log');
-  const running = await startGuarded({ command: 'docker', args: containerOptions(name, port, volume), logFile, litter: folder });
+  const log = openSync(logFile, 'a');
+  const args = containerOptions(name, port, volume);
+  const running = await startGuarded({ command: 'docker', args, output: log, litter: folder });
+  closeSync(log);
   const stop = async () => {
     if (!running.hasExited()) await run('docker', ['stop', '--time', '20', name], { timeoutMs: 40_000 });
-    if (!running.hasExited()) process.kill(running.pid, 'SIGKILL');
+    running.signal('SIGKILL');
     await running.exited;
     rmSync(folder, { recursive: true, force: true });
   };

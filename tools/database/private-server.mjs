@@ -1,11 +1,11 @@
 // @ts-check
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
-import { commandLineOf, endProcess, isAlive, tail } from '../support/processes.mjs';
+import { startGuarded } from '../support/guarded-process.mjs';
+import { commandLineOf, endProcess, isAlive, tail, untilStopped } from '../support/processes.mjs';
 import { makeTempFolder } from '../support/temp-folder.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
-import { startGuarded } from './guarded-process.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
 
 /**
@@ -18,7 +18,7 @@ import { findServers, initialiseDataFolder, userOption } from './server-binary.m
  * @property {number} pid
  * @property {() => Promise<void>} stop an orderly end; does nothing if it has ended
  * @property {() => Promise<void>} kill SIGKILL: as if the machine had lost it, but for what the kernel holds
- * @property {() => void} pause SIGSTOP: connections stay open and nothing answers
+ * @property {() => Promise<void>} pause SIGSTOP: connections stay open and nothing answers
  * @property {() => void} resume SIGCONT
  */
 
@@ -54,14 +54,14 @@ export async function startPrivateServer({ dataDir, port, durable = true, litter
   const socketFolder = litter ? mkdtempSync(path.join(litter, 'socket-')) : makeTempFolder('cashback-socket');
   const logFile = path.join(folder, 'server.log');
   const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
-  const running = await startGuarded({ command: binary.file, args, logFile, litter: litter ?? socketFolder });
+  const log = openSync(logFile, 'a');
+  const env = { ...process.env, LC_ALL: 'C' };
+  const running = await startGuarded({ command: binary.file, args, env, output: log, litter: litter ?? socketFolder });
+  closeSync(log);
   void running.exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
 
   const serverUrl = `${binary.flavour}://root@127.0.0.1:${ownPort}/`;
-  const signal = (/** @type {NodeJS.Signals} */ name) => {
-    if (!running.hasExited()) process.kill(running.pid, name);
-  };
-  const stop = () => stopServer(running, signal);
+  const stop = () => running.end(STOP_GRACE_MS);
   try {
     const version = await waitUntilReady(serverUrl, { timeoutMs: 60_000, hasExited: running.hasExited });
     await createDatabase(serverUrl);
@@ -72,11 +72,14 @@ export async function startPrivateServer({ dataDir, port, durable = true, litter
       pid: running.pid,
       stop,
       kill: async () => {
-        signal('SIGKILL');
+        running.signal('SIGKILL');
         await running.exited;
       },
-      pause: () => signal('SIGSTOP'),
-      resume: () => signal('SIGCONT'),
+      pause: async () => {
+        running.signal('SIGSTOP');
+        await untilStopped(running.pid);
+      },
+      resume: () => running.signal('SIGCONT'),
     };
   } catch (error) {
     await stop();
@@ -114,18 +117,6 @@ function serverOptions({ folder, port, socketFolder, durable, flavour }) {
  */
 function pidFileOf(dataDir) {
   return path.join(dataDir, 'server.pid');
-}
-
-/**
- * @param {Awaited<ReturnType<typeof startGuarded>>} running
- * @param {(name: NodeJS.Signals) => void} signal
- */
-async function stopServer(running, signal) {
-  signal('SIGTERM');
-  signal('SIGCONT');
-  const tooLate = setTimeout(() => signal('SIGKILL'), STOP_GRACE_MS);
-  await running.exited;
-  clearTimeout(tooLate);
 }
 
 /**

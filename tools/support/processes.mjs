@@ -1,6 +1,6 @@
 // @ts-check
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -84,4 +84,23 @@ export async function endProcess(pid, graceMs) {
   process.kill(pid, 'SIGTERM');
   while (isAlive(pid) && Date.now() < deadline) await sleep(100);
   if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+}
+
+/**
+ * Waits until the kernel has stopped every thread of a process that was sent SIGSTOP. On another processor one may
+ * run on for a moment, long enough to answer a query.
+ *
+ * @param {number} pid
+ */
+export async function untilStopped(pid) {
+  const runs = (/** @type {string} */ thread) =>
+    !/^State:\s*[TZ]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'));
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    await sleep(20);
+    try {
+      if (!readdirSync(`/proc/${pid}/task`).some(runs)) return;
+    } catch {
+      // Only Linux has /proc, and a thread may end while we look: the wait itself has to do.
+    }
+  }
 }

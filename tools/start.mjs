@@ -1,0 +1,147 @@
+// @ts-check
+//
+// npm start: a database, the schema, demo data, and the service, started anew whenever its source changes.
+// For production there is `npm run start:prod`, which knows nothing of this.
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { provideDatabase } from './local-database.mjs';
+import { startCompiler } from './start/compiler.mjs';
+import { seedDemo, welcome } from './start/demo.mjs';
+import { takeLock } from './start/lock.mjs';
+import { keptSecret } from './start/secret.mjs';
+import { createService } from './start/service.mjs';
+import { isPortFree } from './support/ports.mjs';
+import { run } from './support/processes.mjs';
+
+const PROJECT = path.resolve(import.meta.dirname, '..');
+const DATA = path.join(PROJECT, '.data');
+
+/** What is to be undone at the end, the last first. @type {(() => unknown)[]} */
+const cleanups = [];
+let ending = false;
+
+/**
+ * @param {string} line
+ */
+function say(line) {
+  console.log(`[start] ${line}`);
+}
+
+/**
+ * Stops all that was started and ends. A second call is ignored: in a terminal, both npm and we get the Ctrl-C, and
+ * npm hands its own on to us.
+ *
+ * @param {number} code
+ * @returns {Promise<void>}
+ */
+async function end(code) {
+  if (ending) return;
+  ending = true;
+  for (const undo of cleanups.reverse()) await undo();
+  process.exit(code);
+}
+
+/**
+ * @returns {Promise<number>} where the service is to listen
+ * @throws if that port is taken; the message says what to do
+ */
+async function readPort() {
+  const port = Number(process.env['PORT'] || 3000);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new Error(`PORT must be a number from 1 to 65535, not "${process.env['PORT']}".`);
+  }
+  // Both: some systems let a server have a port on all addresses while another has it on loopback.
+  if (!(await isPortFree(port, '127.0.0.1')) || !(await isPortFree(port))) {
+    throw new Error(`Port ${port} is taken. Stop what listens there, or choose another: PORT=${port + 1} npm start`);
+  }
+  return port;
+}
+
+/**
+ * Compiles once, and again at each change, for which it then calls `onRebuilt`.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<(onRebuilt: () => void) => void>} to be given what follows a change
+ * @throws if the first compilation finds faults
+ */
+async function compile(env) {
+  let onRebuilt = () => {};
+  const first = new Promise((resolve) => {
+    const onBuilt = (/** @type {boolean} */ ok) => {
+      resolve(ok);
+      if (ok) onRebuilt();
+    };
+    startCompiler({ env, onBuilt }).then((compiler) => {
+      cleanups.push(() => compiler.end(5_000));
+      void compiler.exited.then(() => resolve(false));
+    }, resolve);
+  });
+  if ((await first) !== true) throw new Error('The source does not compile.');
+  return (callback) => (onRebuilt = callback);
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @throws if a migration fails; the message ends with what it said
+ */
+async function migrate(env) {
+  const { ok, output } = await run('npm', ['run', '--silent', 'migration:run'], { env, timeoutMs: 300_000 });
+  if (!ok) throw new Error(`The migrations failed:\n${output.trimEnd()}`);
+}
+
+/** @returns {Promise<void>} when the service is ready */
+async function start() {
+  process.chdir(PROJECT);
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  if (process.env['NODE_ENV'] === 'production') {
+    throw new Error('"npm start" is for development: it makes a demo user. In production: npm run start:prod');
+  }
+  cleanups.push(await takeLock(DATA));
+  const port = await readPort();
+  const database = await provideDatabase({ purpose: 'start', say });
+  cleanups.push(() => database.stop());
+  const env = {
+    ...process.env,
+    NODE_ENV: process.env['NODE_ENV'] || 'development',
+    PORT: String(port),
+    DATABASE_URL: database.url,
+    JWT_SECRET: process.env['JWT_SECRET'] || keptSecret(DATA),
+  };
+
+  say('Compiling');
+  const afterChange = await compile(env);
+  say('Applying the migrations');
+  await migrate(env);
+  if (await seedDemo(env)) say('Made a demo merchant, its API user and a customer with a balance of 80.00');
+
+  say('Starting the service');
+  const service = createService({ env, port, say });
+  cleanups.push(() => service.stop());
+  await service.start();
+  if (!(await service.isReady())) throw new Error('The service did not become ready.');
+  console.log(welcome(port));
+
+  let restarting = Promise.resolve();
+  afterChange(() => {
+    restarting = restarting.then(async () => {
+      if (ending) return;
+      say('The source has changed: starting the service anew');
+      await service.stop();
+      await service.start();
+    });
+  });
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => {
+    if (!ending) say('Stopping');
+    void end(0);
+  });
+}
+
+try {
+  await start();
+} catch (error) {
+  if (!ending) console.error(`\n${error instanceof Error ? error.message : String(error)}`);
+  await end(1);
+}

@@ -1,0 +1,49 @@
+// @ts-check
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGuarded } from '../support/guarded-process.mjs';
+
+/** How long the service may take to finish the requests under way. */
+const GRACE_MS = 15_000;
+
+/**
+ * Runs the built service, and runs it anew on demand. The old process is gone before the new one starts, as both
+ * listen on the same port.
+ *
+ * @param {{ env: NodeJS.ProcessEnv, port: number, say: (line: string) => void }} options
+ */
+export function createService({ env, port, say }) {
+  let current = /** @type {import('../support/guarded-process.mjs').Guarded | undefined} */ (undefined);
+  let stopping = false;
+
+  const stop = async () => {
+    stopping = true;
+    await current?.end(GRACE_MS);
+  };
+
+  const start = async () => {
+    stopping = false;
+    const args = ['--enable-source-maps', 'dist/src/main.js'];
+    const started = await startGuarded({ command: process.execPath, args, env, output: 'inherit' });
+    current = started;
+    void started.exited.then((code) => {
+      if (!stopping) say(`The service ended by itself, with exit code ${code}.`);
+    });
+  };
+
+  /** Waits until it answers requests; false if it ends before that, or takes too long. */
+  const isReady = async () => {
+    const deadline = Date.now() + 60_000;
+    while (current && !current.hasExited() && Date.now() < deadline) {
+      try {
+        const answer = await fetch(`http://localhost:${port}/health/ready`, { signal: AbortSignal.timeout(2_000) });
+        if (answer.ok) return true;
+      } catch {
+        // It does not listen yet.
+      }
+      await sleep(150);
+    }
+    return false;
+  };
+
+  return { start, stop, isReady };
+}
