@@ -10,6 +10,7 @@ import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
 import { keptSecret } from './start/secret.mjs';
 import { createService } from './start/service.mjs';
+import { watchParent } from './support/parent.mjs';
 import { isPortFree } from './support/ports.mjs';
 import { run } from './support/processes.mjs';
 
@@ -38,6 +39,7 @@ async function end(code) {
   if (ending) return;
   ending = true;
   for (const undo of cleanups.reverse()) await undo();
+  say('Stopped');
   process.exit(code);
 }
 
@@ -132,12 +134,14 @@ async function start() {
   });
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-  process.on(signal, () => {
-    if (!ending) say('Stopping');
-    void end(0);
-  });
+/** Ends in good order because we were asked to. */
+function endOnRequest() {
+  if (!ending) say('Stopping');
+  void end(0);
 }
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, endOnRequest);
+watchParent(endOnRequest);
 
 try {
   await start();

@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
+import { watchParent } from './support/parent.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 
@@ -95,12 +96,14 @@ async function test(what, extraArgs) {
   return { passed: result.passed, failed: result.failed + lint.failed };
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
-  process.on(signal, () => {
-    interrupted = true;
-    current?.kill('SIGTERM');
-  });
+/** Lets the current command end; what follows it is skipped, and the database is stopped as always. */
+function interrupt() {
+  interrupted = true;
+  current?.kill('SIGTERM');
 }
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
+watchParent(interrupt);
 
 const [first = '', ...rest] = process.argv.slice(2);
 const what = first === 'unit' || first === 'e2e' ? first : 'all';

@@ -16,10 +16,10 @@ echo "$guarded" >&3
 exec 3>&-
 ( cat <&4 >/dev/null; kill -TERM "$guarded"; kill -CONT "$guarded" ) >/dev/null 2>&1 &
 watcher=$!
-exec 4<&-
+exec 4<&- 2>/dev/null
 wait "$guarded"; status=$?
-kill "$watcher" 2>/dev/null
-if [ -n "$litter" ] && ! kill -0 "$owner" 2>/dev/null; then rm -rf -- "$litter"; fi
+kill "$watcher"
+if [ -n "$litter" ] && ! kill -0 "$owner"; then rm -rf -- "$litter"; fi
 exit "$status"
 `;
 
