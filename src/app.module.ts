@@ -6,6 +6,7 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { WalletsModule } from './wallets/wallets.module.js';
 
 /** The table of contents. */
 @Module({})
@@ -13,7 +14,7 @@ export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, HealthModule],
+      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, WalletsModule, HealthModule],
     };
   }
 }

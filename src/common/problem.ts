@@ -4,7 +4,7 @@
  */
 const CATALOGUE = {
   malformed_json: { status: 400, title: 'The request body is not valid JSON' },
-  validation_failed: { status: 400, title: 'The request is not valid' },
+  validation_failed: { status: 400, title: 'The request body is not valid' },
   missing_token: { status: 401, title: 'An access token is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'E-mail or password is wrong' },

@@ -1,28 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
+import { PageQueryDto } from '../../common/page-query.dto.js';
 import { IsCallerId, IsInstant } from '../../common/rules.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { OrderDto } from './order.dto.js';
-
-/** A page of something: how many, and from where. */
-export class PageQueryDto {
-  /**
-   * 1 to 100.
-   * @example 20
-   */
-  @IsOptional()
-  @Type(() => Number)
-  @IsInt({ message: 'must be a whole number from 1 to 100' })
-  @Min(1, { message: 'must be a whole number from 1 to 100' })
-  @Max(100, { message: 'must be a whole number from 1 to 100' })
-  readonly limit: number = 20;
-
-  /** The `next_cursor` of the page before. */
-  @IsOptional()
-  @IsString({ message: 'must be a next_cursor of an earlier page' })
-  readonly cursor?: string;
-}
 
 /** Which orders to list; without any filter, all. */
 export class ListOrdersDto extends PageQueryDto {

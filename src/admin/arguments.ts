@@ -1,0 +1,52 @@
+import { isEmail } from 'class-validator';
+import { InvalidArgumentError } from 'commander';
+import { isInstant } from '../common/instants.js';
+import { MONEY_PATTERN, parseMoney } from '../common/money.js';
+
+/** Readers of the command line's values; what they refuse is an error with exit code 1. */
+
+export const wholeNumber =
+  (low: number, high: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < low || value > high) throw new InvalidArgumentError(`It must be a whole number from ${low} to ${high}.`);
+    return value;
+  };
+
+export function money(text: string): number {
+  if (!MONEY_PATTERN.test(text)) throw new InvalidArgumentError('It must be a decimal string such as 49.90.');
+  return parseMoney(text);
+}
+
+export function moneyOverZero(text: string): number {
+  const cents = money(text);
+  if (cents === 0) throw new InvalidArgumentError('It must be over zero.');
+  return cents;
+}
+
+export function instant(text: string): Date {
+  if (!isInstant(text)) throw new InvalidArgumentError('It must be an instant such as 2026-11-20T13:45:00.000Z.');
+  return new Date(text);
+}
+
+export function documentNumber(text: string): string {
+  if (!/^\d{11}$/.test(text)) throw new InvalidArgumentError('It must be 11 digits.');
+  return text;
+}
+
+export function email(text: string): string {
+  if (!isEmail(text)) throw new InvalidArgumentError('It must be an e-mail address.');
+  return text;
+}
+
+export function shortText(text: string): string {
+  if (text.trim() === '' || [...text].length > 200) throw new InvalidArgumentError('It must be 1 to 200 characters.');
+  return text;
+}
+
+/** `--earn-rate pix=700`, once for each payment method. */
+export function earnRate(text: string, before: Record<string, number> = {}): Record<string, number> {
+  const at = text.lastIndexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
+  return { ...before, [text.slice(0, at)]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
+}

@@ -1,0 +1,31 @@
+import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { CashbackModule } from '../cashback/cashback.module.js';
+import { ClockModule } from '../common/clock.js';
+import { createLogger, NestLogger } from '../common/logger.js';
+import { type Config, loadProcessConfig } from '../config/config.js';
+import { ConfigModule } from '../config/config.module.js';
+import { DatabaseModule } from '../database/database.module.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+
+@Module({})
+class AdminModule {
+  static with(config: Readonly<Config>): DynamicModule {
+    return { module: AdminModule, imports: [ConfigModule.with(config), ClockModule, DatabaseModule, MerchantsModule, CashbackModule] };
+  }
+}
+
+/**
+ * Runs a command over the service's own modules and prints what it returns as JSON on stdout. Nothing
+ * is opened before, so `--help` needs no database.
+ */
+export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
+  const config = loadProcessConfig();
+  const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
+  const services = await NestFactory.createApplicationContext(AdminModule.with(config), { logger, abortOnError: false });
+  try {
+    console.log(JSON.stringify(await command(services), null, 2));
+  } finally {
+    await services.close();
+  }
+}

@@ -1,0 +1,40 @@
+import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { type Caller, CurrentCaller } from '../auth/caller.js';
+import { EntryPageDto, SearchWalletDto, WalletDto } from '../cashback/dto/wallet.dto.js';
+import { StatementsService } from '../cashback/statements.service.js';
+import { ApiProblems } from '../common/api-problems.js';
+import { ApiIdParam, IdParam } from '../common/id-param.js';
+import { PageQueryDto } from '../common/page-query.dto.js';
+
+@ApiTags('wallets')
+@ApiBearerAuth()
+@Controller('wallets')
+@ApiProblems('missing_token', 'invalid_token')
+export class WalletsController {
+  constructor(private readonly statements: StatementsService) {}
+
+  /**
+   * Find a customer's wallet
+   *
+   * @remarks What the customer has with this merchant; 200 with zeros also for a customer never seen.
+   */
+  @Post('search')
+  @HttpCode(200)
+  @ApiProblems('malformed_json', 'validation_failed', 'payload_too_large', 'unsupported_media_type')
+  search(@CurrentCaller() caller: Caller, @Body() body: SearchWalletDto): Promise<WalletDto> {
+    return this.statements.search(caller.merchantId, body.document);
+  }
+
+  /**
+   * Read a wallet's statement
+   *
+   * @remarks Every movement with its kind, amount, order and the running balance, newest first.
+   */
+  @Get(':id/entries')
+  @ApiIdParam('The wallet')
+  @ApiProblems('validation_failed', 'not_found')
+  entries(@CurrentCaller() caller: Caller, @IdParam() id: string, @Query() query: PageQueryDto): Promise<EntryPageDto> {
+    return this.statements.entries(caller.merchantId, id, query);
+  }
+}

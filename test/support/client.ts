@@ -1,0 +1,56 @@
+import type { Service } from './service.js';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: any;
+}
+
+export interface RequestOptions {
+  body?: unknown;
+  /** Sent as it stands, instead of `body` as JSON. */
+  raw?: string | Buffer;
+  token?: string | undefined;
+  headers?: Record<string, string>;
+}
+
+/** A merchant's system: it sends requests and reads answers, nothing else. */
+export class Client {
+  constructor(
+    readonly service: Pick<Service, 'url'>,
+    readonly token?: string,
+  ) {}
+
+  async send(method: string, path: string, { body, raw, token = this.token, headers = {} }: RequestOptions = {}): Promise<Answer> {
+    const hasBody = body !== undefined || raw !== undefined;
+    const response = await fetch(new URL(path, this.service.url), {
+      method,
+      headers: {
+        ...(hasBody && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(hasBody && { body: (raw ?? JSON.stringify(body)) as string }),
+    });
+    const text = await response.text();
+    const isJson = (response.headers.get('content-type') ?? '').includes('json');
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  get(path: string, options?: RequestOptions): Promise<Answer> {
+    return this.send('GET', path, options);
+  }
+
+  post(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.send('POST', path, { body, ...options });
+  }
+
+  put(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.send('PUT', path, { body, ...options });
+  }
+}
+
+/** Sends the same request `times` times at once. */
+export function atOnce<T>(times: number, send: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: times }, (_, index) => send(index)));
+}

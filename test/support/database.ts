@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import mysql from 'mysql2/promise';
+import { createDataSource } from '../../src/database/data-source.js';
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** The server that the run was given; there is no default, so that no test meets a database it should not. */
+function serverUrl(): URL {
+  const url = process.env.DATABASE_URL;
+  if (!url) throw new Error('DATABASE_URL is not set: run the tests with `npm test` or `npm run test:e2e`');
+  return new URL(url);
+}
+
+async function onServer(sql: string): Promise<void> {
+  const { hostname, port, username, password } = serverUrl();
+  const connection = await mysql.createConnection({
+    host: hostname,
+    port: Number(port || 3306),
+    user: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+  });
+  try {
+    await connection.query(sql);
+  } finally {
+    await connection.end();
+  }
+}
+
+/** A database of its own, empty; the caller drops it. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const name = `cashback_test_${randomBytes(6).toString('hex')}`;
+  await onServer(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`);
+  const url = serverUrl();
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => onServer(`DROP DATABASE ${name}`) };
+}
+
+/** A database of its own with the schema that the migrations make. */
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase();
+  const dataSource = await createDataSource(database.url).initialize();
+  await dataSource.runMigrations({ transaction: 'each' });
+  await dataSource.destroy();
+  return database;
+}

@@ -1,0 +1,30 @@
+import { expect } from '@jest/globals';
+import { ReconcileService } from '../../src/cashback/reconcile.service.js';
+import type { Answer } from './client.js';
+import type { Service } from './service.js';
+
+/** The answer is a problem of that code, whole and well formed. */
+export function expectProblem(answer: Answer, status: number, code: string): void {
+  expect({ status: answer.status, code: answer.body.code, body: answer.body }).toMatchObject({ status, code });
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(answer.body).toMatchObject({
+    type: `urn:problem:cashback:${code}`,
+    title: expect.any(String),
+    status,
+    detail: expect.any(String),
+    instance: expect.any(String),
+    request_id: answer.headers.get('x-request-id'),
+    retryable: expect.any(Boolean),
+  });
+}
+
+/** The pointers of a validation problem, sorted. */
+export function pointersOf(answer: Answer): string[] {
+  return (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
+}
+
+/** The invariants of the money hold over the whole database. */
+export async function expectInvariants(service: Service): Promise<void> {
+  const { discrepancies } = await service.app.get(ReconcileService).reconcile();
+  expect(discrepancies).toEqual([]);
+}

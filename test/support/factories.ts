@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import { GrantsService } from '../../src/cashback/grants.service.js';
+import { parseMoney } from '../../src/common/money.js';
+import { ApiUsersService } from '../../src/merchants/api-users.service.js';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import type { Policy } from '../../src/merchants/policy.js';
+import { Client } from './client.js';
+import type { Service } from './service.js';
+
+let counter = 0;
+const unique = (): string => `${process.pid}-${++counter}`;
+
+export const PASSWORD = 'correct horse battery';
+
+/** A merchant with an API user that has logged in. */
+export interface TestMerchant {
+  id: string;
+  email: string;
+  password: string;
+  /** The token set of its log-in. */
+  tokens: { access_token: string; access_token_expire_at: string; refresh_token: string };
+  /** Calls with its access token. */
+  client: Client;
+}
+
+export async function aMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
+  const { id } = await service.app.get(MerchantsService).create(`Shop ${unique()}`, policy);
+  const email = `api-${unique()}@shop.example`;
+  await service.app.get(ApiUsersService).create(id, email, PASSWORD);
+  const { status, body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
+  if (status !== 201) throw new Error(`log-in answered ${status}: ${JSON.stringify(body)}`);
+  return { id, email, password: PASSWORD, tokens: body, client: new Client(service, body.access_token) };
+}
+
+/** A customer's document that no other test uses. */
+export function aDocument(): string {
+  return String(randomInt(10 ** 10, 10 ** 11));
+}
+
+/** An order as a merchant sends it; say only the members that decide. */
+export function anOrder(members: Record<string, unknown> = {}): Record<string, unknown> & { external_id: string; document: string } {
+  const total = (members.total as string | undefined) ?? '150.00';
+  return {
+    external_id: `PED-${unique()}`,
+    items: [{ id: 'sku-1', price: total, description: 'Café em grãos' }],
+    document: aDocument(),
+    total,
+    payment_methods: [{ id: 'credit_card', amount: total }],
+    ...members,
+  };
+}
+
+/** Gives a customer cashback, as the operator would. */
+export async function grant(
+  service: Service,
+  merchant: TestMerchant,
+  document: string,
+  amount: string,
+  options: { availableAt?: Date; expiresAt?: Date } = {},
+): Promise<void> {
+  await service.app.get(GrantsService).grant(merchant.id, document, parseMoney(amount), options);
+}
+
+/** An order that the service has created. */
+export async function aCreatedOrder(merchant: TestMerchant, members: Record<string, unknown> = {}): Promise<any> {
+  const { status, body } = await merchant.client.post('/orders', anOrder(members));
+  if (status !== 201) throw new Error(`the order was answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** An order that has been completed. */
+export async function aCompletedOrder(merchant: TestMerchant, members: Record<string, unknown> = {}, completion: unknown = {}): Promise<any> {
+  const order = await aCreatedOrder(merchant, members);
+  const { status, body } = await merchant.client.post(`/orders/${order.id}/complete`, completion);
+  if (status !== 200) throw new Error(`the completion was answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}

@@ -1,0 +1,85 @@
+import type { INestApplication } from '@nestjs/common';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { DataSource } from 'typeorm';
+import { AppModule } from '../../src/app.module.js';
+import { Clock } from '../../src/common/clock.js';
+import { NestLogger } from '../../src/common/logger.js';
+import { loadConfig } from '../../src/config/config.js';
+import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
+import { TestClock } from './clock.js';
+import { createMigratedDatabase } from './database.js';
+
+export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
+
+/** The environment of a service under test; cheap bcrypt, every limit as in production. */
+export function testEnvironment(databaseUrl: string): Record<string, string> {
+  return {
+    NODE_ENV: 'test',
+    DATABASE_URL: databaseUrl,
+    JWT_SECRET: TEST_SECRET,
+    BCRYPT_COST: '4',
+    PORT: '0',
+    LOG_LEVEL: 'debug',
+    ...(process.env.TEST_POOL_SIZE && { DATABASE_POOL_SIZE: process.env.TEST_POOL_SIZE }),
+  };
+}
+
+/** The service, started for one test file on a port of its own, over a database of its own. */
+export interface Service {
+  url: string;
+  clock: TestClock;
+  /** The service's own connection pool, to look at rows with. */
+  dataSource: DataSource;
+  app: INestApplication;
+  /** Everything the service logged, a line each. */
+  logged: string[];
+  stop(): Promise<void>;
+}
+
+interface Options {
+  /** Variables of the environment that differ from `testEnvironment`. */
+  env?: Record<string, string>;
+  /** Puts something else in the place of a provider: a naive variant that a test must catch, say. */
+  override?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
+  /** An existing database, for a second instance over it; it is not dropped. */
+  databaseUrl?: string;
+  clock?: TestClock;
+}
+
+export async function startService(options: Options = {}): Promise<Service> {
+  const database = options.databaseUrl === undefined ? await createMigratedDatabase() : undefined;
+  const databaseUrl = options.databaseUrl ?? database?.url ?? '';
+  const config = loadConfig({ ...testEnvironment(databaseUrl), ...options.env });
+  const clock = options.clock ?? new TestClock();
+  const logged: string[] = [];
+  const logger = pino({ level: config.LOG_LEVEL }, lines(logged));
+  const builder = Test.createTestingModule({ imports: [AppModule.with(config)] })
+    .overrideProvider(Clock)
+    .useValue(clock);
+  const moduleRef = await (options.override?.(builder) ?? builder).compile();
+  const app = moduleRef.createNestApplication({ ...APP_OPTIONS, logger: new NestLogger(logger) });
+  configureApp(app, logger);
+  await app.listen(0, '127.0.0.1');
+  return {
+    url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
+    clock,
+    dataSource: app.get(DataSource),
+    app,
+    logged,
+    stop: async () => {
+      await app.close();
+      await database?.drop();
+    },
+  };
+}
+
+function lines(into: string[]): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      into.push(chunk.toString());
+      done();
+    },
+  });
+}
