@@ -45,24 +45,13 @@ function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, bod
   }
 }
 
-/** body-parser names what went wrong in `type`; what a `verify` threw it hands on with that object's own members. */
+/** body-parser names what went wrong in `type`. */
 function asProblem(error: unknown): unknown {
   if (error instanceof Problem) return error;
-  const { type, message } = error as { type?: string; message?: string };
-  switch (type) {
-    case 'entity.too.large':
-      return new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
-    case 'charset.unsupported':
-    case 'encoding.unsupported':
-      return unsupported(message ?? 'unknown');
-    case 'request.aborted':
-    case 'request.size.invalid':
-    case 'entity.parse.failed':
-    case 'stream.encoding.set':
-      return new Problem('malformed_json', { detail: message ?? 'the body is not valid JSON' });
-    default:
-      return type === undefined && !(error as { status?: number }).status
-        ? error
-        : new Problem('malformed_json', { detail: 'the body could not be read' });
-  }
+  const { type = '', message = 'unknown', status } = error as { type?: string; message?: string; status?: number };
+  if (type === 'entity.too.large') return new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
+  if (type === 'charset.unsupported' || type === 'encoding.unsupported') return unsupported(message);
+  // Broken compression and the like come without a type, but with a status of 4xx.
+  if (type === '' && status === undefined) return error;
+  return new Problem('malformed_json', { detail: type === 'entity.parse.failed' ? message : 'the body could not be read' });
 }

@@ -40,7 +40,7 @@ export function logRequests(logger: Logger): RequestHandler {
         ...(problemCode && { code: problemCode }),
       };
     },
-  }) as unknown as RequestHandler;
+  });
 }
 
 /** Lets Nest's own loggers write to the one logger. */
