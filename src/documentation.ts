@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
@@ -18,7 +19,6 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setTitle('Cashback order service')
     .setDescription(DESCRIPTION)
     .setVersion('1.0')
-    .setLicense('Proprietary', '')
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'The `access_token` of a log-in or a refresh' })
     .addTag('auth', 'Log-in, renewal and log-out of API users')
@@ -26,7 +26,23 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('operation', 'For whoever runs the service')
     .build();
-  return SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
+  const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
+  for (const operation of operationsOf(document)) completeOperation(operation);
+  return document;
+}
+
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+
+function operationsOf(document: OpenAPIObject): Operation[] {
+  return Object.values(document.paths).flatMap(({ get, put, post }) => [get, put, post].filter((operation) => operation !== undefined));
+}
+
+/** Says in so many words what Nest leaves out: that a route is open, and what a plain success is called. */
+function completeOperation(operation: Operation): void {
+  operation.security ??= [];
+  for (const [status, response] of Object.entries(operation.responses)) {
+    if (response && 'description' in response) response.description ||= STATUS_CODES[status] ?? status;
+  }
 }
 
 /** Swagger UI at `/docs`, the document itself at `/docs-json`. */

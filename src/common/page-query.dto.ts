@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 
@@ -7,6 +8,7 @@ export class PageQueryDto {
    * 1 to 100.
    * @example 20
    */
+  @ApiProperty({ required: false, type: 'integer' })
   @IsOptional()
   @Type(() => Number)
   @IsInt({ message: 'must be a whole number from 1 to 100' })

@@ -1,3 +1,5 @@
+import { ApiProperty } from '@nestjs/swagger';
+
 /** A fault of one member of the request. */
 export class ProblemFaultDto {
   /** JSON Pointer into the request body (RFC 6901). */
@@ -19,6 +21,7 @@ export class ProblemDto {
   readonly title!: string;
 
   /** The HTTP status. */
+  @ApiProperty({ type: 'integer' })
   readonly status!: number;
 
   /** What went wrong this time. */

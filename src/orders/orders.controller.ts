@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { type Caller, CurrentCaller } from '../auth/caller.js';
 import { ApiProblems } from '../common/api-problems.js';
@@ -84,6 +84,7 @@ export class OrdersController {
    */
   @Post(':id/complete')
   @HttpCode(200)
+  @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiIdParam('The order')
   @ApiProblems(
     'malformed_json',

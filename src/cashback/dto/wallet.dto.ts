@@ -65,6 +65,7 @@ export class EntryDto {
    * Its number in the statement, from 1 without a gap.
    * @example 1
    */
+  @ApiProperty({ type: 'integer' })
   readonly seq!: number;
 
   @ApiProperty({
