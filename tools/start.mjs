@@ -39,7 +39,6 @@ async function end(code) {
   if (ending) return;
   ending = true;
   for (const undo of cleanups.reverse()) await undo();
-  say('Stopped');
   process.exit(code);
 }
 
@@ -136,7 +135,7 @@ async function start() {
 
 /** Ends in good order because we were asked to. */
 function endOnRequest() {
-  if (!ending) say('Stopping');
+  if (!ending) say('Stopping what was started');
   void end(0);
 }
 

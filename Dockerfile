@@ -1,0 +1,31 @@
+# The packages that the service needs when it runs, and no others. No package has to run a script of its own:
+# bcrypt brings its binary along.
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY migrations ./migrations
+COPY src ./src
+RUN npm run build
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+# Inside a container the service has to be reachable from outside it.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+# All of it belongs to root, and the service runs as another user: it cannot change its own code. It writes no files,
+# so the root file system may be read-only.
+COPY package.json ./
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# Without a shell in between, so that SIGTERM reaches the service and it can finish the requests under way.
+CMD ["node", "dist/src/main.js"]
