@@ -6,7 +6,6 @@ import {
   IsInt,
   IsNotEmpty,
   IsString,
-  Matches,
   Max,
   Min,
   validateSync,
@@ -41,6 +40,27 @@ const IsSigningSecret = (options?: ValidationOptions): PropertyDecorator =>
     options,
   );
 
+const IsDatabaseUrl = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isDatabaseUrl',
+    validator: {
+      validate: isDatabaseUrl,
+      defaultMessage: () => 'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with what is special in a password percent-encoded',
+    },
+  });
+
+/** The parts are decoded one by one when the database is opened: what would fail there is refused here, by its name. */
+function isDatabaseUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !/^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/.test(value)) return false;
+  try {
+    const { hostname, username, password, pathname } = new URL(value);
+    [username, password, pathname].forEach(decodeURIComponent);
+    return hostname !== '';
+  } catch {
+    return false;
+  }
+}
+
 /**
  * The environment, validated once at start. The members carry the variables' own names, so that
  * `.env.example`, an error at start and the code speak of the same thing.
@@ -58,9 +78,7 @@ export class Config {
   readonly PORT: number = 3000;
 
   /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. */
-  @Matches(/^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/, {
-    message: 'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…)',
-  })
+  @IsDatabaseUrl()
   readonly DATABASE_URL!: string;
 
   /** Connections of one process. A use case never takes more than one at a time. */
