@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { Problem, problemCodes, validationFailed } from './problem.js';
+
+/** The table of the published interface; a code never changes its status. */
+const PUBLISHED = {
+  malformed_json: 400,
+  validation_failed: 400,
+  missing_token: 401,
+  invalid_token: 401,
+  invalid_credentials: 401,
+  invalid_refresh_token: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  external_id_conflict: 409,
+  invalid_transition: 409,
+  redemption_no_longer_available: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  payments_exceed_total: 422,
+  redemption_exceeds_maximum: 422,
+  refund_exceeds_total: 422,
+  too_many_requests: 429,
+  internal_error: 500,
+  unavailable: 503,
+};
+
+describe('a problem', () => {
+  it('has the status that is published for its code', () => {
+    expect(Object.fromEntries(problemCodes().map(({ code, status }) => [code, status]))).toMatchObject(PUBLISHED);
+  });
+
+  it('says that another try may help where the fault passes by itself, and nowhere else', () => {
+    const retryable = problemCodes().filter(({ code }) => new Problem(code).retryable);
+    expect(retryable.map(({ code }) => code)).toEqual(['too_many_requests', 'unavailable']);
+  });
+
+  it('carries its extensions beside the members of RFC 9457, and no cause', () => {
+    const problem = new Problem('redemption_exceeds_maximum', { detail: 'at most 75.00', extensions: { maximum: '75.00' }, cause: new Error('secret') });
+    expect(problem.toBody('/orders/1/redemption', 'id-1')).toEqual({
+      type: 'urn:problem:cashback:redemption_exceeds_maximum',
+      title: 'The redemption exceeds the maximum',
+      status: 422,
+      detail: 'at most 75.00',
+      instance: '/orders/1/redemption',
+      code: 'redemption_exceeds_maximum',
+      request_id: 'id-1',
+      retryable: false,
+      maximum: '75.00',
+    });
+  });
+
+  it('counts the faults of a validation', () => {
+    const fault = { pointer: '/total', detail: 'wrong' };
+    expect(validationFailed([fault]).message).toBe('1 member is not valid');
+    expect(validationFailed([fault, fault]).message).toBe('2 members are not valid');
+  });
+});

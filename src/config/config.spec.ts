@@ -1,0 +1,105 @@
+// The decorators of the configuration write metadata; in the service Nest brings this along.
+import 'reflect-metadata';
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig } from './config.js';
+
+const SECRET = 'Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg==';
+const environment = (variables: Record<string, string | undefined> = {}): Record<string, string | undefined> => ({
+  DATABASE_URL: 'mysql://cashback:secret@db:3306/cashback',
+  JWT_SECRET: SECRET,
+  ...variables,
+});
+
+/** The variables that a refusal names. */
+function refusedOf(env: Record<string, string | undefined>): string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults.map((fault) => fault.split(' ')[0] ?? '').sort();
+    throw error;
+  }
+  return [];
+}
+
+describe('the configuration', () => {
+  it('has safe values for all that is not set', () => {
+    expect(loadConfig(environment())).toMatchObject({
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      PORT: 3000,
+      BCRYPT_COST: 12,
+      ACCESS_TOKEN_TTL_SECONDS: 3600,
+      REFRESH_TOKEN_TTL_SECONDS: 30 * 86_400,
+      SESSION_TTL_SECONDS: 90 * 86_400,
+      REFRESH_RETRY_WINDOW_SECONDS: 30,
+      CPF_CHECK_DIGITS: false,
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  it('takes a variable that is empty for one that is not set', () => {
+    expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({ PORT: 3000, CPF_CHECK_DIGITS: false });
+  });
+
+  it('reads numbers and booleans out of texts', () => {
+    expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({ PORT: 0, CPF_CHECK_DIGITS: true });
+  });
+
+  it('can not be changed', () => {
+    const config = loadConfig(environment()) as { PORT: number };
+    expect(() => (config.PORT = 1)).toThrow(TypeError);
+  });
+
+  it('names every missing and every bad variable at once, with what would be right', () => {
+    expect(refusedOf({ PORT: 'abc', BCRYPT_COST: '3', CPF_CHECK_DIGITS: 'yes', LOG_LEVEL: 'loud', NODE_ENV: 'prod' })).toEqual([
+      'BCRYPT_COST',
+      'CPF_CHECK_DIGITS',
+      'DATABASE_URL',
+      'JWT_SECRET',
+      'LOG_LEVEL',
+      'NODE_ENV',
+      'PORT',
+    ]);
+    expect(() => loadConfig({})).toThrow(/DATABASE_URL is missing: it must be a URL such as mysql:\/\/.*\n.*JWT_SECRET is missing: it must be at least 32 bytes/);
+  });
+
+  it.each(['-1', '65536', '1.5', '1e9', 'NaN', 'Infinity'])('refuses the port %s', (PORT) => {
+    expect(refusedOf(environment({ PORT }))).toEqual(['PORT']);
+  });
+
+  it.each([
+    'postgres://db/cashback',
+    'mysql://db:3306',
+    'mysql://db:3306/',
+    'mysql://db:port/cashback',
+    'mysql://db:99999/cashback',
+    'mysql://user:50%@db/cashback',
+    'mysql://us er:p@ss@/x',
+    'cashback',
+  ])('refuses the database %s', (DATABASE_URL) => {
+    expect(refusedOf(environment({ DATABASE_URL }))).toEqual(['DATABASE_URL']);
+  });
+
+  it.each(['mysql://root@127.0.0.1:3306/cashback', 'mysql://u:p%40ss@db/cashback', 'mariadb://u:p@[::1]:3307/cashback'])('accepts the database %s', (DATABASE_URL) => {
+    expect(loadConfig(environment({ DATABASE_URL })).DATABASE_URL).toBe(DATABASE_URL);
+  });
+});
+
+describe('the signing secret', () => {
+  it('has at least 32 bytes, everywhere', () => {
+    for (const NODE_ENV of ['production', 'development', 'test']) {
+      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'x7'.repeat(16).slice(1) }))).toEqual(['JWT_SECRET']);
+      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'x7'.repeat(16) }))).toEqual([]);
+    }
+  });
+
+  it.each(['change-me-change-me-change-me-change-me', 'CHANGE_ME_'.repeat(4), 'this-is-a-placeholder-for-a-real-secret'])('is no placeholder such as %s in production', (JWT_SECRET) => {
+    expect(refusedOf(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
+    expect(refusedOf(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
+    expect(refusedOf(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
+  });
+
+  it('does not stand in the message that refuses it', () => {
+    expect(() => loadConfig(environment({ JWT_SECRET: 'hunter2-too-short' }))).toThrow(expect.objectContaining({ message: expect.not.stringContaining('hunter2') }));
+  });
+});
