@@ -54,16 +54,19 @@ export class OrdersService {
       completedAt: null,
       cancelledAt: null,
     };
-    return this.unitOfWork.single(async (manager) => {
-      const kept = await this.#insert(manager, order);
-      if (kept !== undefined) refuseDifferences(requested, kept);
-      return { order: await this.#view(manager, kept ?? order), replayed: kept !== undefined };
+    if (await this.unitOfWork.single((manager) => insertNew(manager, order))) {
+      return { order: await this.unitOfWork.single((manager) => this.#view(manager, order)), replayed: false };
+    }
+    return this.unitOfWork.snapshot(async (manager) => {
+      const kept = await manager.findOneByOrFail(Order, { merchantId, externalId: order.externalId });
+      refuseDifferences(requested, kept);
+      return { order: await this.#view(manager, kept), replayed: true };
     });
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
-    return this.unitOfWork.single(async (manager) => {
+    return this.unitOfWork.snapshot(async (manager) => {
       const order = await manager.findOneBy(Order, { id, merchantId });
       if (order === null) throw notFound();
       return this.#view(manager, order);
@@ -72,7 +75,7 @@ export class OrdersService {
 
   /** A page of the merchant's orders, newest first. @throws Problem validation_failed for a cursor that is not ours. */
   async list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
-    return this.unitOfWork.single(async (manager) => {
+    return this.unitOfWork.snapshot(async (manager) => {
       const now = this.clock.now();
       const rows = await pageQuery(manager, merchantId, filter, now).getMany();
       const page = rows.slice(0, filter.limit);
@@ -86,22 +89,22 @@ export class OrdersService {
     });
   }
 
-  /** @returns the order that has this `external_id` already, if there is one. */
-  async #insert(manager: EntityManager, order: Order): Promise<Order | undefined> {
-    try {
-      await manager.insert(Order, order);
-      return undefined;
-    } catch (error) {
-      if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
-      const { merchantId, externalId } = order;
-      return manager.findOneByOrFail(Order, { merchantId, externalId });
-    }
-  }
-
+  /** What is held and what is available belong together: read a kept order in the same snapshot. */
   async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
     const now = this.clock.now();
     const available = await this.balances.available(manager, order.merchantId, [order.document], now);
     return toOrderDto(order, available.get(order.document) ?? 0, now);
+  }
+}
+
+/** @returns whether it is new: false where there is an order with this `external_id`. */
+async function insertNew(manager: EntityManager, order: Order): Promise<boolean> {
+  try {
+    await manager.insert(Order, order);
+    return true;
+  } catch (error) {
+    if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
+    return false;
   }
 }
 
