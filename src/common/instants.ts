@@ -1,9 +1,15 @@
 /** RFC 3339, section 5.6, at most milliseconds. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Whether a text is an instant; 30 February is not. */
+const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
+
+/** The last instant that RFC 3339 can write in UTC, and the last a database holds. */
+export const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** Whether a text is an instant, in UTC of the years 0 to 9999; 30 February is not. */
 export function isInstant(text: unknown): text is string {
   if (typeof text !== 'string' || !INSTANT.test(text)) return false;
   const local = new Date(text.replace(/(Z|[+-]\d{2}:\d{2})$/, 'Z'));
-  return !Number.isNaN(Date.parse(text)) && !Number.isNaN(local.getTime()) && local.toISOString().startsWith(text.slice(0, 10));
+  const ms = Date.parse(text);
+  return ms >= FIRST_INSTANT_MS && ms <= LAST_INSTANT_MS && !Number.isNaN(local.getTime()) && local.toISOString().startsWith(text.slice(0, 10));
 }

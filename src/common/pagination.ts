@@ -1,3 +1,4 @@
+import { LAST_INSTANT_MS } from './instants.js';
 import { validationFailed } from './problem.js';
 
 /** Where a page ends, as an opaque word: the sort key of its last row. */
@@ -24,6 +25,7 @@ export function decodeCursor<T extends readonly ('string' | 'number')[]>(
   throw validationFailed([{ parameter: 'cursor', detail: 'must be a next_cursor of an earlier page' }]);
 }
 
+/** Sort keys are ids, entry numbers and instants; past the last instant a database holds, it would refuse the query. */
 function isSortable(part: unknown): boolean {
-  return typeof part === 'string' ? /^[0-9a-f-]{36}$/.test(part) : Number.isSafeInteger(part) && Math.abs(part as number) <= 8.64e15;
+  return typeof part === 'string' ? /^[0-9a-f-]{36}$/.test(part) : Number.isSafeInteger(part) && (part as number) >= 0 && (part as number) <= LAST_INSTANT_MS;
 }
