@@ -1,0 +1,36 @@
+import type { TestMerchant } from './factories.js';
+import type { Service } from './service.js';
+
+/** A customer's wallet as the merchant sees it. */
+export async function walletOf(merchant: TestMerchant, document: string): Promise<any> {
+  const { status, body } = await merchant.client.post('/wallets/search', { document });
+  if (status !== 200) throw new Error(`the search was answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** The whole statement of a customer, the oldest movement first. */
+export async function statementOf(merchant: TestMerchant, document: string): Promise<any[]> {
+  const { id } = await walletOf(merchant, document);
+  const entries: any[] = [];
+  for (let cursor = ''; ; ) {
+    const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=100${cursor}`);
+    entries.push(...body.data);
+    if (body.next_cursor === null) return entries.reverse();
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor as string)}`;
+  }
+}
+
+/** The movements of a customer's statement in short, such as `earn 7.50`, the oldest first. */
+export async function movementsOf(merchant: TestMerchant, document: string): Promise<string[]> {
+  return (await statementOf(merchant, document)).map(({ kind, amount }) => `${kind} ${amount}`);
+}
+
+/** Rows of the service's database. */
+export function rowsOf(service: Service, sql: string, values: unknown[] = []): Promise<any[]> {
+  return service.dataSource.query(sql, values);
+}
+
+/** The instant that many days after another, as an answer carries it. */
+export function daysAfter(instant: string, days: number): string {
+  return new Date(Date.parse(instant) + days * 86_400_000).toISOString();
+}
