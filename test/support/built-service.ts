@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testEnvironment } from './service.js';
+
+const ENTRY = 'dist/src/main.js';
+
+/** The build, running as a process of its own: what is deployed. */
+export interface BuiltService {
+  url: string;
+  process: ChildProcess;
+  /** Everything it wrote so far. */
+  output(): string;
+  /** Ends it in good order; resolves to its exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Starts the build over a database and waits until it is ready. */
+export async function startBuiltService(databaseUrl: string, env: Record<string, string> = {}): Promise<BuiltService> {
+  if (!existsSync(ENTRY)) throw new Error(`${ENTRY} is not there: run \`npm run build\` first`);
+  const port = Number(env.PORT ?? (await freePort()));
+  const child = spawn(process.execPath, [ENTRY], {
+    env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const gone = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const service: BuiltService = {
+    url,
+    process: child,
+    output: () => output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await gone;
+      return child.exitCode;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+  for (let attempt = 0; attempt < 300; attempt++) {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}:\n${output}`);
+    const ready = await fetch(`${url}/health/ready`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) return service;
+    await sleep(100);
+  }
+  await service.kill();
+  throw new Error(`the service did not become ready:\n${output}`);
+}

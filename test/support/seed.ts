@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import bcrypt from 'bcrypt';
+import type { DataSource } from 'typeorm';
+import { ApiUser } from '../../src/merchants/api-user.entity.js';
+import { Merchant } from '../../src/merchants/merchant.entity.js';
+import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
+import { PASSWORD } from './factories.js';
+
+/**
+ * Writes a merchant and its API user straight into a database: for services that run as a process of
+ * their own, whose insides a test can't reach.
+ *
+ * @returns the e-mail; the password is PASSWORD.
+ */
+export async function seedMerchant(dataSource: DataSource): Promise<string> {
+  const merchantId = randomUUID();
+  const email = `${merchantId}@shop.example`;
+  const createdAt = new Date();
+  await dataSource.initialize();
+  try {
+    await dataSource.manager.insert(Merchant, { id: merchantId, name: 'Shop', policy: DEFAULT_POLICY, createdAt });
+    await dataSource.manager.insert(ApiUser, {
+      id: randomUUID(),
+      merchantId,
+      email,
+      passwordHash: await bcrypt.hash(PASSWORD, 4),
+      disabledAt: null,
+      createdAt,
+    });
+  } finally {
+    await dataSource.destroy();
+  }
+  return email;
+}
