@@ -22,6 +22,8 @@ const shared = {
 };
 
 export default {
+  // Generous: a slow machine must not fail a test, and a hook that is given up on leaves what it starts behind.
+  testTimeout: 120_000,
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testMatch: ['**/*.e2e-spec.ts'] },
