@@ -1,6 +1,6 @@
 // @ts-check
 //
-// npm test                 lint, build, unit and end-to-end tests on a database of their own
+// npm test                 lint, build, OpenAPI document, unit and end-to-end tests on a database of their own
 // npm run test:unit        the unit tests alone, without a database
 // npm run test:e2e         build, and the end-to-end tests alone
 //
@@ -18,6 +18,9 @@ const PROJECT = path.resolve(import.meta.dirname, '..');
 /** The command that is running now, to be ended when we are told to end. */
 let current = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined);
 let interrupted = false;
+
+/** Steps that are no tests and failed: named again at the end, as what follows them scrolls them away. @type {string[]} */
+const failedSteps = [];
 
 /**
  * @param {string} line
@@ -58,7 +61,7 @@ function execute(command, args, env = process.env) {
 async function step(title, command, args) {
   say(title);
   const ok = await execute(command, args);
-  if (!ok) say(`FAILED: ${title}`);
+  if (!ok) failedSteps.push(title);
   return { passed: 0, failed: ok ? 0 : 1 };
 }
 
@@ -92,8 +95,9 @@ async function test(what, extraArgs) {
   const build = await step('Build', 'npm', ['run', '--silent', 'build']);
   // Some end-to-end tests run the build: without one their failures would say nothing.
   if (build.failed > 0) return { passed: 0, failed: lint.failed + build.failed };
+  const openApi = await step('OpenAPI document', process.execPath, ['tools/openapi.mjs']);
   const result = await testOnDatabase(what === 'all' ? ['unit', 'e2e'] : ['e2e'], extraArgs);
-  return { passed: result.passed, failed: result.failed + lint.failed };
+  return { passed: result.passed, failed: result.failed + lint.failed + openApi.failed };
 }
 
 /** Lets the current command end; what follows it is skipped, and the database is stopped as always. */
@@ -117,5 +121,6 @@ try {
   result = { passed: 0, failed: 1 };
 }
 if (interrupted) result.failed = Math.max(result.failed, 1);
+for (const title of failedSteps) console.log(`FAILED: ${title} (see above)`);
 console.log(`${result.passed} passed, ${result.failed} failed`);
 process.exitCode = result.failed > 0 ? 1 : 0;
