@@ -1,0 +1,18 @@
+import { TestClock } from '../clock.js';
+
+/** A clock that stands still between steps, so that the model and the service see the same instant. */
+export class FrozenClock extends TestClock {
+  #at = Date.now();
+
+  override now(): Date {
+    return new Date(this.#at);
+  }
+
+  get ms(): number {
+    return this.#at;
+  }
+
+  override advance({ ms = 0, minutes = 0 }: { ms?: number; minutes?: number }): void {
+    this.#at += ms + minutes * 60_000;
+  }
+}

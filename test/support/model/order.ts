@@ -1,0 +1,110 @@
+import { brl, DAY, maximumOf, type Method, type Rules, toReceive } from './rules.js';
+import type { ModelCredit } from './wallet.js';
+
+export interface ModelRefund {
+  cents: bigint;
+  returned: bigint;
+  takenBack: bigint;
+  at: number;
+}
+
+/** An order as the model knows it. */
+export interface ModelOrder {
+  /** Which of the run's orders it is; also its external_id's ending. */
+  key: string;
+  merchant: number;
+  customer: number;
+  externalId: string;
+  document: string;
+  total: bigint;
+  methods: Method[];
+  /** How it was paid in the end, where completion said so. */
+  paid: Method[] | null;
+  rules: Rules;
+  end: 'open' | 'completed' | 'cancelled';
+  redemption: bigint;
+  earned: bigint;
+  refunded: bigint;
+  returned: bigint;
+  takenBack: bigint;
+  createdAt: number;
+  expiresAt: number;
+  endedAt: number | null;
+  /** What was redeemed from which credit, and has not been returned to it. */
+  spent: { credit: ModelCredit; cents: bigint }[];
+  refunds: Map<string, ModelRefund>;
+}
+
+export const iso = (instant: number): string => new Date(instant).toISOString();
+
+export function statusOf(order: ModelOrder, now: number): string {
+  if (order.end === 'cancelled') return 'cancelled';
+  if (order.end === 'open') return now < order.expiresAt ? 'pending' : 'expired';
+  if (order.refunded === 0n) return 'completed';
+  return order.refunded === order.total ? 'refunded' : 'partially_refunded';
+}
+
+export const NEXT: Record<string, string[]> = {
+  pending: ['completed', 'cancelled'],
+  expired: ['completed', 'cancelled'],
+  completed: ['partially_refunded', 'refunded'],
+  partially_refunded: ['partially_refunded', 'refunded'],
+  refunded: [],
+  cancelled: [],
+};
+
+/** The answer for an order, but for its id. */
+export function orderAnswer(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
+  return {
+    external_id: order.externalId,
+    status: statusOf(order, now),
+    document: order.document,
+    currency: 'BRL',
+    total: brl(order.total),
+    items: itemsOf(order.total),
+    payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({ id, amount: brl(cents) })),
+    cashback: { to_redeem: toRedeem(order, available, now), to_receive: willReceive(order, now) },
+    refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
+    created_at: iso(order.createdAt),
+    expires_at: iso(order.expiresAt),
+    completed_at: order.end === 'completed' ? iso(order.endedAt ?? 0) : null,
+    cancelled_at: order.end === 'cancelled' ? iso(order.endedAt ?? 0) : null,
+  };
+}
+
+export function itemsOf(cents: bigint): { id: string; price: string; description: string }[] {
+  return [{ id: 'sku-1', price: brl(cents), description: 'Café em grãos' }];
+}
+
+function toRedeem(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
+  const held = statusOf(order, now) === 'pending' ? order.redemption : 0n;
+  const maximum = order.end === 'open' ? maximumOf(order.total, available + held, order.rules) : { cents: 0n, limitedBy: null };
+  return {
+    available: brl(available),
+    maximum: brl(maximum.cents),
+    limited_by: maximum.limitedBy,
+    held: brl(held),
+    redeemed: brl(order.end === 'completed' ? order.redemption : 0n),
+    returned: brl(order.returned),
+  };
+}
+
+function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
+  if (order.end === 'cancelled') return { amount: '0.00', reversed: '0.00', status: 'reversed', available_at: null, expires_at: null };
+  const isOpen = order.end === 'open';
+  const availableAt = (order.endedAt ?? order.createdAt) + order.rules.releaseDays * DAY;
+  return {
+    amount: brl(isOpen ? toReceive(order.total, order.methods, order.redemption, order.rules) : order.earned),
+    reversed: brl(order.takenBack),
+    status: receiveStatus(order, availableAt, now),
+    available_at: iso(availableAt),
+    expires_at: iso(availableAt + order.rules.validityDays * DAY),
+  };
+}
+
+function receiveStatus(order: ModelOrder, availableAt: number, now: number): string {
+  if (order.end === 'open') return 'quoted';
+  if (order.refunded === order.total) return 'reversed';
+  if (order.takenBack > 0n) return 'partially_reversed';
+  return availableAt <= now ? 'available' : 'pending';
+}

@@ -1,0 +1,211 @@
+import { expect } from '@jest/globals';
+import { GrantsService } from '../../../src/cashback/grants.service.js';
+import type { Answer } from '../client.js';
+import { expectInvariants } from '../expectations.js';
+import { aDocument } from '../factories.js';
+import type { Service } from '../service.js';
+import type { FrozenClock } from './frozen-clock.js';
+import { itemsOf, type ModelOrder } from './order.js';
+import { brl, DAY, least, type Method } from './rules.js';
+import { type Shop, twoPolicies } from './shops.js';
+import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
+import { type Expected, World } from './world.js';
+
+let runs = 0;
+
+/** One sequence of steps, taken by the service and by the model alike; after each, both must agree. */
+export class Run {
+  /** Requests that were sent and held against the model. */
+  answers = 0;
+  steps = 0;
+  readonly #name = `M${++runs}`;
+  readonly #documents = Array.from({ length: CUSTOMERS }, aDocument);
+  readonly #world: World;
+  readonly #ids = new Map<string, string>();
+
+  constructor(
+    private readonly service: Service,
+    private readonly clock: FrozenClock,
+    private readonly shops: Shop[],
+    /** After how many steps the whole database is proved again. */
+    private readonly proveEvery: number,
+  ) {
+    this.#world = new World(twoPolicies(), clock.ms);
+  }
+
+  async take(steps: Step[]): Promise<void> {
+    const rules = twoPolicies();
+    for (const [at, shop] of this.shops.entries()) await shop.setRules(rules[at]!);
+    for (const step of steps) {
+      this.#pass(1);
+      await this.#take(step).catch((error: unknown) => {
+        throw new Error(`step ${this.steps + 1}, ${JSON.stringify(step)}: ${String(error)}`, { cause: error });
+      });
+      if (++this.steps % this.proveEvery === 0) await expectInvariants(this.service);
+    }
+    await this.#seeAll();
+    await expectInvariants(this.service);
+  }
+
+  async #take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'wait':
+        this.#pass(step.minutes * 60_000);
+        return this.#seeAll();
+      case 'wait for a date':
+        this.#passTo(step.which, step.plusMs);
+        return this.#seeAll();
+      case 'grant':
+        return this.#grant(step);
+      case 'create':
+        return this.#create(step);
+      case 'change policy':
+        Object.assign(this.#world.rulesOf(step.merchant), { earnBps: BigInt(step.earnBps), shareBps: BigInt(step.shareBps) });
+        return this.#shop(step.merchant).setRules(this.#world.rulesOf(step.merchant));
+      default: {
+        const order = this.#world.orders.at(-1 - (step.order % Math.max(this.#world.orders.length, 1)));
+        if (order === undefined) return;
+        await this.#takeOn(order, step);
+        await this.#see(order.merchant, order.customer);
+      }
+    }
+  }
+
+  async #takeOn(order: ModelOrder, step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'create' | 'change policy' }>): Promise<void> {
+    const path = `/orders/${this.#ids.get(order.key)}`;
+    switch (step.do) {
+      case 'create again':
+        return this.#createAgain(order, step.differ);
+      case 'hold': {
+        const cents = amountOf(step.amount, this.#world.maximum(order).cents);
+        return this.#both(order.merchant, 'PUT', `${path}/redemption`, { amount: brl(cents) }, () => this.#world.hold(order, cents), step.again);
+      }
+      case 'complete': {
+        const redeem = step.redeem === null ? undefined : amountOf(step.redeem, this.#world.maximum(order).cents);
+        const methods = step.split === null ? undefined : split(order.total, step.split);
+        const body = { ...(redeem !== undefined && { redeem: brl(redeem) }), ...(methods && { payment_methods: sent(methods) }) };
+        return this.#both(order.merchant, 'POST', `${path}/complete`, body, () => this.#world.complete(order, redeem, methods), step.again);
+      }
+      case 'cancel':
+        return this.#both(order.merchant, 'POST', `${path}/cancel`, undefined, () => this.#world.cancel(order), step.again);
+      case 'refund': {
+        const asked = amountOf(step.amount, order.total - order.refunded);
+        const cents = asked === 0n ? 1n : asked;
+        const externalId = step.name === null ? `R-${order.refunds.size + 10}` : `R-${step.name}`;
+        const body = { external_id: externalId, amount: brl(cents) };
+        return this.#both(order.merchant, 'POST', `${path}/refunds`, body, () => this.#world.refund(order, externalId, cents), step.again);
+      }
+      case 'look': {
+        const other = (order.merchant + 1) % MERCHANTS;
+        const stranger = (): Expected => ({ status: 404, body: { code: 'not_found' } });
+        return this.#both(step.asOther ? other : order.merchant, 'GET', path, undefined, step.asOther ? stranger : () => this.#world.look(order));
+      }
+    }
+  }
+
+  async #grant(step: Extract<Step, { do: 'grant' }>): Promise<void> {
+    const { merchant, customer } = step;
+    const availableAt = this.clock.ms + step.inDays * DAY;
+    const expiresAt = availableAt + (step.forDays ?? this.#world.rulesOf(merchant).validityDays) * DAY;
+    const dates = {
+      ...(step.inDays > 0 && { availableAt: new Date(availableAt) }),
+      ...(step.forDays !== null && { expiresAt: new Date(expiresAt) }),
+    };
+    await this.service.app.get(GrantsService).grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, dates);
+    this.#world.grant(merchant, customer, BigInt(step.cents), availableAt, expiresAt);
+    await this.#see(merchant, customer);
+  }
+
+  async #create({ merchant, customer, cents, ...step }: Extract<Step, { do: 'create' }>): Promise<void> {
+    const key = String(this.#world.orders.length);
+    const methods = split(BigInt(cents), step.split);
+    const order = { key, merchant, customer, externalId: `${this.#name}-${key}`, document: this.#documents[customer]!, total: BigInt(cents), methods };
+    const body = createBody(order);
+    await this.#both(merchant, 'POST', '/orders', body, () => this.#world.create(order), false, key);
+    const created = this.#world.orders.at(-1);
+    if (step.again && created?.key === key) await this.#both(merchant, 'POST', '/orders', body, () => this.#world.createAgain(created, []));
+  }
+
+  #createAgain(order: ModelOrder, differ: string[]): Promise<void> {
+    const body = createBody(order);
+    if (differ.includes('/document')) body.document = '00000000000';
+    if (differ.includes('/total')) body.total = brl(order.total + 1n);
+    if (differ.includes('/payment_methods')) body.payment_methods = order.methods.length > 0 ? [] : [{ id: 'credit_card', amount: '0.01' }];
+    return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, differ));
+  }
+
+  /** Sends a request and holds the answer against the model's; `again` sends it a second time. */
+  async #both(merchant: number, method: 'GET' | 'POST' | 'PUT', path: string, body: unknown, model: () => Expected, again = false, newOrder?: string): Promise<void> {
+    for (let time = 0; time < (again ? 2 : 1); time++) {
+      const answer = await this.#shop(merchant).send(method, path, body);
+      const expected = model();
+      this.answers++;
+      expect(seen(answer, expected)).toEqual(expected);
+      if (newOrder !== undefined && answer.status === 201) this.#ids.set(newOrder, answer.body.id);
+    }
+  }
+
+  async #see(merchant: number, customer: number): Promise<void> {
+    await this.#both(merchant, 'POST', '/wallets/search', { document: this.#documents[customer] }, () => this.#world.search(merchant, customer));
+  }
+
+  /** Whatever the dates have done is seen everywhere, in wallets and in orders. */
+  async #seeAll(): Promise<void> {
+    for (let merchant = 0; merchant < MERCHANTS; merchant++) {
+      for (let customer = 0; customer < CUSTOMERS; customer++) await this.#see(merchant, customer);
+    }
+    for (const order of this.#world.orders.slice(-3)) {
+      await this.#both(order.merchant, 'GET', `/orders/${this.#ids.get(order.key)}`, undefined, () => this.#world.look(order));
+    }
+  }
+
+  #pass(ms: number): void {
+    this.clock.advance({ ms });
+    this.#world.now = this.clock.ms;
+  }
+
+  /** To one of the next instants at which something happens by itself, or just beside it. */
+  #passTo(which: number, plusMs: number): void {
+    const now = this.clock.ms;
+    const pairs = Array.from({ length: MERCHANTS * CUSTOMERS }, (_, at) => this.#world.wallet(at % MERCHANTS, Math.floor(at / MERCHANTS)));
+    const dates = [...new Set([...pairs.flatMap((wallet) => wallet.dates(now)), ...this.#world.orders.map(({ expiresAt }) => expiresAt)])].filter((date) => date > now + 1);
+    const date = dates.sort((a, b) => a - b)[which];
+    if (date !== undefined) this.#pass(date + plusMs - now);
+  }
+
+  #shop(merchant: number): Shop {
+    return this.shops[merchant]!;
+  }
+}
+
+/** What of an answer the model decides. */
+function seen({ status, headers, body }: Answer, expected: Expected): Expected {
+  const members = Object.keys(expected.body).filter((name) => name !== 'pointers');
+  const pointers = 'pointers' in expected.body && { pointers: pointersIn(body) };
+  return {
+    status,
+    ...(expected.replayed !== undefined && { replayed: headers.get('idempotency-replayed') === 'true' }),
+    body: { ...Object.fromEntries(members.map((name) => [name, body[name]])), ...pointers },
+  };
+}
+
+function pointersIn(body: { errors?: { pointer: string }[] }): string[] {
+  return (body.errors ?? []).map(({ pointer }) => pointer);
+}
+
+function amountOf(amount: Amount, limit: bigint): bigint {
+  if ('cents' in amount) return BigInt(amount.cents);
+  const cents = (limit * BigInt(amount.ofLimit)) / 100n + BigInt(amount.plusCents);
+  return cents < 0n ? 0n : least(cents, 99_999_999_999n);
+}
+
+function split(cents: bigint, { parts, overByCents }: Split): Method[] {
+  const methods = parts.map(({ id, percent }) => ({ id, cents: (cents * BigInt(percent)) / 100n })).filter((method) => method.cents > 0n);
+  return overByCents > 0 ? [{ id: 'pix', cents: least(cents + BigInt(overByCents), 99_999_999_999n) }] : methods;
+}
+
+const sent = (methods: Method[]): { id: string; amount: string }[] => methods.map(({ id, cents }) => ({ id, amount: brl(cents) }));
+
+function createBody({ externalId, document, total, methods }: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'methods'>): Record<string, unknown> {
+  return { external_id: externalId, items: itemsOf(total), document, total: brl(total), payment_methods: sent(methods) };
+}

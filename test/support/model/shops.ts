@@ -1,0 +1,80 @@
+import { MerchantsService } from '../../../src/merchants/merchants.service.js';
+import { type Answer, Client } from '../client.js';
+import { aMerchant, type TestMerchant } from '../factories.js';
+import type { Service } from '../service.js';
+import type { FrozenClock } from './frozen-clock.js';
+import type { Rules } from './rules.js';
+
+/** Access tokens are asked to live this long; the clock of the model leaps over it now and then. */
+export const TOKEN_SECONDS = 86_400;
+const RENEW_AFTER_MS = (TOKEN_SECONDS - 600) * 1000;
+
+/** A merchant whose system logs in again whenever its token is about to expire. */
+export class Shop {
+  #client: Client;
+  #since: number;
+
+  private constructor(
+    readonly service: Service,
+    readonly clock: FrozenClock,
+    readonly merchant: TestMerchant,
+  ) {
+    this.#client = merchant.client;
+    this.#since = clock.ms;
+  }
+
+  static async open(service: Service, clock: FrozenClock, rules: Rules): Promise<Shop> {
+    const shop = new Shop(service, clock, await aMerchant(service));
+    await shop.setRules(rules);
+    return shop;
+  }
+
+  async send(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
+    if (this.clock.ms - this.#since > RENEW_AFTER_MS) {
+      const { email, password } = this.merchant;
+      const { body: tokens } = await new Client(this.service).post('/auth/login', { email, password });
+      this.#client = new Client(this.service, tokens.access_token);
+      this.#since = this.clock.ms;
+    }
+    return this.#client.send(method, path, { body });
+  }
+
+  /** The operator gives the merchant these rules; orders that exist keep theirs. */
+  async setRules(rules: Rules): Promise<void> {
+    await this.service.app.get(MerchantsService).set(this.merchant.id, {
+      policy: {
+        earnRateBps: Number(rules.earnBps),
+        earnRatesByPaymentMethod: Object.fromEntries(Object.entries(rules.earnBpsByMethod).map(([id, bps]) => [id, Number(bps)])),
+        redeemShareBps: Number(rules.shareBps),
+        redeemMinimumTotalCents: Number(rules.minimumTotal),
+        releaseDays: rules.releaseDays,
+        validityDays: rules.validityDays,
+        orderTtlMinutes: rules.ttlMinutes,
+      },
+    });
+  }
+}
+
+/** Two policies that differ in all that matters: one as is usual, one where credits expire under their holds. */
+export function twoPolicies(): Rules[] {
+  return [
+    {
+      earnBps: 500n,
+      earnBpsByMethod: { pix: 700n, boleto: 0n },
+      shareBps: 5_000n,
+      minimumTotal: 0n,
+      releaseDays: 8,
+      validityDays: 180,
+      ttlMinutes: 30,
+    },
+    {
+      earnBps: 1_000n,
+      earnBpsByMethod: { pix: 10_000n },
+      shareBps: 10_000n,
+      minimumTotal: 500n,
+      releaseDays: 0,
+      validityDays: 2,
+      ttlMinutes: 5 * 24 * 60,
+    },
+  ];
+}

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+
+/** An amount that is decided when its step is taken: beside a limit, or anything. */
+export type Amount = { ofLimit: number; plusCents: number } | { cents: number };
+
+/** How a total is split over payment methods, in hundredths of it; `overByCents` goes over the total. */
+export interface Split {
+  parts: { id: string; percent: number }[];
+  overByCents: number;
+}
+
+/** One thing that a merchant, the operator or time does. Orders are chosen by number, modulo those there are. */
+export type Step =
+  | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
+  | { do: 'create'; merchant: number; customer: number; cents: number; split: Split; again: boolean }
+  | { do: 'create again'; order: number; differ: ('/total' | '/document' | '/payment_methods')[] }
+  | { do: 'hold'; order: number; amount: Amount; again: boolean }
+  | { do: 'complete'; order: number; redeem: Amount | null; split: Split | null; again: boolean }
+  | { do: 'cancel'; order: number; again: boolean }
+  | { do: 'refund'; order: number; amount: Amount; name: number | null; again: boolean }
+  | { do: 'look'; order: number; asOther: boolean }
+  | { do: 'change policy'; merchant: number; earnBps: number; shareBps: number }
+  | { do: 'wait'; minutes: number }
+  | { do: 'wait for a date'; which: number; plusMs: number };
+
+export const MERCHANTS = 2;
+export const CUSTOMERS = 3;
+
+/** Steps are printed where they fail: as plain objects they read best. */
+const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(members, { noNullPrototype: true }) as fc.Arbitrary<T>;
+
+const merchant = fc.nat({ max: MERCHANTS - 1 });
+const customer = fc.nat({ max: CUSTOMERS - 1 });
+/** Mostly one of the latest: an old order has seldom anything left to do. */
+const order = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, { weight: 1, arbitrary: fc.nat({ max: 30 }) });
+const again = fc.boolean();
+const cents = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 100, max: 40_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 30 }) },
+  { weight: 1, arbitrary: fc.constantFrom(4_999, 5_000, 99_999_999_999) },
+);
+const amount: fc.Arbitrary<Amount> = fc.oneof(
+  { weight: 5, arbitrary: record({ ofLimit: fc.constantFrom(100, 100, 50, 33), plusCents: fc.constantFrom(0, 0, 0, 1, -1) }) },
+  { weight: 1, arbitrary: record({ cents: fc.constantFrom(0, 1, 500) }) },
+);
+const split: fc.Arbitrary<Split> = record({
+  parts: fc.array(record({ id: fc.constantFrom('credit_card', 'pix', 'boleto', 'constructor'), percent: fc.constantFrom(10, 33, 50) }), { maxLength: 2 }),
+  overByCents: fc.oneof({ weight: 15, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
+});
+
+const DAY_MINUTES = 24 * 60;
+
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: record({
+      do: fc.constant('grant' as const),
+      merchant,
+      customer,
+      cents,
+      inDays: fc.constantFrom(0, 0, 0, 3),
+      forDays: fc.constantFrom(null, 1, 5, 30),
+    }),
+  },
+  { weight: 5, arbitrary: record({ do: fc.constant('create' as const), merchant, customer, cents, split, again }) },
+  {
+    weight: 1,
+    arbitrary: record({
+      do: fc.constant('create again' as const),
+      order,
+      differ: fc.subarray<'/total' | '/document' | '/payment_methods'>(['/document', '/total', '/payment_methods']),
+    }),
+  },
+  { weight: 7, arbitrary: record({ do: fc.constant('hold' as const), order, amount, again }) },
+  {
+    weight: 7,
+    arbitrary: record({
+      do: fc.constant('complete' as const),
+      order,
+      redeem: fc.option<Amount>(amount),
+      split: fc.option<Split>(split, { freq: 2 }),
+      again,
+    }),
+  },
+  { weight: 2, arbitrary: record({ do: fc.constant('cancel' as const), order, again }) },
+  { weight: 6, arbitrary: record({ do: fc.constant('refund' as const), order, amount, name: fc.option<number>(fc.nat({ max: 3 }), { freq: 2 }), again }) },
+  { weight: 1, arbitrary: record({ do: fc.constant('look' as const), order, asOther: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: record({
+      do: fc.constant('change policy' as const),
+      merchant,
+      earnBps: fc.constantFrom(0, 100, 500, 10_000),
+      shareBps: fc.constantFrom(3_000, 5_000, 10_000),
+    }),
+  },
+  { weight: 2, arbitrary: record({ do: fc.constant('wait' as const), minutes: fc.constantFrom(1, 10, 30, 60, DAY_MINUTES, 8 * DAY_MINUTES, 60 * DAY_MINUTES) }) },
+  // The instants that decide are those just before, at and after a date.
+  { weight: 5, arbitrary: record({ do: fc.constant('wait for a date' as const), which: fc.nat({ max: 2 }), plusMs: fc.constantFrom(-1, 0, 0, 1) }) },
+);

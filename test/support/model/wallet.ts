@@ -1,0 +1,149 @@
+import { COMEBACK, least, total } from './rules.js';
+
+/** A lot of cashback. `born` counts the wallet's credits: of two that expire together the older goes first. */
+export interface ModelCredit {
+  born: number;
+  /** Key of the order that earned it. */
+  earnedBy: string | null;
+  remaining: bigint;
+  availableAt: number;
+  expiresAt: number;
+}
+
+interface ModelHold {
+  order: string;
+  credit: ModelCredit;
+  cents: bigint;
+  until: number;
+}
+
+/**
+ * A wallet that lives through its dates one by one, as they pass: unlike the service, which works out
+ * afterwards what the dates have done. That both agree is the point.
+ */
+export class ModelWallet {
+  credits: ModelCredit[] = [];
+  holds: ModelHold[] = [];
+  debt = 0n;
+
+  /** Lets time pass until `now`: each hold lapses and each credit expires at its own instant. */
+  elapse(now: number): void {
+    for (;;) {
+      const expiring = this.credits.filter(({ remaining }) => remaining > 0n).sort((a, b) => a.expiresAt - b.expiresAt)[0];
+      const lapsing = this.holds.toSorted((a, b) => a.until - b.until)[0];
+      // At the same instant the credit has expired already: a credit is good until just before its date.
+      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity)) expiring.remaining = 0n;
+      else if (lapsing && lapsing.until <= now) this.letGo(lapsing.order, lapsing.until);
+      else return;
+    }
+  }
+
+  /** The instants at which something happens by itself, after `now`. */
+  dates(now: number): number[] {
+    const live = this.credits.filter(({ remaining }) => remaining > 0n);
+    const all = [...live.flatMap((credit) => [credit.availableAt, credit.expiresAt]), ...this.holds.map(({ until }) => until)];
+    return all.filter((date) => date > now).sort((a, b) => a - b);
+  }
+
+  available(now: number): bigint {
+    return total(this.#spendable(now).map(({ remaining }) => remaining));
+  }
+
+  pending(now: number): bigint {
+    return total(this.#pending(now).map(({ remaining }) => remaining));
+  }
+
+  held(order?: string): bigint {
+    return total(this.holds.filter((hold) => order === undefined || hold.order === order).map(({ cents }) => cents));
+  }
+
+  nextRelease(now: number): { cents: bigint; at: number } | null {
+    return first(this.#pending(now), ({ availableAt }) => availableAt);
+  }
+
+  nextExpiry(now: number): { cents: bigint; at: number } | null {
+    return first(this.#spendable(now), ({ expiresAt }) => expiresAt);
+  }
+
+  /** New cashback; a debt is paid from it first. */
+  give(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
+    const paid = least(this.debt, cents);
+    this.debt -= paid;
+    this.credits.push({ born: this.credits.length, earnedBy, remaining: cents - paid, availableAt, expiresAt });
+  }
+
+  hold(order: string, cents: bigint, now: number, until: number): void {
+    for (const { credit, taken } of take(this.#spendable(now), cents)) this.holds.push({ order, credit, cents: taken, until });
+  }
+
+  letGo(order: string, at: number): void {
+    for (const { credit, cents } of this.#end(order)) comeBack(credit, cents, at);
+  }
+
+  /** @returns what was spent of which credit. */
+  capture(order: string): { credit: ModelCredit; cents: bigint }[] {
+    return this.#end(order).map(({ credit, cents }) => ({ credit, cents }));
+  }
+
+  /** From the order's own credit first, then from the others, earliest to expire first; the rest is debt. */
+  clawBack(order: string, cents: bigint): void {
+    const own = take(this.credits.filter(({ earnedBy }) => earnedBy === order), cents);
+    const rest = cents - total(own.map(({ taken }) => taken));
+    const others = take(this.credits.filter(({ earnedBy }) => earnedBy !== order), rest);
+    this.debt += rest - total(others.map(({ taken }) => taken));
+  }
+
+  /** Back to the credits it came from; of several, those first that last longest. */
+  restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number): void {
+    let left = cents;
+    for (const part of spent.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
+      const back = least(left, part.cents);
+      if (back === 0n) continue;
+      part.cents -= back;
+      left -= back;
+      comeBack(part.credit, back, now);
+    }
+    if (left > 0n) throw new Error('the model returned more than was redeemed');
+  }
+
+  #spendable(now: number): ModelCredit[] {
+    return this.credits.filter(({ availableAt, expiresAt }) => availableAt <= now && now < expiresAt);
+  }
+
+  #pending(now: number): ModelCredit[] {
+    return this.credits.filter(({ availableAt }) => availableAt > now);
+  }
+
+  #end(order: string): ModelHold[] {
+    const ended = this.holds.filter((hold) => hold.order === order);
+    this.holds = this.holds.filter((hold) => hold.order !== order);
+    return ended;
+  }
+}
+
+/** A credit that has expired meanwhile comes back for a week. */
+function comeBack(credit: ModelCredit, cents: bigint, at: number): void {
+  if (credit.expiresAt <= at) credit.expiresAt = at + COMEBACK;
+  credit.remaining += cents;
+}
+
+function byExpiry(a: ModelCredit, b: ModelCredit): number {
+  return a.expiresAt - b.expiresAt || a.born - b.born;
+}
+
+function take(credits: ModelCredit[], cents: bigint): { credit: ModelCredit; taken: bigint }[] {
+  let left = cents;
+  return credits.toSorted(byExpiry).flatMap((credit) => {
+    const taken = least(left, credit.remaining);
+    left -= taken;
+    credit.remaining -= taken;
+    return taken > 0n ? [{ credit, taken }] : [];
+  });
+}
+
+function first(credits: ModelCredit[], dateOf: (credit: ModelCredit) => number): { cents: bigint; at: number } | null {
+  const left = credits.filter(({ remaining }) => remaining > 0n);
+  if (left.length === 0) return null;
+  const at = Math.min(...left.map(dateOf));
+  return { cents: total(left.filter((credit) => dateOf(credit) === at).map(({ remaining }) => remaining)), at };
+}

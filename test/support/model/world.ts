@@ -1,0 +1,188 @@
+import { iso, type ModelOrder, type ModelRefund, NEXT, orderAnswer, statusOf } from './order.js';
+import { brl, DAY, maximumOf, type Method, MINUTE, type Rules, toReceive, total } from './rules.js';
+import { ModelWallet } from './wallet.js';
+
+/** What the service must answer: the status, and the members of the body that are decided by the rules. */
+export interface Expected {
+  status: number;
+  replayed?: boolean;
+  body: Record<string, unknown>;
+}
+
+/** Everything there is, as the rules have it: the merchants' policies, their customers' wallets, the orders. */
+export class World {
+  readonly orders: ModelOrder[] = [];
+  readonly #wallets = new Map<string, ModelWallet>();
+
+  constructor(
+    readonly rules: Rules[],
+    public now: number,
+  ) {}
+
+  wallet(merchant: number, customer: number): ModelWallet {
+    const key = `${merchant} ${customer}`;
+    const wallet = this.#wallets.get(key) ?? new ModelWallet();
+    this.#wallets.set(key, wallet);
+    wallet.elapse(this.now);
+    return wallet;
+  }
+
+  rulesOf(merchant: number): Rules {
+    const rules = this.rules[merchant];
+    if (rules === undefined) throw new Error(`there is no merchant ${merchant}`);
+    return rules;
+  }
+
+  create(order: Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'methods'>): Expected {
+    if (total(order.methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
+    const rules = { ...this.rulesOf(order.merchant) };
+    const nothing = { redemption: 0n, earned: 0n, refunded: 0n, returned: 0n, takenBack: 0n, paid: null, endedAt: null };
+    const expiresAt = this.now + rules.ttlMinutes * MINUTE;
+    const created: ModelOrder = { ...order, ...nothing, rules, end: 'open', createdAt: this.now, expiresAt, spent: [], refunds: new Map() };
+    this.orders.push(created);
+    return { status: 201, replayed: false, body: this.#answer(created) };
+  }
+
+  /** The same external_id again: the order as it now stands, or what differs. */
+  createAgain(order: ModelOrder, pointers: string[]): Expected {
+    if (pointers.length > 0) return refused(409, 'external_id_conflict', { pointers });
+    return { status: 201, replayed: true, body: this.#answer(order) };
+  }
+
+  look(order: ModelOrder): Expected {
+    return { status: 200, body: this.#answer(order) };
+  }
+
+  /** What could be redeemed on the order now, its own hold included. */
+  maximum(order: ModelOrder): { cents: bigint; limitedBy: unknown } {
+    const wallet = this.wallet(order.merchant, order.customer);
+    return maximumOf(order.total, wallet.available(this.now) + wallet.held(order.key), order.rules);
+  }
+
+  hold(order: ModelOrder, cents: bigint): Expected {
+    if (statusOf(order, this.now) !== 'pending') return this.#impossible(order);
+    const tooMuch = this.#overMaximum(order, cents);
+    if (tooMuch) return tooMuch;
+    this.#reserve(this.wallet(order.merchant, order.customer), order, cents);
+    order.redemption = cents;
+    return this.look(order);
+  }
+
+  complete(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
+    const named = methods && total(methods.map(({ cents }) => cents));
+    if (order.end === 'completed') return this.#completeAgain(order, redeem, methods);
+    if (order.end === 'cancelled') return this.#impossible(order);
+    if (named !== undefined && named > order.total) return refused(422, 'payments_exceed_total');
+    const redeemed = redeem ?? order.redemption;
+    const tooMuch = this.#overMaximum(order, redeemed);
+    if (tooMuch) return tooMuch;
+
+    // Held and captured in one: past the order's date a hold of its own would lapse in between.
+    const wallet = this.wallet(order.merchant, order.customer);
+    this.#reserve(wallet, order, redeemed);
+    order.spent = wallet.capture(order.key);
+    order.paid = methods ?? null;
+    order.earned = toReceive(order.total, methods ?? order.methods, redeemed, order.rules);
+    Object.assign(order, { end: 'completed', endedAt: this.now, redemption: redeemed });
+    const availableAt = this.now + order.rules.releaseDays * DAY;
+    if (order.earned > 0n) wallet.give(order.key, order.earned, availableAt, availableAt + order.rules.validityDays * DAY);
+    return this.look(order);
+  }
+
+  cancel(order: ModelOrder): Expected {
+    if (order.end === 'completed') return this.#impossible(order);
+    if (order.end === 'open') {
+      this.wallet(order.merchant, order.customer).letGo(order.key, this.now);
+      Object.assign(order, { end: 'cancelled', endedAt: this.now, redemption: 0n });
+    }
+    return this.look(order);
+  }
+
+  refund(order: ModelOrder, externalId: string, cents: bigint): Expected {
+    const before = order.refunds.get(externalId);
+    if (before !== undefined && before.cents !== cents) return refused(409, 'external_id_conflict', { pointers: ['/amount'] });
+    if (before !== undefined) return { status: 201, replayed: true, body: refundAnswer(externalId, before) };
+    if (order.end !== 'completed') return this.#impossible(order);
+    const left = order.total - order.refunded;
+    if (cents > left) return refused(422, 'refund_exceeds_total', { maximum: brl(left) });
+
+    order.refunded += cents;
+    const returned = (order.redemption * order.refunded) / order.total - order.returned;
+    const takenBack = order.earned - (order.earned * (order.total - order.refunded)) / order.total - order.takenBack;
+    order.returned += returned;
+    order.takenBack += takenBack;
+    const wallet = this.wallet(order.merchant, order.customer);
+    wallet.restore(returned, order.spent, this.now);
+    wallet.clawBack(order.key, takenBack);
+    const refund = { cents, returned, takenBack, at: this.now };
+    order.refunds.set(externalId, refund);
+    return { status: 201, replayed: false, body: refundAnswer(externalId, refund) };
+  }
+
+  grant(merchant: number, customer: number, cents: bigint, availableAt: number, expiresAt: number): void {
+    this.wallet(merchant, customer).give(null, cents, availableAt, expiresAt);
+  }
+
+  search(merchant: number, customer: number): Expected {
+    const wallet = this.wallet(merchant, customer);
+    const next = (amount: { cents: bigint; at: number } | null): unknown => amount && { amount: brl(amount.cents), at: iso(amount.at) };
+    return {
+      status: 200,
+      body: {
+        available: brl(wallet.available(this.now)),
+        pending: brl(wallet.pending(this.now)),
+        held: brl(wallet.held()),
+        debt: brl(wallet.debt),
+        next_release: next(wallet.nextRelease(this.now)),
+        next_expiry: next(wallet.nextExpiry(this.now)),
+      },
+    };
+  }
+
+  #completeAgain(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
+    if (methods && total(methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
+    const kept = order.paid ?? order.methods;
+    const same = (list: Method[]): string => JSON.stringify(list.map(({ id, cents }) => [id, String(cents)]));
+    if (redeem !== undefined && redeem !== order.redemption) return this.#impossible(order);
+    return methods && same(methods) !== same(kept) ? this.#impossible(order) : this.look(order);
+  }
+
+  #overMaximum(order: ModelOrder, cents: bigint): Expected | undefined {
+    const maximum = this.maximum(order);
+    if (cents === 0n || cents <= maximum.cents) return undefined;
+    const isLate = statusOf(order, this.now) === 'expired' && maximum.limitedBy === 'balance';
+    const extensions = { maximum: brl(maximum.cents), limited_by: maximum.limitedBy };
+    return isLate ? refused(409, 'redemption_no_longer_available', extensions) : refused(422, 'redemption_exceeds_maximum', extensions);
+  }
+
+  /** Makes the order's hold exactly that much; one that is so already keeps its credits. */
+  #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint): void {
+    if (wallet.held(order.key) === cents) return;
+    wallet.letGo(order.key, this.now);
+    wallet.hold(order.key, cents, this.now, order.expiresAt);
+  }
+
+  #impossible(order: ModelOrder): Expected {
+    const status = statusOf(order, this.now);
+    return refused(409, 'invalid_transition', { current_status: status, allowed: NEXT[status] });
+  }
+
+  #answer(order: ModelOrder): Record<string, unknown> {
+    return orderAnswer(order, this.wallet(order.merchant, order.customer).available(this.now), this.now);
+  }
+}
+
+function refused(status: number, code: string, extensions: Record<string, unknown> = {}): Expected {
+  return { status, body: { code, ...extensions } };
+}
+
+function refundAnswer(externalId: string, { cents, returned, takenBack, at }: ModelRefund): Record<string, unknown> {
+  return {
+    external_id: externalId,
+    amount: brl(cents),
+    cashback_returned: brl(returned),
+    cashback_taken_back: brl(takenBack),
+    amount_to_pay_back: brl(cents - returned),
+    created_at: iso(at),
+  };
+}
