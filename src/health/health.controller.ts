@@ -4,11 +4,7 @@ import { DataSource } from 'typeorm';
 import { Public } from '../auth/caller.js';
 import { ApiProblems } from '../common/api-problems.js';
 import { Problem } from '../common/problem.js';
-
-export class HealthDto {
-  /** @example ok */
-  readonly status!: string;
-}
+import { HealthDto } from './health.dto.js';
 
 const OK: HealthDto = { status: 'ok' };
 
