@@ -10,10 +10,12 @@ const MAX_DEPTH = 64;
  * Nest's own parser also takes forms, and its refusals look unlike each other.
  */
 export function readJsonBody(): RequestHandler {
-  const parse = json({ limit: MAX_BYTES, type: () => true, verify: refuseWhatJsonParseWouldBend });
+  const parse = json({ limit: MAX_BYTES, strict: false, type: () => true, verify: refuseWhatJsonParseWouldBend });
   return (request: Request, response: Response, next: NextFunction) => {
     if (!hasBody(request)) return next();
-    if (!request.is('application/json')) return next(unsupported(request.headers['content-type'] ?? 'none'));
+    if (!request.is('application/json') || !isInUtf8(request)) return next(unsupported(request.headers['content-type'] ?? 'none'));
+    // body-parser would first read all that was announced, however much that is.
+    if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) return next(tooLarge());
     parse(request, response, (error?: unknown) => next(error === undefined ? undefined : asProblem(error)));
   };
 }
@@ -23,6 +25,14 @@ function hasBody(request: Request): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
 }
+
+/** body-parser would also decode UTF-7, UTF-16 and UTF-32, in which brackets and quotes have other bytes. */
+function isInUtf8(request: Request): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  return charset.trim().toLowerCase() === 'utf-8';
+}
+
+const tooLarge = (): Problem => new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
 
 const unsupported = (got: string): Problem =>
   new Problem('unsupported_media_type', { detail: `content-type must be application/json in UTF-8; it was: ${got.slice(0, 100)}` });
@@ -47,9 +57,10 @@ function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, bod
 
 /** body-parser names what went wrong in `type`. */
 function asProblem(error: unknown): unknown {
-  if (error instanceof Problem) return error;
+  // body-parser has made the thrown Problem an http-error too, which Nest would take for one of Express's own.
+  if (error instanceof Problem) return new Problem(error.code, { detail: error.message });
   const { type = '', message = 'unknown', status } = error as { type?: string; message?: string; status?: number };
-  if (type === 'entity.too.large') return new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
+  if (type === 'entity.too.large') return tooLarge();
   if (type === 'charset.unsupported' || type === 'encoding.unsupported') return unsupported(message);
   // Broken compression and the like come without a type, but with a status of 4xx.
   if (type === '' && status === undefined) return error;

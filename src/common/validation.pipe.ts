@@ -25,8 +25,9 @@ export class RequestValidationPipe implements PipeTransform<unknown, Promise<unk
 
   async transform(value: unknown, { type, metatype }: ArgumentMetadata): Promise<unknown> {
     if ((type !== 'body' && type !== 'query') || metatype === undefined) return value;
-    const given = value ?? {};
-    if (typeof given !== 'object' || Array.isArray(given)) throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
+    // No body at all lacks every member; `null` is a body, and no object.
+    const given = value === undefined ? {} : value;
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
     const dto = plainToInstance(metatype as Type<object>, given);
     const faults = faultsOf(await validate(dto, this.#options), type);
     if (faults.length > 0) throw validationFailed(faults);
