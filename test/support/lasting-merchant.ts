@@ -1,0 +1,32 @@
+import type { Policy } from '../../src/merchants/policy.js';
+import { type Answer, Client, type RequestOptions } from './client.js';
+import { aMerchant, type TestMerchant } from './factories.js';
+import type { Service } from './service.js';
+
+/** Logs in anew once its token has expired, as a merchant's system does that runs for months. */
+class LastingClient extends Client {
+  #current: Client;
+
+  constructor(
+    service: Service,
+    private readonly merchant: TestMerchant,
+  ) {
+    super(service);
+    this.#current = merchant.client;
+  }
+
+  override async send(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+    const answer = await this.#current.send(method, path, options);
+    if (answer.status !== 401) return answer;
+    const { email, password } = this.merchant;
+    const { body } = await new Client(this.service).post('/auth/login', { email, password });
+    this.#current = new Client(this.service, body.access_token);
+    return this.#current.send(method, path, options);
+  }
+}
+
+/** A merchant for tests that put the clock forward by days. */
+export async function aLastingMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
+  const merchant = await aMerchant(service, policy);
+  return { ...merchant, client: new LastingClient(service, merchant) };
+}
