@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
+import { answerInTime } from './common/deadline.js';
 import { readJsonBody } from './common/json-body.js';
 import { logRequests } from './common/logger.js';
 import { ProblemFilter } from './common/problem.filter.js';
@@ -9,6 +10,7 @@ import { assignRequestId } from './common/request-id.js';
 import { RequestValidationPipe } from './common/validation.pipe.js';
 import { Config } from './config/config.js';
 import { serveDocumentation } from './documentation.js';
+import { Drain } from './health/drain.js';
 
 /** What Nest needs to know when the application is created, for `configureApp` to do the rest. */
 export const APP_OPTIONS = { bodyParser: false } as const;
@@ -22,6 +24,8 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   express.disable('x-powered-by');
   app.use(assignRequestId);
   app.use(logRequests(logger));
+  app.use(app.get(Drain).closeConnections());
+  app.use(answerInTime());
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   app.use(readJsonBody());
   app.useGlobalPipes(new RequestValidationPipe(app.get(Config)));

@@ -3,13 +3,14 @@ import { AppModule } from './app.module.js';
 import { createLogger, NestLogger } from './common/logger.js';
 import { ConfigError, loadProcessConfig } from './config/config.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
+import { HttpServer } from './http-server.js';
 
 async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
-  const app = await NestFactory.create(AppModule.with(config), { ...APP_OPTIONS, logger: new NestLogger(logger), abortOnError: false });
+  const app = await NestFactory.create(AppModule.with(config), new HttpServer(), { ...APP_OPTIONS, logger: new NestLogger(logger), abortOnError: false });
   configureApp(app, logger);
-  app.enableShutdownHooks();
+  app.enableShutdownHooks(undefined, { useProcessExit: true });
   await app.listen(config.PORT, config.HOST);
   logger.info({ url: await app.getUrl() }, 'listening');
 }

@@ -2,7 +2,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { Request, Response } from 'express';
 import { isUnavailable } from '../database/errors.js';
 import { allowedMethods } from './allowed-methods.js';
-import { Problem, type ProblemCode } from './problem.js';
+import { Problem, type ProblemCode, unavailable } from './problem.js';
+import { sendProblem } from './problem-response.js';
 import { requestIdOf } from './request-id.js';
 
 /** What the framework throws of its own, by status. */
@@ -27,18 +28,16 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
+    // The deadline has answered in its place; what the use case came to in the end is of no interest any more.
+    if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
-    const requestId = requestIdOf(request);
-    if (problem.code === 'internal_error') this.#log.error({ request_id: requestId, err: error }, 'internal_error');
-    // An answer that has begun can only be cut off: its head is gone.
-    if (response.headersSent) return void response.destroy();
-    response.locals.problemCode = problem.code;
-    response.status(problem.status).set(problem.headers).type('application/problem+json');
-    response.end(JSON.stringify(problem.toBody(request.path, requestId)));
+    if (problem.code === 'internal_error') this.#log.error({ request_id: requestIdOf(request), err: error }, 'internal_error');
+    if (problem.code === 'unavailable') this.#log.warn({ request_id: requestIdOf(request), err: problem.cause }, 'unavailable');
+    sendProblem(request, response, problem);
   }
 
   #problemOf(error: unknown, request: Request): Problem {
-    if (error instanceof Problem) return error.code === 'unavailable' ? unavailable(error.cause) : error;
+    if (error instanceof Problem) return error;
     if (isUnavailable(error)) return unavailable(error);
     if (error instanceof HttpException) {
       const code = OF_FRAMEWORK[error.getStatus()] ?? 'internal_error';
@@ -50,9 +49,4 @@ export class ProblemFilter implements ExceptionFilter {
     }
     return new Problem('internal_error', { cause: error });
   }
-}
-
-/** The database is away, its pool is exhausted, or the server is closing: worth another try in a second. */
-function unavailable(cause: unknown): Problem {
-  return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
 }

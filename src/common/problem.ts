@@ -3,6 +3,7 @@
  * `application/problem+json` answer (RFC 9457; contract, section 5).
  */
 const CATALOGUE = {
+  malformed_request: { status: 400, title: 'The request is not valid HTTP' },
   malformed_json: { status: 400, title: 'The request body is not valid JSON' },
   validation_failed: { status: 400, title: 'The request body is not valid' },
   missing_token: { status: 401, title: 'An access token is needed' },
@@ -93,6 +94,11 @@ export function validationFailed(errors: Fault[]): Problem {
 }
 
 export const notFound = (): Problem => new Problem('not_found');
+
+/** The database is away, its pool is exhausted, or the server is closing: worth another try in a second. */
+export function unavailable(cause: unknown): Problem {
+  return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
+}
 
 /** The codes with their status, for the documentation. */
 export function problemCodes(): { code: ProblemCode; status: number; title: string }[] {

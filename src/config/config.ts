@@ -85,6 +85,10 @@ export class Config {
   @integerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
+  /** How long the service goes on serving after SIGTERM while it already says that it is not ready. */
+  @integerBetween(0, 60)
+  readonly SHUTDOWN_DELAY_SECONDS: number = 1;
+
   /** Signs the JWT behind each access token; by HKDF it also gives the key that derives successors. */
   @IsSigningSecret()
   readonly JWT_SECRET!: string;
@@ -92,6 +96,14 @@ export class Config {
   /** Cost of bcrypt for new passwords: 12 is about a quarter of a second. */
   @integerBetween(4, 16)
   readonly BCRYPT_COST: number = 12;
+
+  /** Comparisons of passwords at once; each takes a core for as long as it lasts. */
+  @integerBetween(1, 64)
+  readonly BCRYPT_CONCURRENCY: number = 1;
+
+  /** Log-ins that may wait for such a turn; whoever comes after them gets 503. */
+  @integerBetween(0, 10_000)
+  readonly BCRYPT_QUEUE: number = 10;
 
   @integerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;

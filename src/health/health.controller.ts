@@ -3,7 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { Public } from '../auth/caller.js';
 import { ApiProblems } from '../common/api-problems.js';
-import { Problem } from '../common/problem.js';
+import { unavailable } from '../common/problem.js';
+import { Drain } from './drain.js';
 import { HealthDto } from './health.dto.js';
 
 const OK: HealthDto = { status: 'ok' };
@@ -12,7 +13,10 @@ const OK: HealthDto = { status: 'ok' };
 @Public()
 @Controller('health')
 export class HealthController {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly drain: Drain,
+  ) {}
 
   /**
    * Is the process alive?
@@ -28,17 +32,18 @@ export class HealthController {
   /**
    * Can it serve?
    *
-   * @remarks The database is reachable and every migration has been applied; else 503.
+   * @remarks The database is reachable, every migration has been applied, and the service is not shutting down; else 503.
    */
   @Get('ready')
   @ApiProblems()
   async ready(): Promise<HealthDto> {
+    if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
     const applied = await this.dataSource.query<{ name: string }[]>('SELECT name FROM migrations').catch((error: unknown) => {
-      throw new Problem('unavailable', { cause: error });
+      throw unavailable(error);
     });
     const names = new Set(applied.map(({ name }) => name));
     const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
-    if (missing.length > 0) throw new Problem('unavailable', { cause: new Error(`${missing.length} migrations are not applied`) });
+    if (missing.length > 0) throw unavailable(new Error(`${missing.length} migrations are not applied`));
     return OK;
   }
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 
 /** bcrypt reads no further, so a longer password would be known by its beginning. */
@@ -12,8 +14,17 @@ export class Passwords {
   /** What an unknown user's password is compared with, so that it costs the same as a known one's. */
   readonly #nobody: Promise<string>;
 
+  /** A storm of log-ins must not take the processor away from orders: the rest wait their turn. */
+  readonly #inTurn: LimitFunction;
+
   constructor(private readonly config: Config) {
+    this.#inTurn = pLimit(config.BCRYPT_CONCURRENCY);
     this.#nobody = bcrypt.hash(randomBytes(32).toString('base64'), config.BCRYPT_COST);
+  }
+
+  /** How many comparisons wait for their turn. */
+  get waiting(): number {
+    return this.#inTurn.pendingCount;
   }
 
   hash(password: string): Promise<string> {
@@ -23,10 +34,13 @@ export class Passwords {
   /**
    * @param hash of the user, or undefined where there is no such user.
    * @returns whether the password is the user's; the answer takes as long either way.
+   * @throws Problem unavailable where too many wait already.
    */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
+    if (this.waiting >= this.config.BCRYPT_QUEUE) throw unavailable(new Error('too many log-ins wait for their turn'));
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
-    const same = await bcrypt.compare(password, fits && hash !== undefined ? hash : await this.#nobody);
+    const against = fits && hash !== undefined ? hash : await this.#nobody;
+    const same = await this.#inTurn(() => bcrypt.compare(password, against));
     return same && fits && hash !== undefined;
   }
 

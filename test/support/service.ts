@@ -8,6 +8,7 @@ import { Clock } from '../../src/common/clock.js';
 import { NestLogger } from '../../src/common/logger.js';
 import { loadConfig } from '../../src/config/config.js';
 import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
+import { HttpServer } from '../../src/http-server.js';
 import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
 
@@ -20,7 +21,9 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     DATABASE_URL: databaseUrl,
     JWT_SECRET: TEST_SECRET,
     BCRYPT_COST: '4',
+    BCRYPT_QUEUE: '1000',
     PORT: '0',
+    SHUTDOWN_DELAY_SECONDS: '0',
     LOG_LEVEL: 'debug',
     ...(process.env.TEST_POOL_SIZE && { DATABASE_POOL_SIZE: process.env.TEST_POOL_SIZE }),
   };
@@ -59,7 +62,7 @@ export async function startService(options: Options = {}): Promise<Service> {
     .overrideProvider(Clock)
     .useValue(clock);
   const moduleRef = await (options.override?.(builder) ?? builder).compile();
-  const app = moduleRef.createNestApplication({ ...APP_OPTIONS, logger: new NestLogger(logger) });
+  const app = moduleRef.createNestApplication(new HttpServer(), { ...APP_OPTIONS, logger: new NestLogger(logger) });
   configureApp(app, logger);
   await app.listen(0, '127.0.0.1');
   return {

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { Problem, type ProblemCode } from './common/problem.js';
+import { requestIdOf } from './common/request-id.js';
+
+/** Slow clients are dropped: Node's own limits let hundreds of them stay for minutes. */
+const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000, keepAliveTimeout: 10_000 };
+
+/** Express on a server with our limits, which answers what is not even HTTP with a problem too. */
+export class HttpServer extends ExpressAdapter {
+  override initHttpServer(): void {
+    this.httpServer = createServer(LIMITS, this.getInstance());
+    this.httpServer.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerRaw(socket, error.code ?? ''));
+  }
+}
+
+const CODES: Record<string, ProblemCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+/** There is no request yet, and no response to write to: only the socket. */
+function answerRaw(socket: Duplex, errorCode: string): void {
+  if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
+  const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
+  const requestId = requestIdOf({ headers: {} });
+  const body = JSON.stringify(problem.toBody('/', requestId));
+  socket.end(
+    [
+      `HTTP/1.1 ${problem.status} ${problem.title}`,
+      'content-type: application/problem+json',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${requestId}`,
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
