@@ -74,6 +74,22 @@ export async function commandLineOf(pid) {
 }
 
 /**
+ * When a process started, in whatever form the system tells it: only good for comparing. Empty if there is none.
+ *
+ * @param {number} pid
+ * @returns {Promise<string>}
+ */
+export async function startTimeOf(pid) {
+  try {
+    // The command's name, in parentheses, may hold blanks; the start time is the 20th field after it.
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop()?.split(' ')[19] ?? '';
+  } catch {
+    const { ok, output } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { timeoutMs: 5_000 });
+    return ok ? output.trim() : '';
+  }
+}
+
+/**
  * Asks a process to end, and makes it end if it has not within the time.
  *
  * @param {number} pid
