@@ -60,7 +60,7 @@ The service is ready. Ctrl-C stops it and all that was started with it.
 Log in, then create an order (paste both):
 
 TOKEN=$(curl -s ${base}/auth/login -H 'content-type: application/json' \\
-  -d '{"email":"${EMAIL}","password":"${PASSWORD}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  -d '{"email":"${EMAIL}","password":"${PASSWORD}"}' | sed 's/.*"access_token":"//; s/".*//')
 
 curl -i ${base}/orders -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{
   "external_id": "PED-'"$(date +%s)"'",
