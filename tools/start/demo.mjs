@@ -3,7 +3,6 @@ import { run } from '../support/processes.mjs';
 
 const EMAIL = 'demo@example.com';
 const PASSWORD = 'demo-password-2026';
-const MERCHANT = 'Loja Demo';
 const DOCUMENT = '52998224725';
 
 /**
@@ -22,7 +21,8 @@ async function admin(env, args) {
 
 /**
  * Makes a merchant, a customer with a balance, and an API user, unless an earlier start has. The user comes last: if
- * it is there, so is all the rest.
+ * it is there, so is all the rest. What a start that was interrupted had made is left alone rather than completed, as
+ * it can't be told whether the balance was already granted.
  *
  * @param {NodeJS.ProcessEnv} env
  * @returns {Promise<boolean>} whether anything was made
@@ -31,10 +31,8 @@ export async function seedDemo(env) {
   /** @type {{ email: string }[]} */
   const users = await admin(env, ['user', 'list']);
   if (users.some((user) => user.email === EMAIL)) return false;
-  /** @type {{ id: string, name: string }[]} */
-  const merchants = await admin(env, ['merchant', 'list']);
-  const merchant =
-    merchants.find(({ name }) => name === MERCHANT) ?? (await admin(env, ['merchant', 'create', '--name', MERCHANT]));
+  /** @type {{ id: string }} */
+  const merchant = await admin(env, ['merchant', 'create', '--name', 'Loja Demo']);
   const grant = ['--document', DOCUMENT, '--amount', '80.00', '--reason', 'demo balance'];
   await admin(env, ['cashback', 'grant', '--merchant', merchant.id, ...grant]);
   await admin(env, ['user', 'create', '--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD]);
