@@ -5,6 +5,7 @@ import { type Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
+import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
@@ -14,7 +15,7 @@ export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, WalletsModule, HealthModule],
+      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, WalletsModule, HealthModule, MetricsModule],
     };
   }
 }

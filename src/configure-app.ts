@@ -11,6 +11,7 @@ import { RequestValidationPipe } from './common/validation.pipe.js';
 import { Config } from './config/config.js';
 import { serveDocumentation } from './documentation.js';
 import { Drain } from './health/drain.js';
+import { Metrics } from './metrics/metrics.js';
 
 /** What Nest needs to know when the application is created, for `configureApp` to do the rest. */
 export const APP_OPTIONS = { bodyParser: false } as const;
@@ -24,6 +25,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   express.disable('x-powered-by');
   app.use(assignRequestId);
   app.use(logRequests(logger));
+  app.use(app.get(Metrics).observeRequests());
   app.use(app.get(Drain).closeConnections());
   app.use(answerInTime());
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));

@@ -85,6 +85,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/health/live');
     await expectDocumented('get', '/health/ready');
+    await expectDocumented('get', '/metrics');
     await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
     await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
     await expectDocumented('post', '/auth/logout');

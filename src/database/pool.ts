@@ -1,4 +1,5 @@
 import mysql2 from 'mysql2';
+import type { DataSource } from 'typeorm';
 
 /** What TypeORM and we use of a mysql2 pool (its callback flavour). */
 type Pool = mysql2.Pool;
@@ -47,3 +48,12 @@ export const driver = {
     return pool;
   },
 };
+
+/** How the connections of a DataSource are doing. mysql2 keeps that to itself, under these names. */
+export function poolFigures(dataSource: DataSource): Record<'in_use' | 'idle' | 'waiting', number> {
+  const { pool } = dataSource.driver as unknown as {
+    pool: Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
+  };
+  const idle = pool._freeConnections.length;
+  return { in_use: pool._allConnections.length - idle, idle, waiting: pool._connectionQueue.length };
+}

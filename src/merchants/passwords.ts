@@ -22,9 +22,9 @@ export class Passwords {
     this.#nobody = bcrypt.hash(randomBytes(32).toString('base64'), config.BCRYPT_COST);
   }
 
-  /** How many comparisons wait for their turn. */
-  get waiting(): number {
-    return this.#inTurn.pendingCount;
+  /** How many comparisons are under way and how many wait for their turn. */
+  get load(): { active: number; waiting: number } {
+    return { active: this.#inTurn.activeCount, waiting: this.#inTurn.pendingCount };
   }
 
   hash(password: string): Promise<string> {
@@ -37,7 +37,7 @@ export class Passwords {
    * @throws Problem unavailable where too many wait already.
    */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
-    if (this.waiting >= this.config.BCRYPT_QUEUE) throw unavailable(new Error('too many log-ins wait for their turn'));
+    if (this.load.waiting >= this.config.BCRYPT_QUEUE) throw unavailable(new Error('too many log-ins wait for their turn'));
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
     const against = fits && hash !== undefined ? hash : await this.#nobody;
     const same = await this.#inTurn(() => bcrypt.compare(password, against));

@@ -8,6 +8,7 @@ import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { type Fault, Problem } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { Metrics } from '../metrics/metrics.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { Order } from './order.entity.js';
@@ -27,6 +28,7 @@ export class OrderLifecycleService {
     private readonly orders: OrderLock,
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
+    private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
@@ -57,8 +59,10 @@ export class OrderLifecycleService {
    * @throws Problem not_found; invalid_transition, also where it was completed otherwise before;
    *   payments_exceed_total; redemption_exceeds_maximum; redemption_no_longer_available.
    */
-  complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
-    return this.unitOfWork.run(async (manager) => {
+  async complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
+    let completed: Order | undefined;
+    const answer = await this.unitOfWork.run(async (manager) => {
+      completed = undefined;
       const order = await this.orders.take(manager, merchantId, orderId);
       const now = this.clock.now();
       if (wasCompleted(order)) {
@@ -75,8 +79,12 @@ export class OrderLifecycleService {
       wallet.capture(order.id);
       this.#earn(order, wallet, redeemCents, now);
       await this.#save(manager, order, wallet);
+      completed = order;
       return toOrderDto(order, wallet.availableCents, now);
     });
+    // Counted once it is committed: a use case may run several times.
+    if (completed !== undefined) this.metrics.orderCompleted(completed.redemptionCents, completed.earnedCents);
+    return answer;
   }
 
   /**

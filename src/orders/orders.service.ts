@@ -8,6 +8,7 @@ import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
+import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -23,6 +24,7 @@ export class OrdersService {
     private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
+    private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
@@ -55,11 +57,13 @@ export class OrdersService {
       cancelledAt: null,
     };
     if (await this.unitOfWork.single((manager) => insertNew(manager, order))) {
+      this.metrics.orderCreated(false);
       return { order: await this.unitOfWork.single((manager) => this.#view(manager, order)), replayed: false };
     }
     return this.unitOfWork.snapshot(async (manager) => {
       const kept = await manager.findOneByOrFail(Order, { merchantId, externalId: order.externalId });
       refuseDifferences(requested, kept);
+      this.metrics.orderCreated(true);
       return { order: await this.#view(manager, kept), replayed: true };
     });
   }

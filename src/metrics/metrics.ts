@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { RequestHandler } from 'express';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Problem } from '../common/problem.js';
+
+const CENTS_IN_BRL = 100;
+
+/** What the service counts about itself, in Prometheus' terms; event-loop lag and memory are among its defaults. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+
+  readonly #requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Requests by route and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [this.registry],
+  });
+
+  readonly #refusals = new Counter({
+    name: 'problems_total',
+    help: 'Answers that are problems, by code',
+    labelNames: ['code'],
+    registers: [this.registry],
+  });
+
+  readonly #orders = new Counter({
+    name: 'orders_total',
+    help: 'What happened to orders',
+    labelNames: ['event'],
+    registers: [this.registry],
+  });
+
+  readonly #cashback = new Counter({
+    name: 'cashback_brl_total',
+    help: 'Cashback granted and redeemed by orders, in BRL',
+    labelNames: ['event'],
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** Measures a figure anew each time the metrics are read. */
+  gauge(name: string, help: string, measure: () => Record<string, number>, label: string): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      collect() {
+        for (const [value, figure] of Object.entries(measure())) this.set({ [label]: value }, figure);
+      },
+    });
+  }
+
+  orderCreated(replayed: boolean): void {
+    this.#orders.inc({ event: replayed ? 'replayed' : 'created' });
+  }
+
+  orderCompleted(redeemedCents: number, earnedCents: number): void {
+    this.#orders.inc({ event: 'completed' });
+    this.#cashback.inc({ event: 'redeemed' }, redeemedCents / CENTS_IN_BRL);
+    this.#cashback.inc({ event: 'granted' }, earnedCents / CENTS_IN_BRL);
+  }
+
+  /** Times every request by its route's pattern, never by its path: that would be a label for each order. */
+  observeRequests(): RequestHandler {
+    return (request, response, next) => {
+      const end = this.#requests.startTimer();
+      response.once('finish', () => {
+        const { route } = request as unknown as { route?: { path: string } };
+        end({ method: request.method, route: route?.path ?? 'none', status: response.statusCode });
+        const code = response.locals.problemCode as Problem['code'] | undefined;
+        if (code !== undefined) this.#refusals.inc({ code });
+      });
+      next();
+    };
+  }
+}
