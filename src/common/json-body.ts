@@ -10,7 +10,7 @@ const MAX_DEPTH = 64;
  * Nest's own parser also takes forms, and its refusals look unlike each other.
  */
 export function readJsonBody(): RequestHandler {
-  const parse = json({ limit: MAX_BYTES, strict: false, type: () => true, verify: refuseWhatJsonParseWouldBend });
+  const parse = json({ limit: MAX_BYTES, strict: false, type: () => true, verify: refuseWhatJsonParseWouldBend, reviver: dropReservedNames });
   return (request: Request, response: Response, next: NextFunction) => {
     if (!hasBody(request)) return next();
     if (!request.is('application/json') || !isInUtf8(request)) return next(unsupported(request.headers['content-type'] ?? 'none'));
@@ -53,6 +53,11 @@ function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, bod
     else if (byte === 0x7d || byte === 0x5d) depth--;
     if (depth > MAX_DEPTH) throw new Problem('malformed_json', { detail: `the body is nested deeper than ${MAX_DEPTH} levels` });
   }
+}
+
+/** No member of ours is called so; class-transformer takes an object's own `constructor` for its class, and throws. */
+function dropReservedNames(name: string, value: unknown): unknown {
+  return name === 'constructor' || name === '__proto__' ? undefined : value;
 }
 
 /** body-parser names what went wrong in `type`. */
