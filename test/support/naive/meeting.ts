@@ -1,0 +1,24 @@
+/**
+ * Where use cases wait for each other between reading and writing, so that a race that is lost now and then
+ * is lost every time. Whoever would wait alone goes on after a while.
+ */
+export class Meeting {
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly size: number,
+    private readonly patienceMs = 150,
+  ) {}
+
+  async arrive(): Promise<void> {
+    await new Promise<void>((goOn) => {
+      this.#waiting.push(goOn);
+      if (this.#waiting.length >= this.size) this.#end();
+      else setTimeout(() => this.#waiting.includes(goOn) && this.#end(), this.patienceMs);
+    });
+  }
+
+  #end(): void {
+    for (const goOn of this.#waiting.splice(0)) goOn();
+  }
+}

@@ -1,0 +1,17 @@
+import type { EntityManager } from 'typeorm';
+import { notFound } from '../../../src/common/problem.js';
+import { Order } from '../../../src/orders/order.entity.js';
+import { OrderLock } from '../../../src/orders/order-lock.js';
+import { Meeting } from './meeting.js';
+
+/** Reads an order without its lock and believes what it read: what the races must catch. */
+export class NaiveOrderLock extends OrderLock {
+  readonly #meeting = new Meeting(10);
+
+  override async take(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
+    const order = await manager.findOneBy(Order, { id, merchantId });
+    await this.#meeting.arrive();
+    if (order === null) throw notFound();
+    return order;
+  }
+}

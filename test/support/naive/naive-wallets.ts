@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
+import type { OpenWallet } from '../../../src/cashback/open-wallet.js';
+import { Wallet } from '../../../src/cashback/wallet.entity.js';
+import { WalletsService } from '../../../src/cashback/wallets.service.js';
+import { Meeting } from './meeting.js';
+
+/**
+ * Reads a wallet without its lock and writes back what it made of it. The ledger numbers its entries by itself,
+ * as a table with AUTO_INCREMENT would: else its key alone would refuse the second writer.
+ */
+export class NaiveWallets extends WalletsService {
+  readonly #meeting = new Meeting(10);
+  #lastSeq = 1_000_000;
+
+  override async lock(manager: EntityManager, merchantId: string, document: string, now: Date): Promise<OpenWallet> {
+    const owner = { merchantId, document };
+    const known = await this.view(manager, owner, now);
+    await this.#meeting.arrive();
+    if (known !== null) return known;
+    await manager.insert(Wallet, { id: randomUUID(), ...owner, debtCents: 0, balanceCents: 0, lastSeq: 0, createdAt: now });
+    return (await this.view(manager, owner, now))!;
+  }
+
+  override async save(manager: EntityManager, open: OpenWallet): Promise<void> {
+    for (const entry of open.entries) entry.seq = ++this.#lastSeq;
+    // Writers queue up here instead of meeting in a deadlock, which would run them anew with what is true by then.
+    const { id, balanceCents } = open.wallet;
+    await manager.update(Wallet, { id }, { balanceCents });
+    await super.save(manager, open);
+  }
+}

@@ -1,0 +1,146 @@
+import { expect } from '@jest/globals';
+import { type Answer, atOnce } from '../client.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../factories.js';
+import { interleaved, type Race, type Stage, tally } from './stage.js';
+
+/** Complete and cancel of one order, 50 times each at once. */
+export const completeOrCancel: Race<{ completions: Record<string, number>; cancellations: Record<string, number>; status: string; pending: string; discrepancies: unknown[] }> = {
+  title: 'of complete and cancel, 50 times each at once, one wins and everybody else gets the truth',
+  async run(stage) {
+    const document = aDocument();
+    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    const sent = await atOnce(100, (at) => stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`));
+    return {
+      completions: truth(sent.filter((_, at) => at % 2 === 0)),
+      cancellations: truth(sent.filter((_, at) => at % 2 === 1)),
+      status: (await stage.send(0, 'GET', `/orders/${order.id}`)).body.status,
+      pending: (await stage.wallet(document)).pending,
+      discrepancies: await stage.discrepancies(),
+    };
+  },
+  expectFair(outcome) {
+    expect(outcome.discrepancies).toEqual([]);
+    expect([
+      { completions: { '200 completed': 50 }, cancellations: { '409 completed': 50 }, status: 'completed', pending: '5.00', discrepancies: [] },
+      { completions: { '409 cancelled': 50 }, cancellations: { '200 cancelled': 50 }, status: 'cancelled', pending: '0.00', discrepancies: [] },
+    ]).toContainEqual(outcome);
+  },
+  expectUnfair({ completions, cancellations }) {
+    const winners = [completions['200 completed'], cancellations['200 cancelled']].filter((count) => count !== undefined);
+    const failures = [completions['500 internal_error'], cancellations['500 internal_error']].filter((count) => count !== undefined);
+    expect(winners.length + failures.length).toBeGreaterThan(1);
+  },
+};
+
+/** What each caller was told of the order. */
+function truth(answers: Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const told = `${status} ${body.current_status ?? body.code ?? body.status}`;
+    counts[told] = (counts[told] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** One refund, sent 50 times at once. */
+export const sameRefund: Race<{ answers: Record<string, number>; created: number; ids: number; refunded: string; discrepancies: unknown[] }> = {
+  title: 'one refund sent 50 times at once is made once, and everybody gets it',
+  async run(stage) {
+    const order = await aCompletedOrder(stage.merchant, { total: '100.00' });
+    const answers = await atOnce(50, (at) => stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' }));
+    return { ...(await refunding(stage, order.id, answers)), ids: new Set(answers.map(({ body }) => body.id)).size };
+  },
+  expectFair(outcome) {
+    expect(outcome).toEqual({ answers: { '201': 50 }, created: 1, ids: 1, refunded: '10.00', discrepancies: [] });
+  },
+  expectUnfair({ answers, created }) {
+    expect(created + (answers['500 internal_error'] ?? 0)).toBeGreaterThan(1);
+  },
+};
+
+/** 30 refunds of 1.00 each, at once, of an order of 10.00. */
+export const manyRefunds: Race<{ answers: Record<string, number>; created: number; refunded: string; discrepancies: unknown[] }> = {
+  title: 'refunds at once never return more than the total',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, '3.33');
+    const order = await aCompletedOrder(stage.merchant, { document, total: '10.00' }, { redeem: '3.33' });
+    const answers = await atOnce(30, (at) => stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: `DEV-${at}`, amount: '1.00' }));
+    return refunding(stage, order.id, answers);
+  },
+  expectFair(outcome) {
+    expect(outcome).toEqual({
+      answers: { '201': 10, '422 refund_exceeds_total 0.00': 20 },
+      created: 10,
+      refunded: '10.00',
+      discrepancies: [],
+    });
+  },
+  expectUnfair({ created, refunded }) {
+    // Each group that met added to the same sum: the order knows of less than was given back.
+    expect(Number(refunded)).toBeLessThan(created);
+  },
+};
+
+async function refunding(stage: Stage, orderId: string, answers: Answer[]): Promise<{ answers: Record<string, number>; created: number; refunded: string; discrepancies: unknown[] }> {
+  return {
+    answers: tally(answers),
+    created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null).length,
+    refunded: (await stage.send(0, 'GET', `/orders/${orderId}`)).body.refunded.amount,
+    discrepancies: await stage.discrepancies(),
+  };
+}
+
+/** A completion among redemptions of another amount each. */
+export const completeWhileHolding: Race<{ answers: Record<string, number>; redeemed: number; spent: number; held: string; status: string; discrepancies: unknown[] }> = {
+  title: 'a completion among redemptions captures one of them whole, and none comes after it',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, '50.00');
+    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    const path = `/orders/${order.id}`;
+    const holds = (from: number): (() => Promise<Answer>)[] =>
+      Array.from({ length: 10 }, (_, at) => () => stage.send(at, 'PUT', `${path}/redemption`, { amount: `${from + at}.00` }));
+    const completions = Array.from({ length: 5 }, (_, at) => () => stage.send(at, 'POST', `${path}/complete`));
+    const answers = await Promise.all(interleaved(holds(1), completions, holds(20)).map((send) => send()));
+    const { body } = await stage.send(0, 'GET', path);
+    const wallet = await stage.wallet(document);
+    return {
+      answers: truth(answers),
+      redeemed: Number(body.cashback.to_redeem.redeemed),
+      spent: 50 - Number(wallet.available),
+      held: wallet.held,
+      status: body.status,
+      discrepancies: await stage.discrepancies(),
+    };
+  },
+  expectFair({ answers, redeemed, spent, ...rest }) {
+    const { '200 completed': completed, '200 pending': held = 0, '409 completed': late = 0, ...others } = answers;
+    expect({ completed, held: held + late, others }).toEqual({ completed: 5, held: 20, others: {} });
+    expect(spent).toBe(redeemed);
+    expect(rest).toEqual({ held: '0.00', status: 'completed', discrepancies: [] });
+  },
+  expectUnfair({ answers, discrepancies }) {
+    expect((answers['500 internal_error'] ?? 0) + discrepancies.length).toBeGreaterThan(0);
+  },
+};
+
+/** One order, sent 50 times at once. */
+export const sameOrder: Race<{ answers: Record<string, number>; created: number; ids: number }> = {
+  title: 'one order sent 50 times at once is created once, and replayed 49 times',
+  async run(stage) {
+    const order = anOrder();
+    const answers = await atOnce(50, (at) => stage.send(at, 'POST', '/orders', order));
+    return {
+      answers: tally(answers),
+      created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null).length,
+      ids: new Set(answers.map(({ body }) => body.id)).size,
+    };
+  },
+  expectFair(outcome) {
+    expect(outcome).toEqual({ answers: { '201': 50 }, created: 1, ids: 1 });
+  },
+  expectUnfair({ created }) {
+    expect(created).toBeGreaterThan(1);
+  },
+};

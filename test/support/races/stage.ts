@@ -1,0 +1,73 @@
+import { expect } from '@jest/globals';
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import { ReconcileService } from '../../../src/cashback/reconcile.service.js';
+import { type Answer, Client } from '../client.js';
+import { aMerchant, type TestMerchant } from '../factories.js';
+import { type Service, startService } from '../service.js';
+
+/** Where a race is run: a service (or several over one database), and a merchant whose requests go to them by turns. */
+export class Stage {
+  /** Every answer so far. */
+  readonly answers: Answer[] = [];
+
+  constructor(
+    /** An instance inside the test: to give cashback, to look at rows, to prove the invariants. */
+    readonly service: Service,
+    readonly merchant: TestMerchant,
+    readonly clients: Client[] = [merchant.client],
+  ) {}
+
+  async send(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
+    const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
+    this.answers.push(answer);
+    return answer;
+  }
+
+  async wallet(document: string): Promise<any> {
+    return (await this.send(0, 'POST', '/wallets/search', { document })).body;
+  }
+
+  /** What `reconcile` finds wrong. */
+  async discrepancies(): Promise<unknown[]> {
+    return (await this.service.app.get(ReconcileService).reconcile()).discrepancies;
+  }
+
+  expectNoFailure(): void {
+    expect(this.answers.filter(({ status }) => status >= 500).map(({ status, body }) => ({ status, body }))).toEqual([]);
+  }
+}
+
+/**
+ * A stage whose service does one guarded step naively. Its pool lets requests meet, whatever the run's pool is.
+ *
+ * @param schema statements that take the schema's own guards away, where they alone would stop a naive service.
+ */
+export async function naiveStage(override: (builder: TestingModuleBuilder) => TestingModuleBuilder, schema: string[] = []): Promise<Stage> {
+  const service = await startService({ override, env: { DATABASE_POOL_SIZE: '10', LOG_LEVEL: 'silent' } });
+  for (const statement of schema) await service.dataSource.query(statement);
+  return new Stage(service, await aMerchant(service));
+}
+
+/** A race: what is sent at once, and what must come of it. */
+export interface Race<Outcome> {
+  title: string;
+  run(stage: Stage): Promise<Outcome>;
+  expectFair(outcome: Outcome): void;
+  /** What the naive variant does wrong. */
+  expectUnfair(outcome: Outcome): void;
+}
+
+/** How many answers there were of each kind, such as `{ '200': 50, '422 redemption_exceeds_maximum 0.00': 150 }`. */
+export function tally(answers: Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const kind = [status, body.code, body.maximum].filter((part) => part !== undefined).join(' ');
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** 1,2,3 and a,b,c as 1,a,2,b,3,c. */
+export function interleaved<T>(...lists: T[][]): T[] {
+  return Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
+}

@@ -1,0 +1,125 @@
+import { expect } from '@jest/globals';
+import { type Answer, atOnce } from '../client.js';
+import { aCreatedOrder, aDocument, grant } from '../factories.js';
+import { type Race, type Stage, tally } from './stage.js';
+
+const REDEMPTIONS = 200;
+const COVERED = 50;
+
+interface Spending {
+  answers: Record<string, number>;
+  wallet: Record<string, unknown>;
+  discrepancies: unknown[];
+}
+
+async function spending(stage: Stage, document: string, answers: Answer[]): Promise<Spending> {
+  return { answers: tally(answers), wallet: await stage.wallet(document), discrepancies: await stage.discrepancies() };
+}
+
+function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<any[]> {
+  return atOnce(count, () => aCreatedOrder(stage.merchant, members));
+}
+
+/** 200 orders of one customer want 1.00 each of 50.00. */
+export const redemptions: Race<Spending> = {
+  title: 'of 200 redemptions at once against a balance that covers 50, exactly 50 succeed',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, `${COVERED}.00`);
+    const orders = await createdOrders(stage, REDEMPTIONS, { document, total: '2.00' });
+    const answers = await atOnce(REDEMPTIONS, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }));
+    return spending(stage, document, answers);
+  },
+  expectFair({ answers, wallet, discrepancies }) {
+    expect(answers).toEqual({ '200': COVERED, '422 redemption_exceeds_maximum 0.00': REDEMPTIONS - COVERED });
+    expect(wallet).toMatchObject({ available: '0.00', held: `${COVERED}.00` });
+    expect(discrepancies).toEqual([]);
+  },
+  expectUnfair({ discrepancies }) {
+    // Each group that met spent the same centavos: the ledger says more than the credit does.
+    expect(discrepancies).not.toEqual([]);
+  },
+};
+
+/** The same by completing with `redeem`: the cashback is spent, not only held. */
+export const spendingCompletions: Race<Spending> = {
+  title: 'of 40 completions at once that redeem from a balance that covers 10, exactly 10 succeed',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, '10.00');
+    const orders = await createdOrders(stage, 40, { document, total: '2.00' });
+    const answers = await atOnce(40, (at) => stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }));
+    return spending(stage, document, answers);
+  },
+  expectFair({ answers, wallet, discrepancies }) {
+    expect(answers).toEqual({ '200': 10, '422 redemption_exceeds_maximum 0.00': 30 });
+    expect(wallet).toMatchObject({ available: '0.00', held: '0.00', pending: '0.50' });
+    expect(discrepancies).toEqual([]);
+  },
+  expectUnfair({ answers, discrepancies }) {
+    expect(answers['200']).toBeGreaterThan(10);
+    expect(discrepancies).not.toEqual([]);
+  },
+};
+
+/** Each of ten customers has 100.00, and two orders that want 60.00 each. */
+export const twoOrders: Race<Record<string, number>> = {
+  title: 'two orders of one customer never hold the same centavo',
+  async run(stage) {
+    const pairs = await atOnce(10, async () => {
+      const document = aDocument();
+      await grant(stage.service, stage.merchant, document, '100.00');
+      return createdOrders(stage, 2, { document, total: '150.00' });
+    });
+    const answers = await atOnce(20, (at) => stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2].id}/redemption`, { amount: '60.00' }));
+    return tally(answers);
+  },
+  expectFair(answers) {
+    expect(answers).toEqual({ '200': 10, '422 redemption_exceeds_maximum 40.00': 10 });
+  },
+  expectUnfair(answers) {
+    expect(answers['200']).toBeGreaterThan(10);
+  },
+};
+
+/** The operator gives 1.00 thirty times while thirty orders hold 1.00 each. */
+export const grants: Race<Spending> = {
+  title: 'grants that arrive while cashback is being held are neither lost nor doubled',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, '30.00');
+    const orders = await createdOrders(stage, 30, { document, total: '2.00' });
+    const [answers] = await Promise.all([
+      atOnce(30, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' })),
+      atOnce(30, () => grant(stage.service, stage.merchant, document, '1.00')),
+    ]);
+    return spending(stage, document, answers);
+  },
+  expectFair({ answers, wallet, discrepancies }) {
+    expect(answers).toEqual({ '200': 30 });
+    expect(wallet).toMatchObject({ available: '30.00', held: '30.00' });
+    expect(discrepancies).toEqual([]);
+  },
+  expectUnfair({ discrepancies }) {
+    expect(discrepancies).not.toEqual([]);
+  },
+};
+
+/** Ten orders of a customer nobody has seen before, completed at once: there is no wallet yet to lock. */
+export const firstWallet: Race<Spending> = {
+  title: 'a first-time customer whose orders are completed at once has one wallet with all of it',
+  async run(stage) {
+    const document = aDocument();
+    const orders = await createdOrders(stage, 10, { document, total: '100.00' });
+    const answers = await atOnce(20, (at) => stage.send(at, 'POST', `/orders/${orders[at % 10].id}/complete`));
+    return spending(stage, document, answers);
+  },
+  expectFair({ answers, wallet, discrepancies }) {
+    expect(answers).toEqual({ '200': 20 });
+    expect(wallet).toMatchObject({ available: '0.00', pending: '50.00' });
+    expect(discrepancies).toEqual([]);
+  },
+  expectUnfair({ answers }) {
+    expect(answers['500 internal_error']).toBeGreaterThan(0);
+  },
+};
