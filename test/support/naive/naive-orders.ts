@@ -3,6 +3,7 @@ import { BalancesService } from '../../../src/cashback/balances.service.js';
 import { Clock } from '../../../src/common/clock.js';
 import { UnitOfWork } from '../../../src/database/unit-of-work.js';
 import { MerchantsService } from '../../../src/merchants/merchants.service.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { OrdersService } from '../../../src/orders/orders.service.js';
@@ -10,12 +11,12 @@ import { Meeting } from './meeting.js';
 
 /** Looks first whether the order is there, and believes what it saw: read, then write. */
 export class NaiveOrders extends OrdersService {
-  static readonly wants = [UnitOfWork, BalancesService, MerchantsService, Clock, DataSource];
+  static readonly wants = [UnitOfWork, BalancesService, MerchantsService, Metrics, Clock, DataSource];
   readonly #meeting = new Meeting(10);
   readonly #dataSource: DataSource;
 
-  constructor(unitOfWork: UnitOfWork, balances: BalancesService, merchants: MerchantsService, clock: Clock, dataSource: DataSource) {
-    super(unitOfWork, balances, merchants, clock);
+  constructor(unitOfWork: UnitOfWork, balances: BalancesService, merchants: MerchantsService, metrics: Metrics, clock: Clock, dataSource: DataSource) {
+    super(unitOfWork, balances, merchants, metrics, clock);
     this.#dataSource = dataSource;
   }
 
