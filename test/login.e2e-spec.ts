@@ -132,6 +132,7 @@ describe('logging in', () => {
       ['null', { email: null, password: null }, ['/email', '/password']],
       ['numbers', { email: 1, password: 123456789012 }, ['/email', '/password']],
       ['objects', { email: { $ne: '' }, password: { $gt: '' } }, ['/email', '/password']],
+      ['objects with a constructor', { email: { constructor: 1 }, password: [{ constructor: 1 }] }, ['/email', '/password']],
       ['booleans', { email: true, password: true }, ['/email', '/password']],
     ])('with every fault at once for %s', async (_, credentials, pointers) => {
       const answer = await login(credentials);

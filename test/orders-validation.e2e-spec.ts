@@ -195,6 +195,12 @@ describe('the whole order', () => {
     expect(pointersOf(item)).toEqual(['/items/0/id', '/items/0/price']);
   });
 
+  it.each([{ constructor: 1 }, { constructor: null }, [{ constructor: 'x' }], { a: { constructor: { prototype: 1 } } }])('is refused, not failed on, where a member is %j', async (value) => {
+    await expectFaults({ document: value }, ['/document']);
+    await expectFaults({ external_id: value }, ['/external_id']);
+    await expectCreated({ unknown: value });
+  });
+
   it('takes the last of two members of one name, as JSON.parse does', async () => {
     const raw = JSON.stringify(anOrder({ payment_methods: [] })).replace('{', '{"total":"9.99",');
     expect((await merchant.client.send('POST', '/orders', { raw })).body.total).toBe('150.00');
