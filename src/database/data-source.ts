@@ -40,9 +40,11 @@ export function dataSourceOptions(url: string, poolSize: number): DataSourceOpti
     migrationsRun: false,
     connectTimeout: 3000,
     // A server that has stopped answering must not hold a request for ever.
-    maxQueryExecutionTime: 4000,
+    maxQueryExecutionTime: 3500,
     enableQueryTimeout: true,
     logging: false,
+    // TypeORM's own logger would print a slow query with its parameters: documents in the clear.
+    logger: 'debug',
     poolSize,
     extra: { queueLimit: 5000, enableKeepAlive: true },
     entities: [Merchant, ApiUser, Session, TokenSet, Wallet, Credit, Hold, Entry, Order, Refund],
