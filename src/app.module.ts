@@ -3,7 +3,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './common/clock.js';
 import { type Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
-import { DatabaseModule } from './database/database.module.js';
+import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
@@ -15,7 +15,7 @@ export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.with(config), ClockModule, DatabaseModule, AuthModule, OrdersModule, WalletsModule, HealthModule, MetricsModule],
+      imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(REQUEST_QUERY_TIMEOUT_MS), AuthModule, OrdersModule, WalletsModule, HealthModule, MetricsModule],
     };
   }
 }

@@ -11,7 +11,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 @Module({})
 class AdminModule {
   static with(config: Readonly<Config>): DynamicModule {
-    return { module: AdminModule, imports: [ConfigModule.with(config), ClockModule, DatabaseModule, MerchantsModule, CashbackModule] };
+    return { module: AdminModule, imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(), MerchantsModule, CashbackModule] };
   }
 }
 

@@ -39,9 +39,6 @@ export function dataSourceOptions(url: string, poolSize: number): DataSourceOpti
     synchronize: false,
     migrationsRun: false,
     connectTimeout: 3000,
-    // A server that has stopped answering must not hold a request for ever.
-    maxQueryExecutionTime: 3500,
-    enableQueryTimeout: true,
     logging: false,
     // TypeORM's own logger would print a slow query with its parameters: documents in the clear.
     logger: 'debug',

@@ -1,22 +1,27 @@
-import { Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
 import { dataSourceOptions } from './data-source.js';
 import { UnitOfWork } from './unit-of-work.js';
 
+/** A server that has stopped answering must not hold a request for ever. */
+export const REQUEST_QUERY_TIMEOUT_MS = 3500;
+
 @Global()
-@Module({
-  imports: [
-    TypeOrmModule.forRootAsync({
+@Module({ providers: [UnitOfWork], exports: [UnitOfWork] })
+export class DatabaseModule {
+  /** @param queryTimeoutMs how long a query may take; without it, as long as it takes: the operator's may be long. */
+  static with(queryTimeoutMs?: number): DynamicModule {
+    const timeout = queryTimeoutMs === undefined ? {} : { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true };
+    const typeorm = TypeOrmModule.forRootAsync({
       inject: [Config],
       useFactory: (config: Config) => ({
         ...dataSourceOptions(config.DATABASE_URL, config.DATABASE_POOL_SIZE),
+        ...timeout,
         retryAttempts: 5,
         retryDelay: 1000,
       }),
-    }),
-  ],
-  providers: [UnitOfWork],
-  exports: [UnitOfWork],
-})
-export class DatabaseModule {}
+    });
+    return { module: DatabaseModule, imports: [typeorm] };
+  }
+}

@@ -9,9 +9,20 @@ type Handover = (error: NodeJS.ErrnoException | null, connection: mysql2.PoolCon
 const STALLED_AFTER_MS = 900;
 
 /**
- * mysql2 as TypeORM's driver, with two things it lacks:
+ * Each connection's own settings, whatever the server's defaults are. A lock that does not come is given up
+ * by the server before our own time-out for a query, so that the use case can be run anew.
+ */
+const SESSION_SETTINGS = [
+  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
+  'SET SESSION innodb_lock_wait_timeout = 2',
+  "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+];
+
+/**
+ * mysql2 as TypeORM's driver, with three things it lacks:
  *
- * - every new connection is READ COMMITTED and strict, whatever the server's defaults are;
+ * - every new connection has our settings;
+ * - a connection on which a query timed out is destroyed: whatever came after it would wait for that answer;
  * - who waits for a connection of a full pool is told so (POOL_EXHAUSTED) instead of hanging for ever.
  *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over.
  */
@@ -20,8 +31,8 @@ export const driver = {
   createPool(options: mysql2.PoolOptions): Pool {
     const pool = mysql2.createPool(options);
     pool.on('connection', (connection) => {
-      connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
-      connection.query("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'");
+      for (const setting of SESSION_SETTINGS) connection.query(setting);
+      destroyOnTimeout(connection);
     });
     const waitForOne = pool.getConnection.bind(pool) as (handover: Handover) => void;
     let movedAt = Date.now();
@@ -48,6 +59,19 @@ export const driver = {
     return pool;
   },
 };
+
+function destroyOnTimeout(connection: mysql2.PoolConnection): void {
+  const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
+  connection.query = ((...parts: unknown[]) => {
+    const callback = parts.at(-1);
+    if (typeof callback !== 'function') return query(...parts);
+    const done = callback as (error: NodeJS.ErrnoException | null, ...rest: unknown[]) => void;
+    return query(...parts.slice(0, -1), (error: NodeJS.ErrnoException | null, ...rest: unknown[]) => {
+      if (error?.code === 'PROTOCOL_SEQUENCE_TIMEOUT') connection.destroy();
+      done(error, ...rest);
+    });
+  }) as typeof connection.query;
+}
 
 /** How the connections of a DataSource are doing. mysql2 keeps that to itself, under these names. */
 export function poolFigures(dataSource: DataSource): Record<'in_use' | 'idle' | 'waiting', number> {

@@ -6,6 +6,9 @@ import { isLockConflict } from './errors.js';
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
 
+/** Nobody waits for the answer any longer then. */
+const GIVE_UP_AFTER_MS = 4000;
+
 /** Runs a use case as one transaction, and runs it anew where the database chose it as a deadlock's victim. */
 @Injectable()
 export class UnitOfWork {
@@ -31,11 +34,13 @@ export class UnitOfWork {
   }
 
   async #again<T>(attemptOnce: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
         return await attemptOnce();
       } catch (error) {
-        if (!isLockConflict(error) || attempt === ATTEMPTS) throw error;
+        const isLast = attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS;
+        if (!isLockConflict(error) || isLast) throw error;
         // Full jitter, so that two who collided do not meet again.
         await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt);
       }
