@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { QueryFailedError } from 'typeorm';
 import { isUnavailable } from '../database/errors.js';
 import { allowedMethods } from './allowed-methods.js';
 import { Problem, type ProblemCode, unavailable } from './problem.js';
@@ -31,8 +32,8 @@ export class ProblemFilter implements ExceptionFilter {
     // The deadline has answered in its place; what the use case came to in the end is of no interest any more.
     if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
-    if (problem.code === 'internal_error') this.#log.error({ request_id: requestIdOf(request), err: error }, 'internal_error');
-    if (problem.code === 'unavailable') this.#log.warn({ request_id: requestIdOf(request), err: problem.cause }, 'unavailable');
+    if (problem.code === 'internal_error') this.#log.error({ request_id: requestIdOf(request), err: loggable(error) }, 'internal_error');
+    if (problem.code === 'unavailable') this.#log.warn({ request_id: requestIdOf(request), err: loggable(problem.cause) }, 'unavailable');
     sendProblem(request, response, problem);
   }
 
@@ -49,4 +50,11 @@ export class ProblemFilter implements ExceptionFilter {
     }
     return new Problem('internal_error', { cause: error });
   }
+}
+
+/** An error as the log may hold it: without the values of the query that failed, which are documents and secrets. */
+function loggable(error: unknown): unknown {
+  if (!(error instanceof QueryFailedError)) return error;
+  const { name, message, stack, driverError } = error;
+  return { type: name, message, stack, code: (driverError as { code?: string }).code };
 }
