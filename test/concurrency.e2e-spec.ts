@@ -79,12 +79,7 @@ describe('requests at once', () => {
 
   describe('to a service that looks before it inserts', () => {
     it(`${sameOrder.title}: not any more`, async () => {
-      const stage = await naiveStage((builder) =>
-        builder.overrideProvider(OrdersService).useFactory({
-          factory: (...args: any[]) => new NaiveOrders(...(args as ConstructorParameters<typeof NaiveOrders>)),
-          inject: NaiveOrders.wants,
-        }),
-      );
+      const stage = await naiveStage((builder) => builder.overrideProvider(OrdersService).useClass(NaiveOrders));
       await expectBite(sameOrder as Race<unknown>, stage);
     });
   });
