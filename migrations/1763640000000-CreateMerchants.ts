@@ -22,7 +22,7 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         PRIMARY KEY (id),
         UNIQUE INDEX uq_api_users_email (email),
         INDEX ix_api_users_merchant (merchant_id),
-        CONSTRAINT fk_api_users_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id)
+        CONSTRAINT fk_api_users_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ON DELETE NO ACTION ON UPDATE NO ACTION
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
   }
 

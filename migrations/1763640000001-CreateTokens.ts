@@ -12,7 +12,7 @@ export class CreateTokens1763640000001 implements MigrationInterface {
         revoked_at  DATETIME(3) NULL,
         PRIMARY KEY (id),
         INDEX ix_sessions_api_user (api_user_id),
-        CONSTRAINT fk_sessions_api_user FOREIGN KEY (api_user_id) REFERENCES api_users (id)
+        CONSTRAINT fk_sessions_api_user FOREIGN KEY (api_user_id) REFERENCES api_users (id) ON DELETE NO ACTION ON UPDATE NO ACTION
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
       CREATE TABLE token_sets (
@@ -29,7 +29,7 @@ export class CreateTokens1763640000001 implements MigrationInterface {
         UNIQUE INDEX uq_token_sets_access_hash (access_hash),
         UNIQUE INDEX uq_token_sets_refresh_hash (refresh_hash),
         INDEX ix_token_sets_session (session_id),
-        CONSTRAINT fk_token_sets_session FOREIGN KEY (session_id) REFERENCES sessions (id)
+        CONSTRAINT fk_token_sets_session FOREIGN KEY (session_id) REFERENCES sessions (id) ON DELETE NO ACTION ON UPDATE NO ACTION
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
   }
 

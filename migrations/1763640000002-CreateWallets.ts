@@ -14,7 +14,7 @@ export class CreateWallets1763640000002 implements MigrationInterface {
         created_at    DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_wallets_merchant_document (merchant_id, document),
-        CONSTRAINT fk_wallets_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
+        CONSTRAINT fk_wallets_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_wallets_debt CHECK (debt_cents >= 0),
         CONSTRAINT ck_wallets_balance CHECK (balance_cents >= 0)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);

@@ -30,7 +30,7 @@ export class CreateOrders1763640000003 implements MigrationInterface {
         PRIMARY KEY (id),
         UNIQUE INDEX uq_orders_merchant_external_id (merchant_id, external_id),
         INDEX ix_orders_merchant_created (merchant_id, created_at, id),
-        CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id),
+        CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_orders_status CHECK (status IN ('pending', 'completed', 'cancelled', 'partially_refunded', 'refunded')),
         CONSTRAINT ck_orders_total CHECK (total_cents > 0),
         CONSTRAINT ck_orders_redemption CHECK (redemption_cents BETWEEN 0 AND total_cents),
@@ -50,7 +50,7 @@ export class CreateOrders1763640000003 implements MigrationInterface {
         created_at        DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_refunds_order_external_id (order_id, external_id),
-        CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id),
+        CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_refunds_amount CHECK (amount_cents > 0),
         CONSTRAINT ck_refunds_returned CHECK (returned_cents BETWEEN 0 AND amount_cents),
         CONSTRAINT ck_refunds_clawed_back CHECK (clawed_back_cents >= 0)

@@ -17,8 +17,8 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         PRIMARY KEY (id),
         UNIQUE INDEX uq_cashback_credits_order (order_id),
         INDEX ix_cashback_credits_wallet (wallet_id, expires_at, available_at, remaining_cents),
-        CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id),
-        CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id),
+        CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
@@ -31,9 +31,9 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         PRIMARY KEY (order_id, credit_id),
         INDEX ix_cashback_holds_wallet (wallet_id, expires_at),
         INDEX ix_cashback_holds_credit (credit_id),
-        CONSTRAINT fk_cashback_holds_order FOREIGN KEY (order_id) REFERENCES orders (id),
-        CONSTRAINT fk_cashback_holds_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id),
-        CONSTRAINT fk_cashback_holds_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id),
+        CONSTRAINT fk_cashback_holds_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_holds_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_holds_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_cashback_holds_amount CHECK (amount_cents > 0)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
@@ -53,10 +53,10 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         INDEX ix_cashback_entries_credit (credit_id),
         INDEX ix_cashback_entries_order (order_id),
         INDEX ix_cashback_entries_refund (refund_id),
-        CONSTRAINT fk_cashback_entries_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id),
-        CONSTRAINT fk_cashback_entries_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id),
-        CONSTRAINT fk_cashback_entries_order FOREIGN KEY (order_id) REFERENCES orders (id),
-        CONSTRAINT fk_cashback_entries_refund FOREIGN KEY (refund_id) REFERENCES refunds (id),
+        CONSTRAINT fk_cashback_entries_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_entries_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_entries_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        CONSTRAINT fk_cashback_entries_refund FOREIGN KEY (refund_id) REFERENCES refunds (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
         CONSTRAINT ck_cashback_entries_sign CHECK (
           (kind IN ('earn', 'grant', 'release', 'restore', 'debt') AND amount_cents > 0)
           OR (kind IN ('hold', 'redeem', 'clawback', 'expire', 'repay') AND amount_cents < 0)),
