@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { Problem, type ProblemCode } from './common/problem.js';
@@ -10,7 +10,11 @@ const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsChecki
 /** Express on a server with our limits, which answers what is not even HTTP with a problem too. */
 export class HttpServer extends ExpressAdapter {
   override initHttpServer(): void {
-    this.httpServer = createServer(LIMITS, this.getInstance());
+    const express = this.getInstance<RequestListener>();
+    const serve: RequestListener = (request, response) => (lacksHost(request) ? answerRaw(request.socket, 'no Host') : express(request, response));
+    // Node's own answers to these two would be bare: a request without a Host, and an expectation it does not know.
+    this.httpServer = createServer({ ...LIMITS, requireHostHeader: false }, serve);
+    this.httpServer.on('checkExpectation', serve);
     this.httpServer.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerRaw(socket, error.code ?? ''));
   }
 }
@@ -20,6 +24,11 @@ const CODES: Record<string, ProblemCode> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
+
+/** RFC 9112, section 3.2. */
+function lacksHost(request: IncomingMessage): boolean {
+  return request.httpVersion === '1.1' && request.headers.host === undefined;
+}
 
 /** There is no request yet, and no response to write to: only the socket. */
 function answerRaw(socket: Duplex, errorCode: string): void {
