@@ -195,7 +195,7 @@ describe('the whole order', () => {
     expect(pointersOf(item)).toEqual(['/items/0/id', '/items/0/price']);
   });
 
-  it.each([{ constructor: 1 }, { constructor: null }, [{ constructor: 'x' }], { a: { constructor: { prototype: 1 } } }])('is refused, not failed on, where a member is %j', async (value) => {
+  it.each<unknown>([{ constructor: 1 }, { constructor: null }, [{ constructor: 'x' }], { a: { constructor: { prototype: 1 } } }])('is refused, not failed on, where a member is %j', async (value) => {
     await expectFaults({ document: value }, ['/document']);
     await expectFaults({ external_id: value }, ['/external_id']);
     await expectCreated({ unknown: value });
