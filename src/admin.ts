@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Command } from 'commander';
 import { cashbackCommands } from './admin/cashback-commands.js';
+import { customerCommands } from './admin/customer-commands.js';
 import { ledgerCommands } from './admin/ledger-commands.js';
 import { merchantCommands } from './admin/merchant-commands.js';
 import { userCommands } from './admin/user-commands.js';
@@ -11,7 +12,8 @@ const program = new Command('admin')
   .description('Operate the cashback order service. It reads the same environment as the service.')
   .addCommand(merchantCommands())
   .addCommand(userCommands())
-  .addCommand(cashbackCommands());
+  .addCommand(cashbackCommands())
+  .addCommand(customerCommands());
 for (const command of ledgerCommands()) program.addCommand(command);
 
 program.parseAsync().catch((error: unknown) => {

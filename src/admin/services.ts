@@ -7,11 +7,16 @@ import { type Config, loadProcessConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
 class AdminModule {
   static with(config: Readonly<Config>): DynamicModule {
-    return { module: AdminModule, imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(), MerchantsModule, CashbackModule] };
+    return {
+      module: AdminModule,
+      imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(), MerchantsModule, CashbackModule],
+      providers: [ErasureService],
+    };
   }
 }
 

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { Wallet } from '../cashback/wallet.entity.js';
+import { Clock } from '../common/clock.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { Order } from './order.entity.js';
+
+/**
+ * Forgets a person and keeps the sums: wherever the document stood, there is a pseudonym now that leads
+ * back to nobody. Orders, credits and the ledger stay as they are, so every figure still adds up, and a
+ * refund of an old order still finds its wallet.
+ */
+@Injectable()
+export class ErasureService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * All at once, because an order finds its wallet by the document: the orders first, then the wallet, as always.
+   *
+   * @returns the pseudonym and how many rows bear it; zeros for a document that is not known (any more).
+   */
+  erase(merchantId: string, document: string): Promise<{ pseudonym: string; orders: number; wallets: number }> {
+    return this.unitOfWork.run(async (manager) => {
+      const pseudonym = uuidv7({ msecs: this.clock.now().getTime() });
+      const orders = await manager.update(Order, { merchantId, document }, { document: pseudonym });
+      const wallets = await manager.update(Wallet, { merchantId, document }, { document: pseudonym });
+      return { pseudonym, orders: orders.affected ?? 0, wallets: wallets.affected ?? 0 };
+    });
+  }
+}
