@@ -9,6 +9,7 @@ import { ProblemFilter } from './common/problem.filter.js';
 import { assignRequestId } from './common/request-id.js';
 import { RequestValidationPipe } from './common/validation.pipe.js';
 import { Config } from './config/config.js';
+import { trustedProxies } from './config/trust-proxy.js';
 import { serveDocumentation } from './documentation.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
@@ -23,6 +24,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   express.set('etag', false);
   express.set('query parser', 'simple');
   express.disable('x-powered-by');
+  express.set('trust proxy', trustedProxies(app.get(Config).TRUST_PROXY));
   app.use(assignRequestId);
   app.use(logRequests(logger));
   app.use(app.get(Metrics).observeRequests());

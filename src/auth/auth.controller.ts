@@ -1,4 +1,4 @@
-import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../common/api-problems.js';
 import { AuthService } from './auth.service.js';
@@ -21,8 +21,8 @@ export class AuthController {
   @Public()
   @Header('cache-control', 'no-store')
   @ApiProblems('malformed_json', 'validation_failed', 'invalid_credentials', 'payload_too_large', 'unsupported_media_type')
-  login(@Body() body: LoginDto): Promise<ConfigurationUserTokensDto> {
-    return this.auth.login(body);
+  login(@Body() body: LoginDto, @Ip() address: string | undefined): Promise<ConfigurationUserTokensDto> {
+    return this.auth.login(body, address);
   }
 
   /**

@@ -4,6 +4,7 @@ import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { AccessTokenGuard } from './access-token.guard.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './access-token.strategy.js';
 import { AuthController } from './auth.controller.js';
@@ -13,6 +14,7 @@ import { TokenSetsService } from './token-sets.service.js';
 @Module({
   imports: [
     MerchantsModule,
+    RateLimitsModule,
     PassportModule,
     JwtModule.registerAsync({
       inject: [Config],

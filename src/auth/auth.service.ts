@@ -8,6 +8,8 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from '../merchants/api-user.entity.js';
 import { ApiUsersService } from '../merchants/api-users.service.js';
 import { Passwords } from '../merchants/passwords.js';
+import { LoginLimit } from '../rate-limits/login-limit.js';
+import { RefreshLimit } from '../rate-limits/refresh-limit.js';
 import type { Caller } from './caller.js';
 import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import type { LoginDto } from './dto/login.dto.js';
@@ -30,6 +32,8 @@ export class AuthService {
     private readonly tokenSets: TokenSetsService,
     private readonly config: Config,
     private readonly clock: Clock,
+    private readonly loginLimit: LoginLimit,
+    private readonly refreshLimit: RefreshLimit,
   ) {
     this.#successorKey = successorKey(config.JWT_SECRET);
   }
@@ -37,14 +41,20 @@ export class AuthService {
   /**
    * Begins a session.
    *
-   * @throws Problem invalid_credentials, the same and as late for an unknown e-mail, a wrong password and a disabled user.
+   * @param address where the request came from.
+   * @throws Problem invalid_credentials, the same and as late for an unknown e-mail, a wrong password and a disabled user;
+   *   too_many_requests after too many of them.
    */
-  async login({ email, password }: LoginDto): Promise<ConfigurationUserTokensDto> {
+  async login({ email, password }: LoginDto, address: string | undefined): Promise<ConfigurationUserTokensDto> {
+    const attempt = { email, address };
+    await this.loginLimit.admit(attempt);
     const user = await this.apiUsers.findByEmail(email);
     const known = await this.passwords.verify(password, user?.passwordHash);
     if (!known || user === null || user.disabledAt !== null) {
+      await this.loginLimit.failed(attempt);
       throw new Problem('invalid_credentials', { detail: 'e-mail or password is wrong' });
     }
+    await this.loginLimit.succeeded(attempt);
     return this.unitOfWork.run(async (manager) => {
       const now = this.clock.now();
       const session: Session = {
@@ -64,9 +74,12 @@ export class AuthService {
    * Renews a token set. A refresh token works once; within the retry window, while its successor has not
    * been used either, it brings the same successor to the letter. After that it is taken for stolen.
    *
-   * @throws Problem invalid_refresh_token.
+   * @throws Problem invalid_refresh_token, too_many_requests.
    */
   async refresh({ refresh_token: refreshToken }: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
+    // Before the transaction: no use case takes a second connection inside one.
+    const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
+    if (sessionId !== undefined) await this.refreshLimit.count(sessionId);
     const tokens = await this.unitOfWork.run((manager) => this.#rotate(manager, refreshToken));
     // Thrown out here, so that a revocation stays committed.
     if (tokens === undefined) {

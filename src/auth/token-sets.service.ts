@@ -50,6 +50,12 @@ export class TokenSetsService {
     return tokenSet;
   }
 
+  /** The session of a refresh token, used or not; undefined for one that is unknown. */
+  async sessionIdOf(refreshToken: string): Promise<string | undefined> {
+    const found = await this.dataSource.manager.findOne(TokenSet, { select: { sessionId: true }, where: { refreshHash: digest(refreshToken) } });
+    return found?.sessionId;
+  }
+
   /**
    * Swaps an access token for its JWT.
    *

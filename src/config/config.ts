@@ -5,6 +5,7 @@ import {
   IsIn,
   IsInt,
   IsNotEmpty,
+  IsOptional,
   IsString,
   Max,
   Min,
@@ -12,6 +13,7 @@ import {
   type ValidationOptions,
   ValidateBy,
 } from 'class-validator';
+import { trustedProxies } from './trust-proxy.js';
 
 /** What `.env.example` carries as JWT_SECRET: good enough to try the service, refused in production. */
 const PLACEHOLDER_SECRET = /change[-_ ]?me|placeholder|example|secret-secret/i;
@@ -46,6 +48,24 @@ const IsDatabaseUrl = (): PropertyDecorator =>
     validator: {
       validate: isDatabaseUrl,
       defaultMessage: () => 'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with what is special in a password percent-encoded',
+    },
+  });
+
+const IsRedisUrl = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isRedisUrl',
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
+      defaultMessage: () => 'must be a URL such as redis://user:password@host:6379/0 (or rediss://… for TLS)',
+    },
+  });
+
+const AreProxies = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'areProxies',
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && trustedProxies(value) !== undefined,
+      defaultMessage: () => 'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (loopback, linklocal and uniquelocal are known by name)',
     },
   });
 
@@ -116,6 +136,23 @@ export class Config {
 
   @integerBetween(0, 300)
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
+
+  /** Log-ins that may fail in 15 minutes for one e-mail from one address, and five times as many from one address alone. */
+  @integerBetween(1, 1_000_000)
+  readonly LOGIN_RATE_LIMIT: number = 10;
+
+  /** Requests under /orders of one API user in a second; beyond that a burst of ten times as many in a minute. 0 turns it off. */
+  @integerBetween(0, 1_000_000)
+  readonly RATE_LIMIT: number = 100;
+
+  /** Where the limits are counted, if not in the database. While it is away, each instance counts for itself. */
+  @IsOptional()
+  @IsRedisUrl()
+  readonly REDIS_URL?: string;
+
+  /** Whose `X-Forwarded-For` is believed: nobody's, so many proxies', or that of proxies at these addresses. */
+  @AreProxies()
+  readonly TRUST_PROXY: string = '';
 
   /** Whether a document's two check digits must hold. */
   @AsBoolean()

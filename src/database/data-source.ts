@@ -9,11 +9,13 @@ import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
+import { RateLimit } from '../rate-limits/rate-limit.entity.js';
 import { CreateMerchants1763640000000 } from '../../migrations/1763640000000-CreateMerchants.js';
 import { CreateTokens1763640000001 } from '../../migrations/1763640000001-CreateTokens.js';
 import { CreateWallets1763640000002 } from '../../migrations/1763640000002-CreateWallets.js';
 import { CreateOrders1763640000003 } from '../../migrations/1763640000003-CreateOrders.js';
 import { CreateLedger1763640000004 } from '../../migrations/1763640000004-CreateLedger.js';
+import { CreateRateLimits1763640000005 } from '../../migrations/1763640000005-CreateRateLimits.js';
 import { driver } from './pool.js';
 
 /**
@@ -44,13 +46,14 @@ export function dataSourceOptions(url: string, poolSize: number): DataSourceOpti
     logger: 'debug',
     poolSize,
     extra: { queueLimit: 5000, enableKeepAlive: true },
-    entities: [Merchant, ApiUser, Session, TokenSet, Wallet, Credit, Hold, Entry, Order, Refund],
+    entities: [Merchant, ApiUser, Session, TokenSet, Wallet, Credit, Hold, Entry, Order, Refund, RateLimit],
     migrations: [
       CreateMerchants1763640000000,
       CreateTokens1763640000001,
       CreateWallets1763640000002,
       CreateOrders1763640000003,
       CreateLedger1763640000004,
+      CreateRateLimits1763640000005,
     ],
   };
 }

@@ -1,10 +1,11 @@
-import { Body, Controller, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { type Caller, CurrentCaller } from '../auth/caller.js';
 import { ApiProblems } from '../common/api-problems.js';
 import { ApiIdParam, IdParam } from '../common/id-param.js';
 import { markReplay, REPLAY_HEADER } from '../common/replay.js';
+import { OrdersLimitGuard } from '../rate-limits/orders-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, CreateRefundDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
@@ -17,6 +18,7 @@ import { RefundsService } from './refunds.service.js';
 @ApiTags('orders')
 @ApiBearerAuth()
 @Controller('orders')
+@UseGuards(OrdersLimitGuard)
 @ApiProblems('missing_token', 'invalid_token')
 export class OrdersController {
   constructor(

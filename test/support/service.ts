@@ -14,7 +14,7 @@ import { createMigratedDatabase } from './database.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
-/** The environment of a service under test; cheap bcrypt, every limit as in production. */
+/** The environment of a service under test; cheap bcrypt, and the rate limits out of the way. */
 export function testEnvironment(databaseUrl: string): Record<string, string> {
   return {
     NODE_ENV: 'test',
@@ -22,6 +22,8 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     JWT_SECRET: TEST_SECRET,
     BCRYPT_COST: '4',
     BCRYPT_QUEUE: '1000',
+    RATE_LIMIT: '0',
+    LOGIN_RATE_LIMIT: '100000',
     PORT: '0',
     SHUTDOWN_DELAY_SECONDS: '0',
     LOG_LEVEL: 'debug',

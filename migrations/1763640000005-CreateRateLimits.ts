@@ -1,0 +1,19 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** The counts behind the rate limits, shared by all instances. The order of the columns is what rate-limiter-flexible needs. */
+export class CreateRateLimits1763640000005 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE rate_limits (
+        \`key\`  CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        points INT NOT NULL,
+        expire BIGINT UNSIGNED NULL,
+        PRIMARY KEY (\`key\`),
+        INDEX ix_rate_limits_expire (expire)
+      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE rate_limits');
+  }
+}
