@@ -1,0 +1,69 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BuiltService, startBuiltService } from './support/built-service.js';
+import { createMigratedDatabase, type TestDatabase } from './support/database.js';
+import { expectInvariants } from './support/expectations.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from './support/factories.js';
+import { Workload } from './support/load/workload.js';
+import { type Service, startService } from './support/service.js';
+
+const KILLS = 50;
+const WORKERS = 6;
+
+describe('a process that is killed under load', () => {
+  let database: TestDatabase;
+  /** An instance inside the test, to look on. */
+  let onlooker: Service;
+  let merchant: TestMerchant;
+  let documents: string[];
+  let running: BuiltService;
+  /** The next one starts while this one works. */
+  let spare: Promise<BuiltService>;
+
+  const start = (): Promise<BuiltService> => startBuiltService(database.url, { LOG_LEVEL: 'error' });
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    onlooker = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
+    merchant = await aMerchant(onlooker);
+    documents = Array.from({ length: 4 }, aDocument);
+    for (const document of documents) await grant(onlooker, merchant, document, '100000.00');
+    running = await start();
+    spare = start();
+  });
+  afterAll(async () => {
+    const processes = await Promise.allSettled([running, spare]);
+    await Promise.all(processes.map((started) => (started.status === 'fulfilled' ? started.value.kill() : undefined)));
+    await onlooker.stop();
+    await database.drop();
+  });
+
+  it(`has every answered request in the database exactly once, and what got no answer comes out right when sent again, ${KILLS} times`, async () => {
+    let answered = 0;
+    let unanswered = 0;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const load = new Workload(merchant.tokens.access_token, `K${kill}`, documents);
+      let isOver = false;
+      const working = load.work(running.url, WORKERS, () => isOver);
+      await sleep(randomInt(30, 250));
+      await running.kill();
+      isOver = true;
+      await working;
+      answered += load.answered;
+      unanswered += load.unanswered;
+      await load.expectKept(onlooker.dataSource);
+      await expectInvariants(onlooker);
+
+      running = await spare;
+      spare = kill < KILLS ? start() : Promise.resolve(running);
+      await load.finish(running.url);
+      expect(load.surprises).toEqual([]);
+      await load.expectKept(onlooker.dataSource);
+    }
+    await expectInvariants(onlooker);
+    process.stdout.write(`${KILLS} kills: ${answered} requests answered before them, ${unanswered} left without an answer\n`);
+    // A kill that met nobody at work would have shown nothing.
+    expect(unanswered).toBeGreaterThan(KILLS);
+  }, 400_000);
+});

@@ -1,0 +1,182 @@
+import { expect } from '@jest/globals';
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { type Answer, Client } from '../client.js';
+
+/** What a merchant's system wants done: it is sent until it is answered, and sent again by the nervous. */
+export interface Intent {
+  kind: 'create' | 'hold' | 'complete' | 'cancel' | 'refund';
+  method: 'POST' | 'PUT';
+  path: string;
+  body: unknown;
+  answered: number;
+  /** What the first answer said that must never change. */
+  told?: Record<string, unknown>;
+}
+
+interface Sale {
+  intents: Intent[];
+  orderId: string | undefined;
+}
+
+/** The sale's requests in their order: half are completed, of these some are refunded; the others are cancelled. */
+function laterIntents(orderId: string, number: number): Intent[] {
+  const path = `/orders/${orderId}`;
+  const put: Intent = { kind: 'hold', method: 'PUT', path: `${path}/redemption`, body: { amount: '1.00' }, answered: 0 };
+  const post = (kind: Intent['kind'], action: string, body?: unknown): Intent => ({ kind, method: 'POST', path: `${path}/${action}`, body, answered: 0 });
+  if (number % 3 === 0) return [put, post('cancel', 'cancel')];
+  const complete = post('complete', 'complete', number % 2 === 0 ? {} : { redeem: '1.00' });
+  return [put, complete, post('refund', 'refunds', { external_id: 'DEV-1', amount: '3.33' })];
+}
+
+/**
+ * A mixed load of several merchants' workers at once. It keeps book of every answer, so that afterwards each answered
+ * request can be looked for in the database.
+ */
+export class Workload {
+  readonly sales: Sale[] = [];
+  /** Answers that are neither success nor "come again". */
+  readonly surprises: string[] = [];
+  /** How often callers were told to come again. */
+  comeAgain = 0;
+  /** How often there was no answer at all. */
+  unanswered = 0;
+  #number = 0;
+
+  /** @param name begins the external_id of each of its orders. */
+  constructor(
+    private readonly token: string,
+    private readonly name: string,
+    private readonly documents: string[],
+  ) {}
+
+  get answered(): number {
+    return this.sales.flatMap(({ intents }) => intents).filter((intent) => intent.answered > 0).length;
+  }
+
+  /** Works until the signal, or until the service is gone; what got no answer stays open. */
+  async work(url: string, workers: number, until: () => boolean): Promise<void> {
+    await Promise.all(Array.from({ length: workers }, () => this.#worker(new Client({ url }, this.token), until)));
+  }
+
+  /** Sends whatever got no answer (again), one after another, until all is answered. */
+  async finish(url: string): Promise<void> {
+    const client = new Client({ url }, this.token);
+    for (const sale of this.sales) {
+      for (let at = 0; at < sale.intents.length; at++) {
+        const intent = sale.intents[at]!;
+        if (intent.answered === 0) await this.#send(client, sale, intent);
+      }
+    }
+    expect(this.sales.flatMap(({ intents }) => intents).filter((intent) => intent.answered === 0)).toEqual([]);
+  }
+
+  async #worker(client: Client, until: () => boolean): Promise<void> {
+    while (!until()) {
+      const sale = this.#begin();
+      for (let at = 0; at < sale.intents.length && !until(); at++) {
+        const intent = sale.intents[at]!;
+        if (!(await this.#send(client, sale, intent))) {
+          await sleep(20);
+          break;
+        }
+        // One in four sends what has been answered once more.
+        if (randomInt(4) === 0) await this.#send(client, sale, intent);
+      }
+    }
+  }
+
+  #begin(): Sale {
+    const number = ++this.#number;
+    const document = this.documents[number % this.documents.length];
+    const body = {
+      external_id: `${this.name}-${number}`,
+      items: [{ id: 'sku-1', price: '10.00' }],
+      document,
+      total: '10.00',
+      payment_methods: [{ id: 'credit_card', amount: '10.00' }],
+    };
+    const sale: Sale = { intents: [{ kind: 'create', method: 'POST', path: '/orders', body, answered: 0 }], orderId: undefined };
+    this.sales.push(sale);
+    return sale;
+  }
+
+  /** @returns whether the service did it; false where it is away or told the caller to come again. */
+  async #send(client: Client, sale: Sale, intent: Intent): Promise<boolean> {
+    let answer: Answer;
+    try {
+      // Nobody waits for ever: a hang would be seen as a time-out here.
+      answer = await withinSeconds(15, client.send(intent.method, intent.path, { body: intent.body }));
+    } catch (error) {
+      if (error instanceof TooLate) this.surprises.push(`${intent.path}: no answer within 15 s`);
+      this.unanswered++;
+      return false;
+    }
+    if (answer.status === 503) {
+      this.comeAgain++;
+      if (!answer.headers.has('retry-after')) this.surprises.push(`${intent.path}: 503 without Retry-After`);
+      return false;
+    }
+    this.#note(sale, intent, answer);
+    return answer.status < 300;
+  }
+
+  #note(sale: Sale, intent: Intent, { status, body }: Answer): void {
+    if (status !== (intent.kind === 'create' || intent.kind === 'refund' ? 201 : 200)) {
+      this.surprises.push(`${intent.method} ${intent.path}: ${status} ${JSON.stringify(body)}`);
+      return;
+    }
+    const told = { id: body.id, external_id: body.external_id, ...(intent.kind === 'complete' && { completed_at: body.completed_at }) };
+    if (intent.told === undefined) intent.told = told;
+    else if (JSON.stringify(intent.told) !== JSON.stringify(told)) this.surprises.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
+    intent.answered++;
+    if (intent.kind === 'create' && sale.orderId === undefined) {
+      sale.orderId = body.id as string;
+      sale.intents.push(...laterIntents(body.id as string, this.sales.indexOf(sale)));
+    }
+  }
+
+  /** Every answered request is in the database exactly once, under the id that its caller was told. */
+  async expectKept(database: DataSource): Promise<void> {
+    const rows = await database.query<{ id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]>(`
+      SELECT o.id, o.external_id, o.status,
+             (SELECT COUNT(*) FROM refunds r WHERE r.order_id = o.id) AS refunds,
+             (SELECT COUNT(*) FROM cashback_entries e WHERE e.order_id = o.id AND e.kind = 'earn') AS earned
+        FROM orders o WHERE o.external_id LIKE ?`, [`${this.name}-%`]);
+    const lost: unknown[] = [];
+    for (const { intents } of this.sales) {
+      for (const intent of intents.filter(({ answered }) => answered > 0)) {
+        const externalId = (intents[0]!.body as { external_id: string }).external_id;
+        const found = rows.filter((row) => row.external_id.toString() === externalId);
+        if (found.length !== 1 || !isKept(intent, found[0]!)) lost.push({ intent, found });
+      }
+    }
+    expect(lost).toEqual([]);
+  }
+}
+
+class TooLate extends Error {}
+
+async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TooLate()), seconds * 1000);
+  });
+  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
+}
+
+function isKept({ kind, told }: Intent, row: { id: string; status: string; refunds: string | number; earned: string | number }): boolean {
+  switch (kind) {
+    case 'create':
+      return row.id === told?.id;
+    case 'hold':
+      return true;
+    case 'complete':
+      return ['completed', 'partially_refunded'].includes(row.status) && Number(row.earned) === 1;
+    case 'cancel':
+      return row.status === 'cancelled' && Number(row.earned) === 0;
+    case 'refund':
+      return row.status === 'partially_refunded' && Number(row.refunds) === 1;
+  }
+}
