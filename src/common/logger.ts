@@ -24,6 +24,8 @@ export function logRequests(logger: Logger): RequestHandler {
     logger,
     genReqId: (request) => requestIdOf(request),
     quietReqLogger: true,
+    // Else the line carries customProps twice: as they were at the beginning, and as they are now.
+    quietResLogger: true,
     serializers: { req: () => undefined, res: () => undefined },
     customAttributeKeys: { responseTime: 'duration_ms', reqId: 'request_id' },
     customSuccessMessage: () => 'request',

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { isUnavailable } from '../database/errors.js';
 import { allowedMethods } from './allowed-methods.js';
+import { maskDocument } from './cpf.js';
 import { Problem, type ProblemCode, unavailable } from './problem.js';
 import { sendProblem } from './problem-response.js';
 import { requestIdOf } from './request-id.js';
@@ -55,6 +56,12 @@ export class ProblemFilter implements ExceptionFilter {
 /** An error as the log may hold it: without the values of the query that failed, which are documents and secrets. */
 function loggable(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
-  const { name, message, stack, driverError } = error;
-  return { type: name, message, stack, code: (driverError as { code?: string }).code };
+  const { name, message, stack } = error;
+  const { code } = error.driverError as { code?: string };
+  return { type: name, message: masked(message), stack: masked(stack ?? ''), code };
+}
+
+/** The database repeats values in its messages, such as the one that a unique key refused. */
+function masked(text: string): string {
+  return text.replace(/\b\d{11}\b/g, maskDocument);
 }
