@@ -74,10 +74,8 @@ describe('the command line', () => {
 
   it.each([
     ['merchant', 'create'],
-    ['merchant', 'create', '--name', 'Shop', '--earn-rate-bps', '10001'],
     ['merchant', 'create', '--name', 'Shop', '--earn-rate', 'pix=7%'],
     ['merchant', 'create', '--name', 'Shop', '--redeem-minimum-total', '1,00'],
-    ['merchant', 'create', '--name', 'Shop', '--unknown'],
     ['merchant', 'set', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--name', 'Shop'],
     ['user', 'create', '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--email', 'a@shop.example'],
     ['user', 'disable', '--email', 'nobody@shop.example'],
@@ -187,7 +185,6 @@ describe('cashback and wallets', () => {
 
   it.each([
     ['--amount', '0.00'],
-    ['--document', '5299822472'],
     ['--expires-at', '2020-01-01T00:00:00Z'],
     ['--available-at', '2099-02-30T00:00:00Z'],
   ])('grants nothing where %s is %j', async (option, value) => {
