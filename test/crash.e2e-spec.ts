@@ -21,7 +21,14 @@ describe('a process that is killed under load', () => {
   /** The next one starts while this one works. */
   let spare: Promise<BuiltService>;
 
-  const start = (): Promise<BuiltService> => startBuiltService(database.url, { LOG_LEVEL: 'error' });
+  /** Every process that was started, to be ended whatever happens. */
+  const started: Promise<BuiltService>[] = [];
+
+  function start(): Promise<BuiltService> {
+    const starting = startBuiltService(database.url, { LOG_LEVEL: 'error' });
+    started.push(starting);
+    return starting;
+  }
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
@@ -33,8 +40,7 @@ describe('a process that is killed under load', () => {
     spare = start();
   });
   afterAll(async () => {
-    const processes = await Promise.allSettled([running, spare]);
-    await Promise.all(processes.map((started) => (started.status === 'fulfilled' ? started.value.kill() : undefined)));
+    for (const settled of await Promise.allSettled(started)) if (settled.status === 'fulfilled') await settled.value.kill();
     await onlooker.stop();
     await database.drop();
   });
@@ -56,7 +62,7 @@ describe('a process that is killed under load', () => {
       await expectInvariants(onlooker);
 
       running = await spare;
-      spare = kill < KILLS ? start() : Promise.resolve(running);
+      if (kill < KILLS) spare = start();
       await load.finish(running.url);
       expect(load.surprises).toEqual([]);
       await load.expectKept(onlooker.dataSource);

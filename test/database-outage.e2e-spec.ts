@@ -87,8 +87,8 @@ if (servers.length > 0) {
     return false;
   }
 } else {
-  describe('a database that is killed and comes back', () => {
-    it('can only be seen where there is a mysqld or mariadbd to kill, and on this machine there is none', async () => {
+  describe('a database that is killed, on a machine without a mysqld or mariadbd to kill', () => {
+    it('can not be seen: no program of a server is found', async () => {
       expect(await findServers()).toEqual([]);
       await expect(startPrivateServer({ dataDir: path.join(tmpdir(), 'cashback-nowhere') })).rejects.toThrow('There is no mysqld or mariadbd on this machine.');
     });

@@ -1,3 +1,4 @@
+/* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

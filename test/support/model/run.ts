@@ -1,3 +1,4 @@
+/* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import { GrantsService } from '../../../src/cashback/grants.service.js';
 import type { Answer } from '../client.js';
@@ -67,7 +68,12 @@ export class Run {
       case 'change policy':
         Object.assign(this.#world.rulesOf(step.merchant), { earnBps: BigInt(step.earnBps), shareBps: BigInt(step.shareBps) });
         return this.#shop(step.merchant).setRules(this.#world.rulesOf(step.merchant));
-      default: {
+      case 'create again':
+      case 'hold':
+      case 'complete':
+      case 'cancel':
+      case 'refund':
+      case 'look': {
         const order = this.#world.orders.at(-1 - (step.order % Math.max(this.#world.orders.length, 1)));
         if (order === undefined) return;
         await this.#takeOn(order, step);

@@ -27,7 +27,7 @@ export const MERCHANTS = 2;
 export const CUSTOMERS = 3;
 
 /** Steps are printed where they fail: as plain objects they read best. */
-const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(members, { noNullPrototype: true }) as fc.Arbitrary<T>;
+const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(members, { noNullPrototype: true });
 
 const merchant = fc.nat({ max: MERCHANTS - 1 });
 const customer = fc.nat({ max: CUSTOMERS - 1 });

@@ -1,7 +1,8 @@
+/* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import { ReconcileService } from '../../../src/cashback/reconcile.service.js';
-import { type Answer, Client } from '../client.js';
+import { type Answer, type Client } from '../client.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
 
@@ -52,9 +53,9 @@ export async function naiveStage(override: (builder: TestingModuleBuilder) => Te
 export interface Race<Outcome> {
   title: string;
   run(stage: Stage): Promise<Outcome>;
-  expectFair(outcome: Outcome): void;
+  expectFair: (outcome: Outcome) => void;
   /** What the naive variant does wrong. */
-  expectUnfair(outcome: Outcome): void;
+  expectUnfair: (outcome: Outcome) => void;
 }
 
 /** How many answers there were of each kind, such as `{ '200': 50, '422 redemption_exceeds_maximum 0.00': 150 }`. */

@@ -30,12 +30,12 @@ export const redemptions: Race<Spending> = {
     const answers = await atOnce(REDEMPTIONS, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }));
     return spending(stage, document, answers);
   },
-  expectFair({ answers, wallet, discrepancies }) {
+  expectFair: ({ answers, wallet, discrepancies }) => {
     expect(answers).toEqual({ '200': COVERED, '422 redemption_exceeds_maximum 0.00': REDEMPTIONS - COVERED });
     expect(wallet).toMatchObject({ available: '0.00', held: `${COVERED}.00` });
     expect(discrepancies).toEqual([]);
   },
-  expectUnfair({ discrepancies }) {
+  expectUnfair: ({ discrepancies }) => {
     // Each group that met spent the same centavos: the ledger says more than the credit does.
     expect(discrepancies).not.toEqual([]);
   },
@@ -51,12 +51,12 @@ export const spendingCompletions: Race<Spending> = {
     const answers = await atOnce(40, (at) => stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }));
     return spending(stage, document, answers);
   },
-  expectFair({ answers, wallet, discrepancies }) {
+  expectFair: ({ answers, wallet, discrepancies }) => {
     expect(answers).toEqual({ '200': 10, '422 redemption_exceeds_maximum 0.00': 30 });
     expect(wallet).toMatchObject({ available: '0.00', held: '0.00', pending: '0.50' });
     expect(discrepancies).toEqual([]);
   },
-  expectUnfair({ answers, discrepancies }) {
+  expectUnfair: ({ answers, discrepancies }) => {
     expect(answers['200']).toBeGreaterThan(10);
     expect(discrepancies).not.toEqual([]);
   },
@@ -74,10 +74,10 @@ export const twoOrders: Race<Record<string, number>> = {
     const answers = await atOnce(20, (at) => stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2].id}/redemption`, { amount: '60.00' }));
     return tally(answers);
   },
-  expectFair(answers) {
+  expectFair: (answers) => {
     expect(answers).toEqual({ '200': 10, '422 redemption_exceeds_maximum 40.00': 10 });
   },
-  expectUnfair(answers) {
+  expectUnfair: (answers) => {
     expect(answers['200']).toBeGreaterThan(10);
   },
 };
@@ -95,12 +95,12 @@ export const grants: Race<Spending> = {
     ]);
     return spending(stage, document, answers);
   },
-  expectFair({ answers, wallet, discrepancies }) {
+  expectFair: ({ answers, wallet, discrepancies }) => {
     expect(answers).toEqual({ '200': 30 });
     expect(wallet).toMatchObject({ available: '30.00', held: '30.00' });
     expect(discrepancies).toEqual([]);
   },
-  expectUnfair({ discrepancies }) {
+  expectUnfair: ({ discrepancies }) => {
     expect(discrepancies).not.toEqual([]);
   },
 };
@@ -114,12 +114,12 @@ export const firstWallet: Race<Spending> = {
     const answers = await atOnce(20, (at) => stage.send(at, 'POST', `/orders/${orders[at % 10].id}/complete`));
     return spending(stage, document, answers);
   },
-  expectFair({ answers, wallet, discrepancies }) {
+  expectFair: ({ answers, wallet, discrepancies }) => {
     expect(answers).toEqual({ '200': 20 });
     expect(wallet).toMatchObject({ available: '0.00', pending: '50.00' });
     expect(discrepancies).toEqual([]);
   },
-  expectUnfair({ answers }) {
+  expectUnfair: ({ answers }) => {
     expect(answers['500 internal_error']).toBeGreaterThan(0);
   },
 };
