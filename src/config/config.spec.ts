@@ -85,6 +85,34 @@ describe('the configuration', () => {
   });
 });
 
+describe('the limits', () => {
+  it('are on by default, counted in the database, and believe no proxy', () => {
+    const config = loadConfig(environment());
+    expect(config).toMatchObject({ LOGIN_RATE_LIMIT: 10, RATE_LIMIT: 100, TRUST_PROXY: '' });
+    expect(config.REDIS_URL).toBeUndefined();
+  });
+
+  it.each([
+    { LOGIN_RATE_LIMIT: '0' },
+    { RATE_LIMIT: '-1' },
+    { RATE_LIMIT: '1.5' },
+    { REDIS_URL: 'localhost:6379' },
+    { REDIS_URL: 'http://localhost' },
+    { REDIS_URL: 'redis://' },
+    { TRUST_PROXY: 'true' },
+    { TRUST_PROXY: 'nginx' },
+  ])('refuse %j', (variable: Record<string, string>) => {
+    expect(refusedOf(environment(variable))).toEqual(Object.keys(variable));
+  });
+
+  it.each([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
+    'accept %j',
+    (variable: Record<string, string>) => {
+      expect(refusedOf(environment(variable))).toEqual([]);
+    },
+  );
+});
+
 describe('the signing secret', () => {
   it('has at least 32 bytes, everywhere', () => {
     for (const NODE_ENV of ['production', 'development', 'test']) {

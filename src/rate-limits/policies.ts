@@ -26,5 +26,5 @@ export const REFRESH_POLICY: RateLimitPolicy = { name: 'refresh', quota: 60, win
 /** Order requests of one API user. */
 export const ordersPolicy = ({ RATE_LIMIT: quota }: Config): RateLimitPolicy => ({ name: 'orders', quota, windowSeconds: 1 });
 
-/** What goes beyond `ordersPolicy` for a while: the hour after an outage, the minute of a sale's start. */
+/** What goes beyond `ordersPolicy` for a while: the minute after an outage, that of a sale's start. */
 export const ordersBurstPolicy = ({ RATE_LIMIT }: Config): RateLimitPolicy => ({ name: 'orders-burst', quota: 10 * RATE_LIMIT, windowSeconds: 60 });
