@@ -4,10 +4,12 @@ import { createLogger, NestLogger } from './common/logger.js';
 import { ConfigError, loadProcessConfig } from './config/config.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { HttpServer } from './http-server.js';
+import { isSupervisor, superviseWorkers } from './workers.js';
 
 async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
+  if (isSupervisor(config.WORKERS)) return superviseWorkers(config.WORKERS, logger);
   const app = await NestFactory.create(AppModule.with(config), new HttpServer(), { ...APP_OPTIONS, logger: new NestLogger(logger), abortOnError: false });
   configureApp(app, logger);
   app.enableShutdownHooks(undefined, { useProcessExit: true });

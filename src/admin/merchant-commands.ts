@@ -39,7 +39,7 @@ export function merchantCommands(): Command {
 function withPolicyOptions(command: Command): Command {
   return command
     .option('--earn-rate-bps <n>', 'share of what is paid that comes back, in basis points (500 is 5 %)', wholeNumber(0, 10_000))
-    .option('--earn-rate <method=bps>', 'another share for a payment method; repeat it for each', earnRate)
+    .option('--earn-rate <method=bps>', 'another share for a payment method; repeat it for each, as with `set` they take the place of all there were', earnRate)
     .option('--redeem-share-bps <n>', "most of an order's total that may be redeemed", wholeNumber(0, 10_000))
     .option('--redeem-minimum-total <amount>', 'orders under this total redeem nothing', money)
     .option('--release-days <n>', 'days from completion until the cashback can be spent', wholeNumber(0, 3650))

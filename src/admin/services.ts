@@ -1,5 +1,6 @@
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SessionsService } from '../auth/sessions.service.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { ClockModule } from '../common/clock.js';
 import { createLogger, NestLogger } from '../common/logger.js';
@@ -15,7 +16,7 @@ class AdminModule {
     return {
       module: AdminModule,
       imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(), MerchantsModule, CashbackModule],
-      providers: [ErasureService],
+      providers: [ErasureService, SessionsService],
     };
   }
 }

@@ -1,4 +1,6 @@
+import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
+import { SessionsService } from '../auth/sessions.service.js';
 import type { ApiUser } from '../merchants/api-user.entity.js';
 import { ApiUsersService } from '../merchants/api-users.service.js';
 import { Passwords } from '../merchants/passwords.js';
@@ -18,17 +20,21 @@ export function userCommands(): Command {
     );
   user
     .command('set-password')
-    .description('give an API user another password; without one a strong one is made and printed once')
+    .description('give an API user another password and end its sessions; without one a strong one is made and printed once')
     .requiredOption('--email <email>', 'its e-mail', email)
     .option('--password <password>', '12 to 72 bytes')
-    .action((options: { email: string; password?: string }) => withPassword(options, (users, password) => users.setPassword(options.email, password)));
+    .action((options: { email: string; password?: string }) => withPassword(options, (users, password) => users.setPassword(options.email, password), endSessions));
   for (const [name, disabled] of [['disable', true], ['enable', false]] as const) {
     user
       .command(name)
-      .description(disabled ? 'refuse an API user from now on, its tokens too' : 'let an API user in again')
+      .description(disabled ? 'refuse an API user from now on and end its sessions' : 'let an API user in again')
       .requiredOption('--email <email>', 'its e-mail', email)
       .action((options: { email: string }) =>
-        runWithServices(async (services) => toJson(await services.get(ApiUsersService).setDisabled(options.email, disabled))),
+        runWithServices(async (services) => {
+          const changed = await services.get(ApiUsersService).setDisabled(options.email, disabled);
+          if (disabled) await endSessions(services, changed);
+          return toJson(changed);
+        }),
       );
   }
   user
@@ -38,11 +44,20 @@ export function userCommands(): Command {
   return user;
 }
 
-function withPassword(options: { password?: string }, change: (users: ApiUsersService, password: string) => Promise<ApiUser>): Promise<void> {
+function endSessions(services: INestApplicationContext, user: ApiUser): Promise<void> {
+  return services.get(SessionsService).revokeAllOf(user.id);
+}
+
+function withPassword(
+  options: { password?: string },
+  change: (users: ApiUsersService, password: string) => Promise<ApiUser>,
+  andThen: (services: INestApplicationContext, user: ApiUser) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   return runWithServices(async (services) => {
     const password = options.password ?? Passwords.make();
-    const user = toJson(await change(services.get(ApiUsersService), password));
-    return options.password === undefined ? { ...user, password } : user;
+    const user = await change(services.get(ApiUsersService), password);
+    await andThen(services, user);
+    return options.password === undefined ? { ...toJson(user), password } : toJson(user);
   });
 }
 

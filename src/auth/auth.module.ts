@@ -9,6 +9,7 @@ import { AccessTokenGuard } from './access-token.guard.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './access-token.strategy.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { SessionsService } from './sessions.service.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 @Module({
@@ -25,6 +26,6 @@ import { TokenSetsService } from './token-sets.service.js';
     }),
   ],
   controllers: [AuthController],
-  providers: [AuthService, TokenSetsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
+  providers: [AuthService, TokenSetsService, SessionsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
 })
 export class AuthModule {}

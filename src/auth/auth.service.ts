@@ -15,6 +15,7 @@ import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens
 import type { LoginDto } from './dto/login.dto.js';
 import type { RefreshTokenDto } from './dto/refresh-token.dto.js';
 import { Session } from './session.entity.js';
+import { SessionsService } from './sessions.service.js';
 import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { digest, randomPair, successorKey, successorOf, type TokenPair } from './tokens.js';
@@ -30,6 +31,7 @@ export class AuthService {
     private readonly apiUsers: ApiUsersService,
     private readonly passwords: Passwords,
     private readonly tokenSets: TokenSetsService,
+    private readonly sessions: SessionsService,
     private readonly config: Config,
     private readonly clock: Clock,
     private readonly loginLimit: LoginLimit,
@@ -92,7 +94,7 @@ export class AuthService {
   async logout(caller: Caller): Promise<void> {
     await this.unitOfWork.run(async (manager) => {
       const { sessionId } = await manager.findOneByOrFail(TokenSet, { id: caller.tokenSetId });
-      await this.#revoke(manager, sessionId, this.clock.now());
+      await this.sessions.revoke(manager, sessionId);
     });
   }
 
@@ -116,18 +118,9 @@ export class AuthService {
     const isRetry = now <= after(rotatedAt, this.config.REFRESH_RETRY_WINDOW_SECONDS * SECOND_MS);
     if (isRetry && successor?.rotatedAt === null) return toDto(pair, successor);
 
-    await this.#revoke(manager, session.id, now);
+    await this.sessions.revoke(manager, session.id);
     this.#log.warn({ event: 'refresh_token_reused', session_id: session.id, api_user_id: user.id, merchant_id: user.merchantId });
     return undefined;
-  }
-
-  async #revoke(manager: EntityManager, sessionId: string, now: Date): Promise<void> {
-    await manager
-      .createQueryBuilder()
-      .update(Session)
-      .set({ revokedAt: now })
-      .where('id = :sessionId AND revoked_at IS NULL', { sessionId })
-      .execute();
   }
 }
 

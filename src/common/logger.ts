@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import { type Logger, pino } from 'pino';
 import { pinoHttp } from 'pino-http';
 import type { Config } from '../config/config.js';
+import { maskDocument } from './cpf.js';
 import { requestIdOf } from './request-id.js';
 
 /** The one logger: JSON lines in production, readable ones in development. */
@@ -36,7 +37,8 @@ export function logRequests(logger: Logger): RequestHandler {
       const { problemCode } = (response as unknown as { locals: { problemCode?: string } }).locals;
       return {
         method: request.method,
-        route: route?.path ?? path,
+        // A path that nobody knows can hold anything, a document too.
+        route: route?.path ?? path.replace(/\d{11}/g, maskDocument),
         status: response.statusCode,
         ...(user && { merchant_id: user.merchantId }),
         ...(problemCode && { code: problemCode }),

@@ -92,7 +92,7 @@ describe('the limits', () => {
     expect(config.REDIS_URL).toBeUndefined();
   });
 
-  it.each([
+  it.each<Record<string, string>>([
     { LOGIN_RATE_LIMIT: '0' },
     { RATE_LIMIT: '-1' },
     { RATE_LIMIT: '1.5' },
@@ -101,13 +101,13 @@ describe('the limits', () => {
     { REDIS_URL: 'redis://' },
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: 'nginx' },
-  ])('refuse %j', (variable: Record<string, string>) => {
+  ])('refuse %j', (variable) => {
     expect(refusedOf(environment(variable))).toEqual(Object.keys(variable));
   });
 
-  it.each([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
+  it.each<Record<string, string>>([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
     'accept %j',
-    (variable: Record<string, string>) => {
+    (variable) => {
       expect(refusedOf(environment(variable))).toEqual([]);
     },
   );

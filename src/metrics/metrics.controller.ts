@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/caller.js';
 import { ApiProblems } from '../common/api-problems.js';
 import { Metrics } from './metrics.js';
+import { allMetrics } from './worker-metrics.js';
 
 @ApiTags('operation')
 @Public()
@@ -21,6 +22,6 @@ export class MetricsController {
   @ApiOkResponse({ description: 'Prometheus text format', schema: { type: 'string' } })
   @ApiProblems()
   read(): Promise<string> {
-    return this.metrics.registry.metrics();
+    return allMetrics(this.metrics.registry);
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Problem } from '../common/problem.js';
+import { offerMetrics } from './worker-metrics.js';
 
 const CENTS_IN_BRL = 100;
 
@@ -41,6 +42,7 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    offerMetrics(this.registry);
   }
 
   /** Measures a figure anew each time the metrics are read. */
