@@ -61,16 +61,19 @@ export class Workload {
     await Promise.all(Array.from({ length: workers }, () => this.#worker(new Client({ url }, this.token), until)));
   }
 
-  /** Sends whatever got no answer (again), one after another, until all is answered. */
+  /** Sends whatever got no answer (again), each sale's requests one after another, until all is answered. */
   async finish(url: string): Promise<void> {
     const client = new Client({ url }, this.token);
-    for (const sale of this.sales) {
-      for (let at = 0; at < sale.intents.length; at++) {
-        const intent = sale.intents[at]!;
-        if (intent.answered === 0) await this.#send(client, sale, intent);
-      }
-    }
+    const open = this.sales.filter(({ intents }) => intents.some(({ answered }) => answered === 0));
+    await Promise.all(open.map((sale) => this.#finish(client, sale)));
     expect(this.sales.flatMap(({ intents }) => intents).filter((intent) => intent.answered === 0)).toEqual([]);
+  }
+
+  async #finish(client: Client, sale: Sale): Promise<void> {
+    for (let at = 0; at < sale.intents.length; at++) {
+      const intent = sale.intents[at]!;
+      if (intent.answered === 0) await this.#send(client, sale, intent);
+    }
   }
 
   async #worker(client: Client, until: () => boolean): Promise<void> {
