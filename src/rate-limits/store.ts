@@ -21,6 +21,10 @@ const COMPLAIN_EVERY_MS = 60_000;
 export class RateLimitStore implements OnApplicationShutdown {
   readonly #log = new Logger('RateLimits');
   readonly #key: Buffer;
+  readonly #sqlClient = limiterClient(
+    () => (this.dataSource.driver as unknown as { pool: mysql2.Pool }).pool,
+    (error) => this.#complain(error),
+  );
   #complainedAt = 0;
 
   constructor(
@@ -39,10 +43,7 @@ export class RateLimitStore implements OnApplicationShutdown {
     if (this.redis) return new RateLimiterRedis({ ...insured, storeClient: this.redis, rejectIfRedisNotReady: true });
     return new RateLimiterMySQL({
       ...insured,
-      storeClient: limiterClient(
-        () => (this.dataSource.driver as unknown as { pool: mysql2.Pool }).pool,
-        (error) => this.#complain(error),
-      ),
+      storeClient: this.#sqlClient,
       storeType: 'pool',
       dbName: this.dataSource.options.database as string,
       tableName: TABLE,
