@@ -1,10 +1,13 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import { ReconcileService } from '../../../src/cashback/reconcile.service.js';
 import { type Answer, type Client } from '../client.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
+
+const COME_AGAIN_AT_MOST = 20;
 
 /** Where a race is run: a service (or several over one database), and a merchant whose requests go to them by turns. */
 export class Stage {
@@ -18,10 +21,19 @@ export class Stage {
     readonly clients: Client[] = [merchant.client],
   ) {}
 
+  /**
+   * Sends a request. Where a machine is so slow, or a pool so small, that the last of many would wait too long, its
+   * caller is told to come again, and does: that is an answer, as long as it says when.
+   */
   async send(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
-    const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
-    this.answers.push(answer);
-    return answer;
+    for (let times = 1; ; times++) {
+      const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
+      if (answer.status !== 503 || !answer.headers.has('retry-after') || times === COME_AGAIN_AT_MOST) {
+        this.answers.push(answer);
+        return answer;
+      }
+      await sleep(Math.random() * 1000);
+    }
   }
 
   async wallet(document: string): Promise<any> {
