@@ -68,6 +68,7 @@ export class RateLimitStore implements OnApplicationShutdown {
   #complain(error: Error): void {
     if (Date.now() - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = Date.now();
-    this.#log.warn({ event: 'rate_limit_store_unavailable', err: error }, 'each instance counts for itself meanwhile');
+    // The message alone: the error of a refused AUTH carries the password.
+    this.#log.warn({ event: 'rate_limit_store_unavailable', reason: error.message }, 'each instance counts for itself meanwhile');
   }
 }
