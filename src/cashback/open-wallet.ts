@@ -138,10 +138,11 @@ export class OpenWallet {
    */
   restore(amountCents: number, redeemed: readonly { credit: Credit; amountCents: number }[], cause: { orderId: string; refundId: string }): void {
     let leftCents = amountCents;
-    for (const { credit: found, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
+    // The wallet's own credits are settled; those found in the database may have a date that a lapsed hold has put off.
+    const settled = redeemed.map(({ credit, amountCents: openCents }) => ({ credit: this.#adopt(credit), openCents }));
+    for (const { credit, openCents } of settled.sort((a, b) => byExpiry(b.credit, a.credit))) {
       const partCents = Math.min(leftCents, openCents);
       if (partCents === 0) continue;
-      const credit = this.#adopt(found);
       leftCents -= partCents;
       this.#noteAll(revive(credit, this.now));
       credit.remainingCents += partCents;
