@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { examples } from './support/model/examples.js';
 import { FrozenClock } from './support/model/frozen-clock.js';
 import { Run } from './support/model/run.js';
 import { Shop, TOKEN_SECONDS, twoPolicies } from './support/model/shops.js';
@@ -37,7 +38,7 @@ describe('the money, held against a model of the rules', () => {
           answers += run.answers;
         });
       }),
-      { seed, numRuns: sequences, ...(process.env.MODEL_PATH && { path: process.env.MODEL_PATH }), interruptAfterTimeLimit: Number(process.env.MODEL_SECONDS ?? 150) * 1000 },
+      { seed, numRuns: sequences, examples, ...(process.env.MODEL_PATH && { path: process.env.MODEL_PATH }), interruptAfterTimeLimit: Number(process.env.MODEL_SECONDS ?? 150) * 1000 },
     );
     process.stdout.write(`${steps} steps, ${answers} answers as the model has them\n`);
     expect(service.logged).toEqual([]);
