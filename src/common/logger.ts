@@ -47,12 +47,15 @@ export function logRequests(logger: Logger): RequestHandler {
   });
 }
 
+/** What Nest says while it puts itself together is of interest to nobody but its debugger. */
+const FRAMEWORK = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
+
 /** Lets Nest's own loggers write to the one logger. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.#write('info', message, rest);
+    this.#write(FRAMEWORK.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
   error(message: unknown, ...rest: unknown[]): void {
     this.#write('error', message, rest);
