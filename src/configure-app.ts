@@ -29,9 +29,10 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(logRequests(logger));
   app.use(app.get(Metrics).observeRequests());
   app.use(app.get(Drain).closeConnections());
-  app.use(answerInTime());
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   app.use(readJsonBody());
+  // Only now does the time run that is ours: a body that comes slowly is the client's affair, and the server's limits'.
+  app.use(answerInTime());
   app.useGlobalPipes(new RequestValidationPipe(app.get(Config)));
   app.useGlobalFilters(new ProblemFilter());
   serveDocumentation(app);

@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
@@ -8,6 +9,11 @@ import type { Caller } from './caller.js';
 export const JWT_ISSUER = 'cashback-order-service';
 export const JWT_AUDIENCE = 'cashback-orders';
 export const JWT_ALGORITHM = 'HS256';
+
+/** The secret as a key object: out of a string, jsonwebtoken would make one anew for every token. */
+export function signingKey(config: Config): KeyObject {
+  return createSecretKey(Buffer.from(config.JWT_SECRET));
+}
 
 const swapped = new WeakMap<Request, string>();
 
@@ -22,7 +28,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
   constructor(config: Config) {
     super({
       jwtFromRequest: (request: Request) => swapped.get(request) ?? null,
-      secretOrKey: config.JWT_SECRET,
+      secretOrKey: signingKey(config) as unknown as Buffer,
       // jsonwebtoken would take HS512 under the same secret.
       algorithms: [JWT_ALGORITHM],
       issuer: JWT_ISSUER,

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { AccessTokenGuard } from './access-token.guard.js';
-import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './access-token.strategy.js';
+import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKey } from './access-token.strategy.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { SessionsService } from './sessions.service.js';
@@ -20,7 +20,7 @@ import { TokenSetsService } from './token-sets.service.js';
     JwtModule.registerAsync({
       inject: [Config],
       useFactory: (config: Config) => ({
-        secret: config.JWT_SECRET,
+        secret: signingKey(config),
         signOptions: { algorithm: JWT_ALGORITHM, issuer: JWT_ISSUER, audience: JWT_AUDIENCE },
       }),
     }),

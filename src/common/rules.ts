@@ -62,11 +62,16 @@ export function IsDocument(): PropertyDecorator {
 
 /**
  * For arrays of objects: what is no object becomes something that nested validation refuses by its index.
- * Left alone, it would pass over `null` and walk into an array within the array.
+ * Left alone, it would pass over `null` and walk into an array within the array. Of an array that is too
+ * long nothing is looked at but its length: a body has room for a hundred thousand elements.
  */
-export function ElementsAreObjects(): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) =>
-    Array.isArray(value) ? value.map((element: unknown) => (isObject(element) ? element : '')) : value,
+export function ElementsAreObjects(maximum: number): PropertyDecorator {
+  return Transform(
+    ({ value, obj, key }: { value: unknown; obj: Record<string, unknown>; key: string }) => {
+      const given = obj[key];
+      if (!Array.isArray(given) || !Array.isArray(value)) return given;
+      return given.length > maximum ? Array<null>(given.length).fill(null) : value.map((element: unknown) => (isObject(element) ? element : ''));
+    },
   );
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { Config } from '../config/config.js';
 
 /** How long requests under way may take before their connections are cut. */
@@ -15,6 +15,7 @@ const GRACE_MS = 10_000;
 @Injectable()
 export class Drain implements BeforeApplicationShutdown {
   #isDraining = false;
+  readonly #underWay = new Set<Response>();
 
   constructor(
     private readonly config: Config,
@@ -27,6 +28,7 @@ export class Drain implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     this.#isDraining = true;
+    for (const response of this.#underWay) closeAfter(response);
     await sleep(this.config.SHUTDOWN_DELAY_SECONDS * 1000);
     const server = this.adapterHost.httpAdapter.getHttpServer() as { closeAllConnections?: () => void };
     setTimeout(() => server.closeAllConnections?.(), GRACE_MS).unref();
@@ -35,8 +37,14 @@ export class Drain implements BeforeApplicationShutdown {
   /** Tells clients not to reuse a connection that is about to go. */
   closeConnections(): RequestHandler {
     return (_request, response, next) => {
-      if (this.#isDraining) response.setHeader('connection', 'close');
+      this.#underWay.add(response);
+      response.once('close', () => this.#underWay.delete(response));
+      if (this.#isDraining) closeAfter(response);
       next();
     };
   }
+}
+
+function closeAfter(response: Response): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
 }

@@ -37,9 +37,10 @@ export class Passwords {
    * @throws Problem unavailable where too many wait already.
    */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
-    if (this.load.waiting >= this.config.BCRYPT_QUEUE) throw unavailable(new Error('too many log-ins wait for their turn'));
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
     const against = fits && hash !== undefined ? hash : await this.#nobody;
+    const { active, waiting } = this.load;
+    if (active + waiting >= this.config.BCRYPT_CONCURRENCY + this.config.BCRYPT_QUEUE) throw unavailable(new Error('too many log-ins wait for their turn'));
     const same = await this.#inTurn(() => bcrypt.compare(password, against));
     return same && fits && hash !== undefined;
   }

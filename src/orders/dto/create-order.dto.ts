@@ -54,7 +54,7 @@ export class CreateOrderDto {
   readonly external_id!: string;
 
   /** What is sold: 1 to 500 items. */
-  @ElementsAreObjects()
+  @ElementsAreObjects(500)
   @Type(() => CreateOrderItemDto)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(500, { message: 'must be an array of 1 to 500 items' })
@@ -77,7 +77,7 @@ export class CreateOrderDto {
   readonly total!: string;
 
   /** How it is paid: 0 to 20 methods, together at most the total. */
-  @ElementsAreObjects()
+  @ElementsAreObjects(20)
   @Type(() => PaymentMethodDto)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })

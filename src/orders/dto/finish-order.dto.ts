@@ -25,7 +25,7 @@ export class CompleteOrderDto {
 
   /** How it was paid in the end; without it, as the order was created. */
   @IsOptional()
-  @ElementsAreObjects()
+  @ElementsAreObjects(20)
   @Type(() => PaymentMethodDto)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
