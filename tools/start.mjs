@@ -120,7 +120,7 @@ async function start() {
   cleanups.push(() => service.stop());
   await service.start();
   if (!(await service.isReady())) throw new Error('The service did not become ready.');
-  console.log(welcome(port));
+  console.log(welcome(port, database.url));
 
   let restarting = Promise.resolve();
   afterChange(() => {

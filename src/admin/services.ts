@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { SessionsService } from '../auth/sessions.service.js';
@@ -26,7 +27,8 @@ class AdminModule {
  * is opened before, so `--help` needs no database.
  */
 export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
-  const config = loadProcessConfig();
+  // The command line signs nothing, so it needs no secret of the service's.
+  const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(AdminModule.with(config), { logger, abortOnError: false });
   try {

@@ -195,8 +195,12 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
   return Object.freeze(config);
 }
 
-/** The configuration of this process: its environment, completed by a `.env` file where there is one. */
-export function loadProcessConfig(): Readonly<Config> {
+/**
+ * The configuration of this process: its environment, completed by a `.env` file where there is one.
+ *
+ * @param instead what stands for variables that are set in neither.
+ */
+export function loadProcessConfig(instead: Record<string, string> = {}): Readonly<Config> {
   if (existsSync('.env')) process.loadEnvFile('.env');
-  return loadConfig(process.env);
+  return loadConfig({ ...instead, ...process.env });
 }

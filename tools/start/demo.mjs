@@ -44,9 +44,10 @@ export async function seedDemo(env) {
  * history would expand an exclamation mark.
  *
  * @param {number} port
+ * @param {string} databaseUrl
  * @returns {string}
  */
-export function welcome(port) {
+export function welcome(port, databaseUrl) {
   const base = `http://localhost:${port}`;
   return `
 The service is ready. Ctrl-C stops it and all that was started with it.
@@ -67,5 +68,9 @@ curl -i ${base}/orders -H "authorization: Bearer $TOKEN" -H 'content-type: appli
   "items": [{ "id": "sku-1", "price": "150.00", "description": "Café em grãos" }],
   "payment_methods": [{ "id": "credit_card", "amount": "150.00" }]
 }'; echo
+
+The operator's command line, on this database:
+
+DATABASE_URL=${databaseUrl} npm run admin -- --help
 `;
 }
