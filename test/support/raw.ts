@@ -16,7 +16,7 @@ export async function sendBytes(service: Pick<Service, 'url'>, bytes: string | B
     socket.on('error', (error) => (chunks.length > 0 ? resolve() : reject(error)));
     socket.setTimeout(8000, () => socket.destroy(new Error('the server neither answered nor closed')));
   });
-  return parse(Buffer.concat(chunks).toString());
+  return parseAnswer(Buffer.concat(chunks).toString());
 }
 
 /** A request's head and body; `Host`, `Connection` and `Content-Length` are there unless `headers` says otherwise. */
@@ -26,7 +26,8 @@ export function aRequest(line: string, headers: Record<string, string | undefine
   return Buffer.concat([Buffer.from(`${line} HTTP/1.1\r\n${head.join('')}\r\n`, 'latin1'), Buffer.from(body)]);
 }
 
-function parse(text: string): Answer {
+/** The one answer that these bytes are. */
+export function parseAnswer(text: string): Answer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');
   const headers = new Headers(fields.map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]));
