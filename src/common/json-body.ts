@@ -29,7 +29,7 @@ function hasBody(request: Request): boolean {
 /** body-parser would also decode UTF-7, UTF-16 and UTF-32, in which brackets and quotes have other bytes. */
 function isInUtf8(request: Request): boolean {
   const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
-  return charset.trim().toLowerCase() === 'utf-8';
+  return /^utf-?8$/i.test(charset.trim());
 }
 
 const tooLarge = (): Problem => new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
