@@ -9,7 +9,9 @@ import { ProblemFilter } from './common/problem.filter.js';
 import { assignRequestId } from './common/request-id.js';
 import { RequestValidationPipe } from './common/validation.pipe.js';
 import { Config } from './config/config.js';
+import { allowedOrigins } from './config/origins.js';
 import { trustedProxies } from './config/trust-proxy.js';
+import { allowOrigins } from './cors.js';
 import { serveDocumentation } from './documentation.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
@@ -30,6 +32,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(app.get(Metrics).observeRequests());
   app.use(app.get(Drain).closeConnections());
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+  allowOrigins(app, allowedOrigins(app.get(Config).CORS_ORIGINS) ?? []);
   app.use(readJsonBody());
   // Only now does the time run that is ours: a body that comes slowly is the client's affair, and the server's limits'.
   app.use(answerInTime());

@@ -101,11 +101,15 @@ describe('the limits', () => {
     { REDIS_URL: 'redis://' },
     { TRUST_PROXY: 'true' },
     { TRUST_PROXY: 'nginx' },
+    { CORS_ORIGINS: '*' },
+    { CORS_ORIGINS: 'shop.example' },
+    { CORS_ORIGINS: 'https://shop.example/' },
+    { CORS_ORIGINS: 'https://shop.example,' },
   ])('refuse %j', (variable) => {
     expect(refusedOf(environment(variable))).toEqual(Object.keys(variable));
   });
 
-  it.each<Record<string, string>>([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
+  it.each<Record<string, string>>([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { CORS_ORIGINS: 'https://shop.example, http://localhost:8080' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
     'accept %j',
     (variable) => {
       expect(refusedOf(environment(variable))).toEqual([]);

@@ -13,6 +13,7 @@ import {
   type ValidationOptions,
   ValidateBy,
 } from 'class-validator';
+import { allowedOrigins } from './origins.js';
 import { trustedProxies } from './trust-proxy.js';
 
 /** What `.env.example` carries as JWT_SECRET: good enough to try the service, refused in production. */
@@ -66,6 +67,15 @@ const AreProxies = (): PropertyDecorator =>
     validator: {
       validate: (value: unknown) => typeof value === 'string' && trustedProxies(value) !== undefined,
       defaultMessage: () => 'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (loopback, linklocal and uniquelocal are known by name)',
+    },
+  });
+
+const AreOrigins = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'areOrigins',
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && allowedOrigins(value) !== undefined,
+      defaultMessage: () => 'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
     },
   });
 
@@ -157,6 +167,10 @@ export class Config {
   /** Whose `X-Forwarded-For` is believed: nobody's, so many proxies', or that of proxies at these addresses. */
   @AreProxies()
   readonly TRUST_PROXY: string = '';
+
+  /** Origins of pages whose scripts may call the service from a browser. Empty: none, and no answer speaks of it (CORS). */
+  @AreOrigins()
+  readonly CORS_ORIGINS: string = '';
 
   /** Whether a document's two check digits must hold. */
   @AsBoolean()
