@@ -1,0 +1,126 @@
+// @ts-check
+//
+// The floor: an order's creation with the same statements over a pool of the same size, and nothing else. It checks no
+// more of a request than it must to run them. Whatever the service takes beyond this is the price of what it does more.
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import mysql from 'mysql2/promise';
+import { v7 as uuidv7 } from 'uuid';
+import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, MERCHANT, SESSION_SETTINGS } from './statements.mjs';
+
+/**
+ * @typedef {{ id: string, price: string, description?: string }} Item
+ * @typedef {{ external_id: string, document: string, total: string, items: Item[], payment_methods: { id: string, amount: string }[] }} Body
+ * @typedef {{ earnRateBps: number, redeemShareBps: number, orderTtlMinutes: number, releaseDays: number, validityDays: number }} Policy
+ */
+
+const DAY_MS = 86_400_000;
+
+const pool = mysql.createPool({
+  uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
+  connectionLimit: Number(process.env['DATABASE_POOL_SIZE']),
+  timezone: 'Z',
+  charset: 'utf8mb4',
+  enableKeepAlive: true,
+});
+pool.pool.on('connection', (connection) => {
+  for (const setting of SESSION_SETTINGS) connection.query(setting);
+});
+
+/**
+ * @param {string} sql
+ * @param {unknown[]} values
+ * @returns {Promise<any[]>}
+ */
+async function rowsOf(sql, values) {
+  const [rows] = await pool.query(sql, values);
+  return /** @type {any[]} */ (rows);
+}
+
+const cents = (/** @type {string} */ amount) => Math.round(Number(amount) * 100);
+const money = (/** @type {number} */ amountCents) => (amountCents / 100).toFixed(2);
+const later = (/** @type {Date} */ from, /** @type {number} */ milliseconds) => new Date(from.getTime() + milliseconds);
+
+/**
+ * @param {string} authorization
+ * @param {Body} body
+ * @returns {Promise<object | undefined>} undefined for a token that is none
+ */
+async function createOrder(authorization, body) {
+  const now = new Date();
+  const digest = createHash('sha256').update(authorization.slice('Bearer '.length)).digest();
+  const [token] = await rowsOf(LIVE_TOKEN, [digest, now, now]);
+  if (!token) return undefined;
+  const merchantId = token.merchant_id;
+  const [merchant] = await rowsOf(MERCHANT, [merchantId]);
+  /** @type {Policy} */
+  const policy = typeof merchant.policy === 'string' ? JSON.parse(merchant.policy) : merchant.policy;
+  const id = uuidv7();
+  const totalCents = cents(body.total);
+  const items = body.items.map(({ price, ...item }) => ({ ...item, priceCents: cents(price) }));
+  const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
+  const expiresAt = later(now, policy.orderTtlMinutes * 60_000);
+  const json = [items, methods, policy].map((value) => JSON.stringify(value));
+  await rowsOf(INSERT_ORDER, [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json, now, expiresAt]);
+  const rows = await rowsOf(AVAILABLE, [merchantId, [body.document], now, now, now, merchantId, [body.document]]);
+  const availableCents = Number(rows.find((row) => row.order_id === null)?.sum_cents ?? 0);
+  return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
+}
+
+/** @param {{ id: string, body: Body, policy: Policy, totalCents: number, availableCents: number, now: Date, expiresAt: Date }} order */
+function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt }) {
+  const maximumCents = Math.min(availableCents, Math.floor((totalCents * policy.redeemShareBps) / 10_000));
+  const availableAt = later(now, policy.releaseDays * DAY_MS);
+  return {
+    id,
+    external_id: body.external_id,
+    status: 'pending',
+    document: body.document,
+    currency: 'BRL',
+    total: money(totalCents),
+    items: body.items,
+    payment_methods: body.payment_methods,
+    cashback: {
+      to_redeem: { available: money(availableCents), maximum: money(maximumCents), limited_by: 'balance', held: '0.00', redeemed: '0.00', returned: '0.00' },
+      to_receive: {
+        amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
+        reversed: '0.00',
+        status: 'quoted',
+        available_at: availableAt,
+        expires_at: later(availableAt, policy.validityDays * DAY_MS),
+      },
+    },
+    refunded: { amount: '0.00', amount_to_pay_back: '0.00' },
+    created_at: now,
+    expires_at: expiresAt,
+    completed_at: null,
+    cancelled_at: null,
+  };
+}
+
+/**
+ * @param {import('node:http').ServerResponse} response
+ * @param {number} status
+ * @param {object} body
+ */
+function answer(response, status, body) {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const server = createServer((request, response) => {
+  if (request.url === '/health/ready') return answer(response, 200, {});
+  /** @type {Buffer[]} */
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    createOrder(request.headers.authorization ?? '', body).then(
+      (order) => answer(response, order ? 201 : 401, order ?? {}),
+      (error) => answer(response, 500, { message: String(error) }),
+    );
+  });
+});
+server.listen(Number(process.env['PORT']), '127.0.0.1');
+process.on('SIGTERM', () => process.exit(0));

@@ -1,0 +1,190 @@
+// @ts-check
+import { randomBytes } from 'node:crypto';
+import { openSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { provideDatabase } from '../tools/local-database.mjs';
+import { connect } from '../tools/database/connection.mjs';
+import { startPrivateServer } from '../tools/database/private-server.mjs';
+import { findServers } from '../tools/database/server-binary.mjs';
+import { startGuarded } from '../tools/support/guarded-process.mjs';
+import { findFreePort } from '../tools/support/ports.mjs';
+import { run, tail } from '../tools/support/processes.mjs';
+import { makeTempFolder } from '../tools/support/temp-folder.mjs';
+import { POOL_SIZE } from './project.mjs';
+
+/**
+ * @typedef {object} Target a server under load
+ * @property {string} url
+ * @property {number} pid
+ * @property {number} readyMs from its start until it was ready
+ * @property {() => Promise<void>} stop
+ */
+
+/** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
+const BUFFER_POOL_BYTES = 1024 ** 3;
+
+/** What was set up for the measurements: a database of its own and the servers over it, all gone at the end. */
+export class Lab {
+  database = '';
+  durable = true;
+  serverUrl = '';
+  /** @type {(() => Promise<void> | void)[]} */
+  #ends = [];
+  /** @type {Promise<void> | undefined} */
+  #closing;
+  #jwtSecret = randomBytes(48).toString('base64');
+
+  /** @param {(line: string) => void} say */
+  constructor(say) {
+    this.say = say;
+  }
+
+  /** Starts the database: one that waits for the disk at each commit, as in production, in a folder that is thrown away. */
+  async open() {
+    // Nothing but a database of our own will do: a million orders do not belong into one that somebody named.
+    delete process.env['DATABASE_URL'];
+    const [server] = await findServers();
+    this.durable = server !== undefined;
+    const { url, version, stop } = server ? await this.#startDurable(server) : await provideDatabase({ purpose: 'test', say: this.say });
+    this.#ends.push(stop);
+    this.database = version;
+    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.say(`${version}, ${this.durable ? 'which waits for the disk at each commit' : 'NOT durable: commits do not wait for a disk'}`);
+    await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
+  }
+
+  /** @param {import('../tools/database/server-binary.mjs').ServerBinary} server */
+  async #startDurable(server) {
+    const litter = makeTempFolder('cashback-bench');
+    this.#ends.push(() => rmSync(litter, { recursive: true, force: true }));
+    this.say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${litter} (thrown away after)`);
+    return startPrivateServer({ server, dataDir: path.join(litter, 'data'), durable: true, litter });
+  }
+
+  /**
+   * @param {string} schema
+   * @returns {string}
+   */
+  urlOf(schema) {
+    return this.serverUrl + schema;
+  }
+
+  /**
+   * Runs statements one after the other on a connection of their own.
+   *
+   * @param {string} schema
+   * @param {...(string | [string, unknown[]])} statements
+   * @returns {Promise<Record<string, unknown>[]>} the rows of the last
+   */
+  async sql(schema, ...statements) {
+    const connection = await connect(this.urlOf(schema));
+    try {
+      let rows = /** @type {unknown} */ ([]);
+      for (const statement of statements) {
+        const [text, values] = typeof statement === 'string' ? [statement, []] : statement;
+        [rows] = await connection.query(text, values);
+      }
+      return /** @type {Record<string, unknown>[]} */ (rows);
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  /** How many statements the database has been asked to run. */
+  async statements() {
+    const [row] = await this.sql('mysql', "SHOW GLOBAL STATUS LIKE 'Questions'");
+    return Number(row?.['Value']);
+  }
+
+  /**
+   * The environment of a production process; the rest of ours is none of its business.
+   *
+   * @param {string} schema
+   * @returns {NodeJS.ProcessEnv}
+   */
+  environment(schema) {
+    const limits = { RATE_LIMIT: '0', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' };
+    const place = { PATH: process.env['PATH'], HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
+    return { ...place, ...limits, NODE_ENV: 'production', LOG_LEVEL: 'info', JWT_SECRET: this.#jwtSecret, SHUTDOWN_DELAY_SECONDS: '0' };
+  }
+
+  /**
+   * A command of the project that runs to its end, such as the operator's command line.
+   *
+   * @param {string} schema
+   * @param {string[]} args
+   * @returns {Promise<string>} what it printed
+   */
+  async command(schema, args) {
+    const { ok, output } = await run(process.execPath, args, { timeoutMs: 120_000, env: this.environment(schema) });
+    if (!ok) throw new Error(`node ${args.slice(0, 3).join(' ')} failed:\n${tail(output)}`);
+    return output;
+  }
+
+  /**
+   * Starts the production build. Its log, a line a request as in production, goes to /dev/null.
+   *
+   * @param {string} schema
+   * @param {{ workers?: number }} [options]
+   */
+  startService(schema, { workers = 1 } = {}) {
+    return this.#start(['dist/src/main.js'], { ...this.environment(schema), WORKERS: String(workers) });
+  }
+
+  /** @param {string} schema */
+  startFloor(schema) {
+    return this.#start(['bench/floor/server.mjs'], this.environment(schema));
+  }
+
+  /**
+   * @param {string[]} args
+   * @param {NodeJS.ProcessEnv} env
+   * @returns {Promise<Target>}
+   */
+  async #start(args, env) {
+    const port = await findFreePort();
+    const startedAt = performance.now();
+    const running = await startGuarded({ command: process.execPath, args, env: { ...env, PORT: String(port) }, output: openSync('/dev/null', 'w') });
+    const stop = () => running.end(5_000);
+    this.#ends.push(stop);
+    const url = `http://127.0.0.1:${port}`;
+    while (!(await isReady(url))) {
+      if (running.hasExited()) throw new Error(`node ${args.join(' ')} ended with ${await running.exited}`);
+      if (performance.now() - startedAt > 60_000) throw new Error(`node ${args.join(' ')} did not become ready`);
+      await sleep(20);
+    }
+    return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
+  }
+
+  /** Ends everything, the database last. Whoever calls again waits for the same end. */
+  close() {
+    this.#closing ??= (async () => {
+      for (const end of this.#ends.reverse()) await end();
+    })();
+    return this.#closing;
+  }
+}
+
+/** @param {string} url */
+function isReady(url) {
+  return fetch(`${url}/health/ready`).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+/**
+ * Resident memory of a process in MiB, where Linux tells it.
+ *
+ * @param {number} pid
+ * @returns {number | null}
+ */
+export function residentMiB(pid) {
+  try {
+    const kibibytes = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+// @ts-check
+import autocannon from 'autocannon';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * @typedef {object} Step a request of a sequence; each connection walks through its sequence again and again
+ * @property {string} name of the operation
+ * @property {(context: any) => { method: 'GET' | 'POST' | 'PUT', path: string, headers: Record<string, string>, body?: string } | null} request
+ *   null where an earlier step failed: the connection begins anew
+ * @property {(body: string, context: any) => void} [onSuccess] what a later step needs to know of the answer
+ *
+ * @typedef {object} Figures
+ * @property {number} requests answered
+ * @property {number} perSecond
+ * @property {number} p50 of the time to the whole answer, in milliseconds; refusals are among them
+ * @property {number} p95
+ * @property {number} p99
+ * @property {number} refused answers that were no 2xx
+ *
+ */
+
+/** Requests that were on their way when the time was up go on in the server: let them end, they belong to nobody. */
+const SETTLE_MS = 300;
+
+/**
+ * Puts a server under load: as many connections as said, each with one request after the other.
+ *
+ * The percentiles are computed from every single answer: autocannon's own histogram counts whole milliseconds.
+ *
+ * @param {object} options
+ * @param {string} options.url
+ * @param {Step[]} options.steps
+ * @param {number} options.connections
+ * @param {number} options.seconds
+ * @param {number} [options.rate] at most so many requests a second over all connections
+ * @returns {Promise<{ operations: Record<string, Figures>, broken: number, statuses: Record<string, number> }>} by operation;
+ *   `broken` are connections that were lost and requests without an answer in 10 s
+ */
+export async function drive({ url, steps, connections, seconds, rate }) {
+  const times = new Map(steps.map(({ name }) => [name, /** @type {number[]} */ ([])]));
+  const refused = new Map(steps.map(({ name }) => [name, 0]));
+  /** @type {Record<string, number>} */
+  const statuses = {};
+  // autocannon tells the step first, and then, before anything else happens, how long its answer took.
+  let current = steps[0]?.name ?? '';
+  const requests = steps.map((step) => toRequest(step, (name) => (current = name)));
+  const startedAt = performance.now();
+  let lastAt = startedAt;
+  const broken = await new Promise((resolve, reject) => {
+    const options = { url, connections, duration: seconds, sampleInt: 100, requests, ...(rate !== undefined && { overallRate: rate }) };
+    const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
+    instance.on('response', (_client, status, _bytes, milliseconds) => {
+      lastAt = performance.now();
+      times.get(current)?.push(milliseconds);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      if (status < 200 || status > 299) refused.set(current, (refused.get(current) ?? 0) + 1);
+    });
+  });
+  await sleep(SETTLE_MS);
+  const elapsed = (lastAt - startedAt) / 1000;
+  const operations = [...times].map(([name, all]) => [name, toFigures(all, elapsed, refused.get(name) ?? 0)]);
+  return { operations: Object.fromEntries(operations), broken, statuses };
+}
+
+/**
+ * @param {Step} step
+ * @param {(name: string) => void} onAnswer
+ * @returns {autocannon.Request}
+ */
+function toRequest(step, onAnswer) {
+  return {
+    // autocannon takes null for "begin the sequence anew", which its types do not know.
+    setupRequest: (request, context) => {
+      const own = step.request(context);
+      if (own === null) return /** @type {any} */ (null);
+      // It also writes the length of a body into the headers it is given, where the next request would find it.
+      return { ...request, ...own, headers: { ...own.headers } };
+    },
+    onResponse: (status, body, context) => {
+      onAnswer(step.name);
+      if (status >= 200 && status <= 299) step.onSuccess?.(body, context);
+    },
+  };
+}
+
+/**
+ * @param {number[]} times in milliseconds
+ * @param {number} elapsed in seconds
+ * @param {number} refused
+ * @returns {Figures}
+ */
+function toFigures(times, elapsed, refused) {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? NaN;
+  return { requests: times.length, perSecond: times.length / elapsed, p50: at(0.5), p95: at(0.95), p99: at(0.99), refused };
+}

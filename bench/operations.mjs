@@ -1,0 +1,141 @@
+// @ts-check
+import { randomUUID } from 'node:crypto';
+import { CUSTOMERS, EMAIL, FIRST_DOCUMENT } from './seed.mjs';
+
+/** @typedef {import('./load.mjs').Step} Step */
+
+/** External ids of one run differ from those of any other. */
+const RUN = randomUUID().slice(0, 8);
+let count = 0;
+
+/**
+ * An order such as merchants send: two items and one payment method.
+ *
+ * @param {string} [document] whose it is; one customer after the other, if left out
+ */
+export function anOrder(document = String(FIRST_DOCUMENT + (count % CUSTOMERS))) {
+  count += 1;
+  return {
+    external_id: `PED-${RUN}-${count}`,
+    items: [
+      { id: 'sku-1', price: '129.90', description: 'Café em grãos, 1 kg' },
+      { id: 'sku-2', price: '20.10' },
+    ],
+    document,
+    total: '150.00',
+    payment_methods: [{ id: 'credit_card', amount: '150.00' }],
+  };
+}
+
+/** @param {string} token */
+const headersOf = (token) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+
+/**
+ * @param {string} token
+ * @param {string} [document]
+ * @returns {Step[]}
+ */
+export function creations(token, document) {
+  const headers = headersOf(token);
+  return [{ name: 'create', request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }) }];
+}
+
+/**
+ * Orders that were there before the measuring began, with the bodies they came out of.
+ *
+ * @param {string} url
+ * @param {string} token
+ * @param {number} howMany
+ * @returns {Promise<{ id: string, body: string }[]>}
+ */
+export async function createSome(url, token, howMany) {
+  const orders = [];
+  for (let done = 0; done < howMany; done += 1) {
+    const body = JSON.stringify(anOrder());
+    const answer = await fetch(`${url}/orders`, { method: 'POST', headers: headersOf(token), body });
+    if (answer.status !== 201) throw new Error(`an order was answered with ${answer.status}: ${await answer.text()}`);
+    orders.push({ id: /** @type {{ id: string }} */ (await answer.json()).id, body });
+  }
+  return orders;
+}
+
+/**
+ * @param {string} token
+ * @param {{ id: string, body: string }[]} orders
+ * @returns {Record<'replay' | 'read', Step[]>}
+ */
+export function repeats(token, orders) {
+  const headers = headersOf(token);
+  let next = 0;
+  const one = () => /** @type {{ id: string, body: string }} */ (orders[next++ % orders.length]);
+  return {
+    replay: [{ name: 'replay', request: () => ({ method: 'POST', path: '/orders', headers, body: one().body }) }],
+    read: [{ name: 'read', request: () => ({ method: 'GET', path: `/orders/${one().id}`, headers }) }],
+  };
+}
+
+/**
+ * Renewals, one session after the other; the token that came back is the session's next.
+ *
+ * @param {string[]} tokens a refresh token of each session
+ * @returns {Step[]}
+ */
+export function renewals(tokens) {
+  const headers = { 'content-type': 'application/json' };
+  let next = 0;
+  return [
+    {
+      name: 'refresh',
+      request: (context) => {
+        context.session = next++ % tokens.length;
+        return { method: 'POST', path: '/auth/refresh', headers, body: JSON.stringify({ refresh_token: tokens[context.session] }) };
+      },
+      onSuccess: (body, context) => {
+        tokens[context.session] = JSON.parse(body).refresh_token;
+      },
+    },
+  ];
+}
+
+/**
+ * The life of an order: created, cashback held, completed, partly refunded.
+ *
+ * @param {string} token
+ * @returns {Step[]}
+ */
+export function lives(token) {
+  const headers = headersOf(token);
+  /**
+   * @param {string} name
+   * @param {'POST' | 'PUT'} method
+   * @param {string} path below the order
+   * @param {object} body
+   * @returns {Step}
+   */
+  const then = (name, method, path, body) => ({
+    name,
+    request: ({ id }) => (id === undefined ? null : { method, path: `/orders/${id}/${path}`, headers, body: JSON.stringify(body) }),
+  });
+  return [
+    {
+      name: 'life: create',
+      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder()) }),
+      onSuccess: (body, context) => (context.id = JSON.parse(body).id),
+    },
+    then('life: hold', 'PUT', 'redemption', { amount: '10.00' }),
+    then('life: complete', 'POST', 'complete', {}),
+    then('life: refund', 'POST', 'refunds', { external_id: 'DEV-1', amount: '33.33' }),
+  ];
+}
+
+/**
+ * Log-ins with wrong passwords: half of them at a user that exists.
+ *
+ * @returns {Step[]}
+ */
+export function wrongLogins() {
+  const headers = { 'content-type': 'application/json' };
+  let next = 0;
+  const body = () => ({ email: next++ % 2 === 0 ? EMAIL : `nobody-${next}@example.com`, password: `wrong-password-${next}` });
+  return [{ name: 'log-in', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) }];
+}

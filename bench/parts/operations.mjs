@@ -1,0 +1,69 @@
+// @ts-check
+import { residentMiB } from '../lab.mjs';
+import { drive } from '../load.mjs';
+import { createSome, creations, lives, renewals, repeats } from '../operations.mjs';
+import { cells, HEADS, medians, printTable } from '../report.mjs';
+import { warmUp } from '../rounds.mjs';
+import { addSessions, logIn, openShop } from '../seed.mjs';
+
+/** @typedef {import('../load.mjs').Figures} Figures */
+
+const CONNECTIONS = [1, 10, 50];
+
+/**
+ * Every operation of the service at 1, 10 and 50 connections. With one connection nothing else happens, so the
+ * statements that the database counts meanwhile are the operation's.
+ *
+ * @param {import('../lab.mjs').Lab} lab
+ * @param {import('../bench.mjs').Plan} plan
+ */
+export async function measureOperations(lab, plan) {
+  const shop = await openShop(lab, 'bench_operations');
+  const service = await lab.startService(shop.schema);
+  const token = await logIn(service.url);
+  const sessions = await addSessions(lab, shop, 5000);
+  const orders = await createSome(service.url, token, 200);
+  const loads = { create: creations(token), ...repeats(token, orders), refresh: renewals(sessions), life: lives(token) };
+  await warmUp(Object.entries(loads).map(([name, steps]) => ({ name, steps, url: service.url })), plan);
+  /** @type {Record<string, Figures & { statements?: number }>} */
+  const measured = {};
+  for (const connections of CONNECTIONS) {
+    for (const steps of Object.values(loads)) {
+      lab.say(`${steps[0]?.name}, ${connections} connections`);
+      Object.assign(measured, await measureOne(lab, service.url, steps, connections, plan));
+    }
+  }
+  const heads = ['operation', 'connections', ...HEADS, 'statements'];
+  const rows = Object.entries(measured).map(([name, figures]) => [...name.split(' × '), ...cells(figures), figures.statements?.toFixed(1) ?? '']);
+  printTable('The service, one process', heads, rows);
+  const memory = residentMiB(service.pid);
+  lab.say(`Ready ${service.readyMs.toFixed(0)} ms after its start; ${memory ?? '?'} MiB resident at the end`);
+  await service.stop();
+  return { measured, readyMs: service.readyMs, residentMiB: memory };
+}
+
+/**
+ * @param {import('../lab.mjs').Lab} lab
+ * @param {string} url
+ * @param {import('../load.mjs').Step[]} steps
+ * @param {number} connections
+ * @param {import('../bench.mjs').Plan} plan
+ * @returns {Promise<Record<string, Figures & { statements?: number }>>} by operation and connections
+ */
+async function measureOne(lab, url, steps, connections, { rounds, seconds }) {
+  /** @type {Record<string, Figures[]>} */
+  const byName = {};
+  const before = await lab.statements();
+  for (let round = 0; round < rounds; round += 1) {
+    const { operations, broken } = await drive({ url, steps, connections, seconds });
+    for (const [name, figures] of Object.entries(operations)) (byName[name] ??= []).push({ ...figures, refused: figures.refused + broken });
+  }
+  const asked = (await lab.statements()) - before;
+  return Object.fromEntries(
+    Object.entries(byName).map(([name, all]) => {
+      const figures = medians(all);
+      const statements = connections === 1 && steps.length === 1 ? { statements: asked / figures.requests } : {};
+      return [`${name} × ${connections}`, { ...figures, ...statements }];
+    }),
+  );
+}

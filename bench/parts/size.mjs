@@ -1,0 +1,45 @@
+// @ts-check
+import { creations } from '../operations.mjs';
+import { cells, HEADS, medianRatio, medians, printTable } from '../report.mjs';
+import { alternate, warmUp } from '../rounds.mjs';
+import { addOrders, logIn, openShop } from '../seed.mjs';
+
+const SMALL = 1000;
+const CONNECTIONS = 10;
+
+/**
+ * Order creation with few and with many orders in the table. Each table has its own schema and its own process, on one
+ * database server, so that they can be measured in turn.
+ *
+ * @param {import('../lab.mjs').Lab} lab
+ * @param {import('../bench.mjs').Plan} plan
+ */
+export async function measureSize(lab, plan) {
+  const contenders = [];
+  for (const orders of plan.size > SMALL ? [SMALL, plan.size] : [SMALL]) {
+    const shop = await openShop(lab, `bench_size_${orders}`);
+    const startedAt = performance.now();
+    await addOrders(lab, shop, orders);
+    lab.say(`${orders} orders in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    const { url, stop } = await lab.startService(shop.schema);
+    contenders.push({ name: `${orders} orders`, url, stop, steps: creations(await logIn(url)), connections: CONNECTIONS });
+  }
+  await warmUp(contenders, plan);
+  lab.say('Order creation against the number of orders');
+  const measured = await alternate(contenders, plan);
+  const small = measured[`${SMALL} orders`] ?? [];
+  const results = Object.entries(measured).map(([name, rounds]) => ({
+    name,
+    ...medians(rounds),
+    // Time for the same work, so that more than 1 is worse.
+    cost: medianRatio(small, rounds, 'perSecond'),
+    p99ToSmall: medianRatio(rounds, small, 'p99'),
+  }));
+  printTable(
+    `Order creation at ${CONNECTIONS} connections against the size of the table`,
+    ['in the table', ...HEADS, 'time/small', 'p99/small'],
+    results.map((row) => [row.name, ...cells(row), row.cost.toFixed(2), row.p99ToSmall.toFixed(2)]),
+  );
+  for (const { stop } of contenders) await stop();
+  return results;
+}

@@ -1,0 +1,39 @@
+// @ts-check
+import { drive } from './load.mjs';
+
+/**
+ * @typedef {import('./load.mjs').Figures} Figures
+ * @typedef {{ name: string, url: string, steps: import('./load.mjs').Step[], connections: number }} Contender
+ */
+
+/**
+ * Measures contenders in turn, round after round, and in the other direction every second time, so that none always
+ * runs after the same one. Each must have one operation only.
+ *
+ * @param {Contender[]} contenders
+ * @param {import('./bench.mjs').Plan} plan
+ * @returns {Promise<Record<string, Figures[]>>} a list of rounds by name
+ */
+export async function alternate(contenders, { rounds, seconds }) {
+  /** @type {Record<string, Figures[]>} */
+  const measured = Object.fromEntries(contenders.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const { name, ...load } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const { operations, broken } = await drive({ ...load, seconds });
+      const [figures] = Object.values(operations);
+      if (!figures || figures.requests === 0) throw new Error(`${name}: nothing was answered`);
+      measured[name]?.push({ ...figures, refused: figures.refused + broken });
+    }
+  }
+  return measured;
+}
+
+/**
+ * Lets the compiler of JavaScript, the pools and the caches of servers warm up.
+ *
+ * @param {Omit<Contender, 'connections'>[]} contenders
+ * @param {import('./bench.mjs').Plan} plan
+ */
+export async function warmUp(contenders, { seconds }) {
+  for (const { url, steps } of contenders) await drive({ url, steps, connections: 10, seconds: Math.min(seconds, 3) });
+}

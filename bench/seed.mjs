@@ -1,0 +1,140 @@
+// @ts-check
+import { createHash, randomUUID } from 'node:crypto';
+
+/**
+ * @typedef {object} Shop a schema with a merchant, its log-in and its customers
+ * @property {string} schema
+ * @property {string} merchantId
+ * @property {string} apiUserId
+ */
+
+export const EMAIL = 'bench@example.com';
+export const PASSWORD = 'bench-password-2026';
+
+/** So many customers have cashback to spend; each has three credits. */
+export const CUSTOMERS = 1000;
+
+/** Documents of the customers: the first, and one more for each. */
+export const FIRST_DOCUMENT = 10_000_000_000;
+
+/** Whole numbers from 0; a recursion of 1000 is what MySQL allows by default. */
+const NUMBERS = `
+  WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 999),
+       numbers (n) AS (SELECT a.n + 1000 * b.n FROM k a CROSS JOIN k b)`;
+
+/** Rows of one statement: enough to be fast, few enough for a transaction that stays small. */
+const CHUNK = 50_000;
+
+/** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as it would in life. */
+const idOf = (/** @type {string} */ number, prefix = '0193f1c2') => `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
+
+/**
+ * Makes a schema with the service's tables, a merchant, an API user, and customers with credits.
+ *
+ * @param {import('./lab.mjs').Lab} lab
+ * @param {string} schema
+ * @returns {Promise<Shop>}
+ */
+export async function openShop(lab, schema) {
+  lab.say(`Seeding the schema ${schema}`);
+  await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
+  await lab.command(schema, ['node_modules/typeorm/cli.js', 'migration:run', '-d', 'dist/src/database/migrations-data-source.js']);
+  const merchant = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']));
+  const login = ['--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD];
+  const user = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'user', 'create', ...login]));
+  const shop = { schema, merchantId: merchant.id, apiUserId: user.id };
+  await addWallets(lab, shop, { count: CUSTOMERS, firstDocument: FIRST_DOCUMENT, prefix: '01930000', creditsEach: 3 });
+  return shop;
+}
+
+/**
+ * Wallets of customers one after the other, each with so many credits of R$ 1000.00.
+ *
+ * @param {import('./lab.mjs').Lab} lab
+ * @param {Shop} shop
+ * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number, kind?: 'live' | 'spent' | 'expired' }} wallets
+ *   `prefix` begins the ids, and is another one for each call
+ */
+export async function addWallets(lab, shop, { count, firstDocument, prefix, creditsEach, kind = 'live' }) {
+  const left = kind === 'live' ? 100_000 : 0;
+  const expires = kind === 'expired' ? 'NOW(3) - INTERVAL 1 DAY' : 'NOW(3) + INTERVAL 90 DAY';
+  await lab.sql(
+    shop.schema,
+    "SET SESSION time_zone = '+00:00'",
+    [
+      `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, last_seq, created_at) ${NUMBERS}
+       SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, 0, NOW(3) FROM numbers WHERE n < ?`,
+      [shop.merchantId, firstDocument, left * creditsEach, count],
+    ],
+    [
+      `INSERT INTO cashback_credits (id, wallet_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
+       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, NULL, NULL, 100000, ?, NOW(3) - INTERVAL 30 DAY, ${expires} + INTERVAL n SECOND, NOW(3)
+         FROM numbers WHERE n < ?`,
+      [creditsEach, left, count * creditsEach],
+    ],
+  );
+}
+
+/**
+ * Orders of the past, many at once. Their external ids are in no order, as those of a merchant's systems are.
+ *
+ * @param {import('./lab.mjs').Lab} lab
+ * @param {Shop} shop
+ * @param {number} count
+ */
+export async function addOrders(lab, shop, count) {
+  const items = '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
+  const methods = '[{"id":"credit_card","amountCents":15000}]';
+  for (let first = 0; first < count; first += CHUNK) {
+    const chunk = Math.min(CHUNK, count - first);
+    await lab.sql(shop.schema, [
+      `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
+                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at) ${NUMBERS}
+       SELECT ${idOf('n + ?')}, m.id, MD5(n + ?), 'pending', 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
+              '2025-01-01' + INTERVAL (n + ?) SECOND, '2025-01-02' + INTERVAL (n + ?) SECOND
+         FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
+      [first, first, items, methods, first, first, shop.merchantId, chunk],
+    ]);
+    if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
+  }
+}
+
+/**
+ * Sessions with a refresh token each, as one session renews only so often in a minute.
+ *
+ * @param {import('./lab.mjs').Lab} lab
+ * @param {Shop} shop
+ * @param {number} count
+ * @returns {Promise<string[]>} their refresh tokens
+ */
+export async function addSessions(lab, shop, count) {
+  const [now, later] = [new Date(), new Date(Date.now() + 30 * 86_400_000)];
+  const tokens = Array.from({ length: count }, () => ({ id: randomUUID(), access: `cbat_${randomUUID()}`, refresh: `cbrt_${randomUUID()}` }));
+  const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest();
+  for (let first = 0; first < count; first += 1000) {
+    const some = tokens.slice(first, first + 1000);
+    await lab.sql(
+      shop.schema,
+      ['INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?', [some.map(({ id }) => [id, shop.apiUserId, now, later])]],
+      [
+        'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
+        [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
+      ],
+    );
+  }
+  return tokens.map(({ refresh }) => refresh);
+}
+
+/**
+ * Logs in as a merchant's system does.
+ *
+ * @param {string} url of the service
+ * @returns {Promise<string>} the access token
+ */
+export async function logIn(url) {
+  const body = JSON.stringify({ email: EMAIL, password: PASSWORD });
+  const answer = await fetch(`${url}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  if (answer.status !== 201) throw new Error(`the log-in was answered with ${answer.status}: ${await answer.text()}`);
+  const { access_token: token } = /** @type {{ access_token: string }} */ (await answer.json());
+  return token;
+}
