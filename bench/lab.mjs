@@ -1,6 +1,6 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
-import { openSync, readFileSync, rmSync } from 'node:fs';
+import { openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { provideDatabase } from '../tools/local-database.mjs';
@@ -172,19 +172,4 @@ function isReady(url) {
     (answer) => answer.ok,
     () => false,
   );
-}
-
-/**
- * Resident memory of a process in MiB, where Linux tells it.
- *
- * @param {number} pid
- * @returns {number | null}
- */
-export function residentMiB(pid) {
-  try {
-    const kibibytes = /^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024);
-  } catch {
-    return null;
-  }
 }

@@ -1,9 +1,11 @@
 // @ts-check
 import { drive } from './load.mjs';
+import { processorMs } from './processes.mjs';
 
 /**
  * @typedef {import('./load.mjs').Figures} Figures
- * @typedef {{ name: string, url: string, steps: import('./load.mjs').Step[], connections: number }} Contender
+ * @typedef {Figures & { processorMs: number }} Round with the processor time of the server for a request
+ * @typedef {{ name: string, url: string, pid: number, steps: import('./load.mjs').Step[], connections: number }} Contender
  */
 
 /**
@@ -12,17 +14,19 @@ import { drive } from './load.mjs';
  *
  * @param {Contender[]} contenders
  * @param {import('./bench.mjs').Plan} plan
- * @returns {Promise<Record<string, Figures[]>>} a list of rounds by name
+ * @returns {Promise<Record<string, Round[]>>} a list of rounds by name
  */
 export async function alternate(contenders, { rounds, seconds }) {
-  /** @type {Record<string, Figures[]>} */
+  /** @type {Record<string, Round[]>} */
   const measured = Object.fromEntries(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const { name, ...load } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+    for (const { name, pid, ...load } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const before = processorMs(pid);
       const { operations, broken } = await drive({ ...load, seconds });
       const [figures] = Object.values(operations);
       if (!figures || figures.requests === 0) throw new Error(`${name}: nothing was answered`);
-      measured[name]?.push({ ...figures, refused: figures.refused + broken });
+      const used = (processorMs(pid) - before) / figures.requests;
+      measured[name]?.push({ ...figures, refused: figures.refused + broken, processorMs: used });
     }
   }
   return measured;
@@ -31,9 +35,9 @@ export async function alternate(contenders, { rounds, seconds }) {
 /**
  * Lets the compiler of JavaScript, the pools and the caches of servers warm up.
  *
- * @param {Omit<Contender, 'connections'>[]} contenders
+ * @param {Pick<Contender, 'url' | 'steps'>[]} contenders
  * @param {import('./bench.mjs').Plan} plan
  */
 export async function warmUp(contenders, { seconds }) {
-  for (const { url, steps } of contenders) await drive({ url, steps, connections: 10, seconds: Math.min(seconds, 3) });
+  for (const { url, steps } of contenders) await drive({ url, steps, connections: 10, seconds: 3 * seconds });
 }

@@ -25,13 +25,13 @@ const CUSTOMERS = [
  */
 export async function measureCredits(lab, plan) {
   const shop = await openShop(lab, 'bench_credits');
-  const { url, stop } = await lab.startService(shop.schema);
+  const { url, pid, stop } = await lab.startService(shop.schema);
   const token = await logIn(url);
   const contenders = [];
   for (const [index, { name, ...credits }] of CUSTOMERS.entries()) {
     const firstDocument = 20_000_000_000 + index;
     await addWallets(lab, shop, { count: 1, firstDocument, prefix: `0193100${index}`, ...credits });
-    contenders.push({ name, url, steps: creations(token, String(firstDocument)), connections: CONNECTIONS });
+    contenders.push({ name, url, pid, steps: creations(token, String(firstDocument)), connections: CONNECTIONS });
   }
   await lab.sql(shop.schema, 'ANALYZE TABLE wallets, cashback_credits');
   await warmUp(contenders.slice(0, 1), plan);

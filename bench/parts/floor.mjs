@@ -1,6 +1,6 @@
 // @ts-check
 import { creations } from '../operations.mjs';
-import { cells, HEADS, medianRatio, medians, printTable } from '../report.mjs';
+import { cells, HEADS, median, medianRatio, medians, printTable } from '../report.mjs';
 import { alternate, warmUp } from '../rounds.mjs';
 import { logIn, openShop } from '../seed.mjs';
 
@@ -15,7 +15,7 @@ export async function measureFloor(lab, plan) {
   const shop = await openShop(lab, 'bench_floor');
   const servers = { floor: await lab.startFloor(shop.schema), service: await lab.startService(shop.schema), 'WORKERS=2': await lab.startService(shop.schema, { workers: 2 }) };
   const steps = creations(await logIn(servers.service.url));
-  const contenders = Object.entries(servers).map(([name, { url }]) => ({ name, url, steps }));
+  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps }));
   await warmUp(contenders, plan);
   const results = [];
   for (const connections of [1, 10, 50]) {
@@ -24,13 +24,16 @@ export async function measureFloor(lab, plan) {
     for (const [name, rounds] of Object.entries(measured)) {
       const floor = measured['floor'] ?? [];
       const ratios = { perSecond: medianRatio(rounds, floor, 'perSecond'), p99: medianRatio(rounds, floor, 'p99') };
-      results.push({ name, connections, ...medians(rounds), ratios, rounds });
+      results.push({ name, connections, ...medians(rounds), processorMs: median(rounds.map((round) => round.processorMs)), ratios, rounds });
     }
   }
   printTable(
     'Order creation: the service and the floor',
-    ['server', 'connections', ...HEADS, 'requests/floor', 'p99/floor'],
-    results.map((row) => [row.name, String(row.connections), ...cells(row), row.ratios.perSecond.toFixed(2), row.ratios.p99.toFixed(2)]),
+    ['server', 'connections', ...HEADS, 'CPU ms', 'requests/floor', 'p99/floor'],
+    results.map((row) => {
+      const { perSecond, p99 } = row.ratios;
+      return [row.name, String(row.connections), ...cells(row), row.processorMs.toFixed(2), perSecond.toFixed(2), p99.toFixed(2)];
+    }),
   );
   for (const server of Object.values(servers)) await server.stop();
   return results;

@@ -1,7 +1,7 @@
 // @ts-check
-import { residentMiB } from '../lab.mjs';
 import { drive } from '../load.mjs';
 import { createSome, creations, lives, renewals, repeats } from '../operations.mjs';
+import { residentMiB } from '../processes.mjs';
 import { cells, HEADS, medians, printTable } from '../report.mjs';
 import { warmUp } from '../rounds.mjs';
 import { addSessions, logIn, openShop } from '../seed.mjs';
@@ -24,7 +24,7 @@ export async function measureOperations(lab, plan) {
   const sessions = await addSessions(lab, shop, 5000);
   const orders = await createSome(service.url, token, 200);
   const loads = { create: creations(token), ...repeats(token, orders), refresh: renewals(sessions), life: lives(token) };
-  await warmUp(Object.entries(loads).map(([name, steps]) => ({ name, steps, url: service.url })), plan);
+  await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })), plan);
   /** @type {Record<string, Figures & { statements?: number }>} */
   const measured = {};
   for (const connections of CONNECTIONS) {

@@ -21,8 +21,8 @@ export async function measureSize(lab, plan) {
     const startedAt = performance.now();
     await addOrders(lab, shop, orders);
     lab.say(`${orders} orders in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
-    const { url, stop } = await lab.startService(shop.schema);
-    contenders.push({ name: `${orders} orders`, url, stop, steps: creations(await logIn(url)), connections: CONNECTIONS });
+    const { url, pid, stop } = await lab.startService(shop.schema);
+    contenders.push({ name: `${orders} orders`, url, pid, stop, steps: creations(await logIn(url)), connections: CONNECTIONS });
   }
   await warmUp(contenders, plan);
   lab.say('Order creation against the number of orders');
