@@ -20,9 +20,9 @@ export async function alternate(contenders, { rounds, seconds }) {
   /** @type {Record<string, Round[]>} */
   const measured = Object.fromEntries(contenders.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const { name, pid, ...load } of round % 2 === 0 ? contenders : contenders.toReversed()) {
+    for (const { name, pid, url, steps, connections } of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const before = processorMs(pid);
-      const { operations, broken } = await drive({ ...load, seconds });
+      const { operations, broken } = await drive({ url, steps, connections, seconds });
       const [figures] = Object.values(operations);
       if (!figures || figures.requests === 0) throw new Error(`${name}: nothing was answered`);
       const used = (processorMs(pid) - before) / figures.requests;

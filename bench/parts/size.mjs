@@ -15,14 +15,17 @@ const CONNECTIONS = 10;
  * @param {import('../bench.mjs').Plan} plan
  */
 export async function measureSize(lab, plan) {
+  /** @type {(import('../rounds.mjs').Contender & { bytes: number, stop: () => Promise<void> })[]} */
   const contenders = [];
   for (const orders of plan.size > SMALL ? [SMALL, plan.size] : [SMALL]) {
     const shop = await openShop(lab, `bench_size_${orders}`);
     const startedAt = performance.now();
     await addOrders(lab, shop, orders);
     lab.say(`${orders} orders in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    const bytes = await bytesPerOrder(lab, shop.schema, orders);
+    lab.say(`${bytes} bytes on disk for each, indexes included`);
     const { url, pid, stop } = await lab.startService(shop.schema);
-    contenders.push({ name: `${orders} orders`, url, pid, stop, steps: creations(await logIn(url)), connections: CONNECTIONS });
+    contenders.push({ name: `${orders} orders`, url, pid, stop, bytes, steps: creations(await logIn(url)), connections: CONNECTIONS });
   }
   await warmUp(contenders, plan);
   lab.say('Order creation against the number of orders');
@@ -30,6 +33,7 @@ export async function measureSize(lab, plan) {
   const small = measured[`${SMALL} orders`] ?? [];
   const results = Object.entries(measured).map(([name, rounds]) => ({
     name,
+    bytesPerOrder: contenders.find((contender) => contender.name === name)?.bytes,
     ...medians(rounds),
     // Time for the same work, so that more than 1 is worse.
     cost: medianRatio(small, rounds, 'perSecond'),
@@ -42,4 +46,19 @@ export async function measureSize(lab, plan) {
   );
   for (const { stop } of contenders) await stop();
   return results;
+}
+
+/**
+ * @param {import('../lab.mjs').Lab} lab
+ * @param {string} schema
+ * @param {number} orders
+ * @returns {Promise<number>} as the database estimates it
+ */
+async function bytesPerOrder(lab, schema, orders) {
+  const [row] = await lab.sql(
+    schema,
+    'ANALYZE TABLE orders',
+    "SELECT data_length + index_length AS bytes FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'orders'",
+  );
+  return Math.round(Number(row?.['bytes']) / orders);
 }
