@@ -1,23 +1,16 @@
-import { NestFactory } from '@nestjs/core';
-import { AppModule } from './app.module.js';
-import { createLogger, NestLogger } from './common/logger.js';
-import { ConfigError, loadProcessConfig } from './config/config.js';
-import { APP_OPTIONS, configureApp } from './configure-app.js';
-import { HttpServer } from './http-server.js';
-import { isSupervisor, superviseWorkers } from './workers.js';
+import { readEnvFile } from './config/env-file.js';
+import { startTracing } from './tracing/tracing.js';
 
-async function start(): Promise<void> {
-  const config = loadProcessConfig();
-  const logger = createLogger(config);
-  if (isSupervisor(config.WORKERS)) return superviseWorkers(config.WORKERS, logger);
-  const app = await NestFactory.create(AppModule.with(config), new HttpServer(), { ...APP_OPTIONS, logger: new NestLogger(logger), abortOnError: false });
-  configureApp(app, logger);
-  app.enableShutdownHooks(undefined, { useProcessExit: true });
-  await app.listen(config.PORT, config.HOST);
-  logger.info({ url: await app.getUrl() }, 'listening');
+async function run(): Promise<void> {
+  readEnvFile();
+  await startTracing(process.env);
+  // Only now: what is to be traced must not have been loaded before.
+  const { start } = await import('./start.js');
+  await start();
 }
 
-start().catch((error: unknown) => {
-  console.error(error instanceof ConfigError ? error.message : error);
+run().catch((error: unknown) => {
+  // A bad configuration has a message for people, and no stack that would tell them more.
+  console.error(error instanceof Error && error.name === 'ConfigError' ? error.message : error);
   process.exit(1);
 });

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { plainToInstance, Transform, Type } from 'class-transformer';
 import {
   IsBoolean,
@@ -13,6 +12,7 @@ import {
   type ValidationOptions,
   ValidateBy,
 } from 'class-validator';
+import { readEnvFile } from './env-file.js';
 import { allowedOrigins } from './origins.js';
 import { trustedProxies } from './trust-proxy.js';
 
@@ -215,6 +215,6 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
  * @param instead what stands for variables that are set in neither.
  */
 export function loadProcessConfig(instead: Record<string, string> = {}): Readonly<Config> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  readEnvFile();
   return loadConfig({ ...instead, ...process.env });
 }

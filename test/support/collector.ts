@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface CollectedSpan {
+  name: string;
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  /** 2: the span is a server's; 3: a client's, of the database. */
+  kind: number;
+  attributes: Record<string, unknown>;
+}
+
+/** What OpenTelemetry's exporters send to: OTLP over HTTP, in JSON. */
+export class Collector {
+  /** Bodies as they came. */
+  readonly received: string[] = [];
+  readonly #server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      this.received.push(text);
+      response.setHeader('content-type', 'application/json').end('{}');
+    });
+  });
+
+  async start(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  get spans(): CollectedSpan[] {
+    const bodies = this.received.map((text) => JSON.parse(text));
+    return bodies
+      .flatMap(({ resourceSpans }) => resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans)
+      .flatMap(({ spans }) => spans)
+      .map((span) => ({ ...span, attributes: Object.fromEntries(span.attributes.map(({ key, value }: any) => [key, Object.values(value)[0]])) }));
+  }
+
+  /** The spans of one trace, once that of the request itself is there, which ends last. */
+  async trace(traceId: string): Promise<CollectedSpan[]> {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      const spans = this.spans.filter((span) => span.traceId === traceId);
+      if (spans.some(({ kind }) => kind === 2)) return spans;
+      await sleep(50);
+    }
+    throw new Error(`no whole trace ${traceId} among ${this.spans.length} spans`);
+  }
+}
