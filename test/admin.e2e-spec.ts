@@ -58,10 +58,11 @@ describe('the command line', () => {
     }
   });
 
-  it('names every missing or bad variable at once', async () => {
+  it('names every missing or bad variable at once, and needs no secret of the service', async () => {
     const { code, stdout, stderr } = await runNode('dist/src/admin.js', ['merchant', 'list'], { BCRYPT_COST: 'high' });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    for (const variable of ['DATABASE_URL', 'JWT_SECRET', 'BCRYPT_COST']) expect(stderr).toContain(variable);
+    for (const variable of ['DATABASE_URL', 'BCRYPT_COST']) expect(stderr).toContain(variable);
+    expect(stderr).not.toContain('JWT_SECRET');
   });
 
   it('says that the database can not be reached, and shows no password of it', async () => {
