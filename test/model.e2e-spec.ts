@@ -9,7 +9,7 @@ import { type Service, startService } from './support/service.js';
 
 /** Chosen anew in every run and said at its start, so that what one run found the next can look at. */
 const seed = Number(process.env.MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const sequences = Number(process.env.MODEL_SEQUENCES ?? 50);
+const sequences = Number(process.env.MODEL_SEQUENCES ?? 80);
 /** A sequence has half as many on average. */
 const MOST_STEPS = 100;
 
