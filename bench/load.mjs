@@ -33,10 +33,11 @@ const SETTLE_MS = 300;
  * @param {number} options.connections
  * @param {number} options.seconds
  * @param {number} [options.rate] at most so many requests a second over all connections
+ * @param {number} [options.amount] so many requests, however many seconds they take
  * @returns {Promise<{ operations: Record<string, Figures>, broken: number, statuses: Record<string, number> }>} by operation;
  *   `broken` are connections that were lost and requests without an answer in 10 s
  */
-export async function drive({ url, steps, connections, seconds, rate }) {
+export async function drive({ url, steps, connections, seconds, rate, amount }) {
   const times = new Map(steps.map(({ name }) => [name, /** @type {number[]} */ ([])]));
   const refused = new Map(steps.map(({ name }) => [name, 0]));
   /** @type {Record<string, number>} */
@@ -47,7 +48,8 @@ export async function drive({ url, steps, connections, seconds, rate }) {
   const startedAt = performance.now();
   let lastAt = startedAt;
   const broken = await new Promise((resolve, reject) => {
-    const options = { url, connections, duration: seconds, sampleInt: 100, requests, ...(rate !== undefined && { overallRate: rate }) };
+    const limits = { ...(rate !== undefined && { overallRate: rate }), ...(amount !== undefined && { amount }) };
+    const options = { url, connections, duration: seconds, sampleInt: 100, requests, ...limits };
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (_client, status, _bytes, milliseconds) => {
       lastAt = performance.now();
