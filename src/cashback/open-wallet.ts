@@ -1,16 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
-import { exactCents, sumCents } from '../common/money.js';
+import { sumCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry } from './entry.entity.js';
+import { EntryLog } from './entry-log.js';
 import type { Hold } from './hold.entity.js';
-import { giveBack, isAvailable, type Movement, revive, settle } from './settle.js';
+import { giveBack, isAvailable, revive, settle } from './settle.js';
 import type { Wallet } from './wallet.entity.js';
-
-/** What a movement was caused by. */
-interface Cause {
-  orderId: string | null;
-  refundId?: string;
-}
 
 /**
  * A wallet opened for a use case: its credits and holds in memory, settled to an instant. Every
@@ -18,10 +13,9 @@ interface Cause {
  * reads or writes the database, so the same rules serve whoever only looks.
  */
 export class OpenWallet {
-  readonly entries: Entry[] = [];
-  readonly changedCredits = new Set<Credit>();
   readonly newHolds: Hold[] = [];
   readonly endedHolds: Hold[] = [];
+  readonly #log: EntryLog;
 
   /**
    * @param credits all of the wallet's with something left, and those of its holds.
@@ -33,9 +27,19 @@ export class OpenWallet {
     private holds: Hold[],
     readonly now: Date,
   ) {
+    this.#log = new EntryLog(wallet, now);
     const movements = settle(credits, holds, now);
     this.#endHolds((hold) => hold.expiresAt <= now);
-    this.#noteAll(movements);
+    this.#log.noteAll(movements);
+  }
+
+  /** What has happened since it was opened, for the ledger. */
+  get entries(): readonly Entry[] {
+    return this.#log.entries;
+  }
+
+  get changedCredits(): ReadonlySet<Credit> {
+    return this.#log.changedCredits;
   }
 
   get availableCents(): number {
@@ -68,14 +72,14 @@ export class OpenWallet {
       };
       this.newHolds.push(hold);
       this.holds.push(hold);
-      this.#note({ kind: 'hold', credit, amountCents: -takenCents, orderId: order.id, effectiveAt: this.now });
+      this.#log.note({ kind: 'hold', credit, amountCents: -takenCents, orderId: order.id, effectiveAt: this.now });
     }
   }
 
   /** Gives back what is held for an order. */
   letGo(orderId: string): void {
     for (const hold of this.#endHolds((hold) => hold.orderId === orderId)) {
-      this.#noteAll(giveBack(this.#credit(hold.creditId), hold, this.now));
+      this.#log.noteAll(giveBack(this.#credit(hold.creditId), hold, this.now));
     }
   }
 
@@ -83,8 +87,8 @@ export class OpenWallet {
   capture(orderId: string): void {
     for (const { creditId, amountCents } of this.#endHolds((hold) => hold.orderId === orderId)) {
       const movement = { credit: this.#credit(creditId), orderId, effectiveAt: this.now };
-      this.#note({ kind: 'release', amountCents, ...movement });
-      this.#note({ kind: 'redeem', amountCents: -amountCents, ...movement });
+      this.#log.note({ kind: 'release', amountCents, ...movement });
+      this.#log.note({ kind: 'redeem', amountCents: -amountCents, ...movement });
     }
   }
 
@@ -103,12 +107,12 @@ export class OpenWallet {
       createdAt: this.now,
     };
     this.credits.push(credit);
-    this.#note({ kind: orderId === null ? 'grant' : 'earn', credit, amountCents, orderId, effectiveAt: this.now });
+    this.#log.note({ kind: orderId === null ? 'grant' : 'earn', credit, amountCents, orderId, effectiveAt: this.now });
     const paidCents = Math.min(this.wallet.debtCents, credit.remainingCents);
     if (paidCents > 0) {
       credit.remainingCents -= paidCents;
-      this.#note({ kind: 'clawback', credit, amountCents: -paidCents, orderId, effectiveAt: this.now });
-      this.#noteDebt('repay', -paidCents, { orderId });
+      this.#log.note({ kind: 'clawback', credit, amountCents: -paidCents, orderId, effectiveAt: this.now });
+      this.#log.noteDebt('repay', -paidCents, { orderId });
     }
     return credit;
   }
@@ -124,10 +128,10 @@ export class OpenWallet {
     for (const credits of [own, others]) {
       for (const [credit, takenCents] of this.#take(credits, leftCents)) {
         leftCents -= takenCents;
-        this.#note({ kind: 'clawback', credit, amountCents: -takenCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
+        this.#log.note({ kind: 'clawback', credit, amountCents: -takenCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
       }
     }
-    if (leftCents > 0) this.#noteDebt('debt', leftCents, cause);
+    if (leftCents > 0) this.#log.noteDebt('debt', leftCents, cause);
   }
 
   /**
@@ -144,9 +148,9 @@ export class OpenWallet {
       const partCents = Math.min(leftCents, openCents);
       if (partCents === 0) continue;
       leftCents -= partCents;
-      this.#noteAll(revive(credit, this.now));
+      this.#log.noteAll(revive(credit, this.now));
       credit.remainingCents += partCents;
-      this.#note({ kind: 'restore', credit, amountCents: partCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
+      this.#log.note({ kind: 'restore', credit, amountCents: partCents, orderId: cause.orderId, effectiveAt: this.now }, cause.refundId);
     }
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
   }
@@ -188,36 +192,6 @@ export class OpenWallet {
       else this.endedHolds.push(hold);
     }
     return ended;
-  }
-
-  #noteAll(movements: Movement<Credit>[]): void {
-    for (const movement of movements) this.#note(movement);
-  }
-
-  #note(movement: Movement<Credit>, refundId?: string): void {
-    this.changedCredits.add(movement.credit);
-    this.wallet.balanceCents = exactCents(this.wallet.balanceCents + movement.amountCents);
-    const { kind, credit, amountCents, orderId, effectiveAt } = movement;
-    this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
-  }
-
-  #noteDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
-    this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
-    this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);
-  }
-
-  #append(entry: Pick<Entry, 'kind' | 'amountCents' | 'creditId' | 'effectiveAt'>, cause: { orderId: string | null; refundId?: string | undefined }): void {
-    this.wallet.lastSeq += 1;
-    this.entries.push({
-      ...entry,
-      walletId: this.wallet.id,
-      seq: this.wallet.lastSeq,
-      balanceCents: this.wallet.balanceCents,
-      debtCents: this.wallet.debtCents,
-      orderId: cause.orderId,
-      refundId: cause.refundId ?? null,
-      createdAt: this.now,
-    });
   }
 }
 

@@ -81,6 +81,6 @@ export class WalletsService {
   }
 }
 
-function* batches<T>(rows: T[]): Generator<T[]> {
+function* batches<T>(rows: readonly T[]): Generator<T[]> {
   for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
 }

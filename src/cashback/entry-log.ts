@@ -1,0 +1,53 @@
+import { exactCents } from '../common/money.js';
+import type { Credit } from './credit.entity.js';
+import type { Entry } from './entry.entity.js';
+import type { Movement } from './settle.js';
+import type { Wallet } from './wallet.entity.js';
+
+/** What an entry was caused by. */
+interface Cause {
+  orderId: string | null;
+  refundId?: string | undefined;
+}
+
+/** Notes the movements of a wallet as entries of its statement, each numbered and with the balance and debt after it. */
+export class EntryLog {
+  readonly entries: Entry[] = [];
+  readonly changedCredits = new Set<Credit>();
+
+  constructor(
+    private readonly wallet: Wallet,
+    private readonly now: Date,
+  ) {}
+
+  note(movement: Movement<Credit>, refundId?: string): void {
+    const { kind, credit, amountCents, orderId, effectiveAt } = movement;
+    this.changedCredits.add(credit);
+    this.wallet.balanceCents = exactCents(this.wallet.balanceCents + amountCents);
+    this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
+  }
+
+  noteAll(movements: Movement<Credit>[]): void {
+    for (const movement of movements) this.note(movement);
+  }
+
+  /** A movement of the debt, which is on no credit. */
+  noteDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+    this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
+    this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);
+  }
+
+  #append(entry: Pick<Entry, 'kind' | 'amountCents' | 'creditId' | 'effectiveAt'>, { orderId, refundId }: Cause): void {
+    this.wallet.lastSeq += 1;
+    this.entries.push({
+      ...entry,
+      walletId: this.wallet.id,
+      seq: this.wallet.lastSeq,
+      balanceCents: this.wallet.balanceCents,
+      debtCents: this.wallet.debtCents,
+      orderId,
+      refundId: refundId ?? null,
+      createdAt: this.now,
+    });
+  }
+}
