@@ -1,4 +1,5 @@
 // @ts-check
+import { setTimeout as sleep } from 'node:timers/promises';
 import { drive } from '../load.mjs';
 import { creations, wrongLogins } from '../operations.mjs';
 import { cells, HEADS, medianRatio, medians, printTable } from '../report.mjs';
@@ -67,9 +68,26 @@ async function measureOne(url, steps, rate, seconds) {
   const storm = { url, steps: wrongLogins(), connections: STORM_CONNECTIONS, seconds };
   const logins = rate === null ? undefined : await drive({ ...storm, ...(rate !== undefined && { rate }) });
   const { operations, broken } = await orders;
+  await untilCalm(url);
   const created = operations['create'];
   if (!created) throw new Error('no order was created');
   return { orders: { ...created, refused: created.refused + broken }, logins: logins?.statuses ?? {} };
+}
+
+/**
+ * Waits until no comparison of a password is left over: those of a storm outlive its connections, and would spoil the
+ * quiet that follows.
+ *
+ * @param {string} url
+ */
+async function untilCalm(url) {
+  for (let attempt = 0; attempt < 150; attempt += 1) {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const left = [...metrics.matchAll(/^bcrypt_comparisons\{[^}]*\} (\d+)/gm)];
+    if (left.every(([, count]) => count === '0')) return;
+    await sleep(200);
+  }
+  throw new Error('comparisons of passwords are still under way 30 s after the storm');
 }
 
 /** @param {Record<string, number>[]} rounds */
