@@ -7,7 +7,7 @@ export class Meeting {
 
   constructor(
     private readonly size: number,
-    private readonly patienceMs = 150,
+    private readonly patienceMs = 2000,
   ) {}
 
   async arrive(): Promise<void> {
