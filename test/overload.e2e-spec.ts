@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from './support/client.js';
+import { createMigratedDatabase, type TestDatabase } from './support/database.js';
 import { expectProblem } from './support/expectations.js';
 import { aCreatedOrder, aMerchant, anOrder, PASSWORD, type TestMerchant } from './support/factories.js';
-import { lockOrder, untilWaitingForLock } from './support/locked-order.js';
+import { lockOrder } from './support/locked-order.js';
 import { aRequest, sendBytes } from './support/raw.js';
 import { type Service, startService } from './support/service.js';
 import { SlowClient } from './support/slow-client.js';
@@ -49,28 +50,25 @@ describe('slow clients', () => {
 });
 
 describe('a pool whose connections are all stuck', () => {
-  /** Looks on, and holds the lock, on connections of its own. */
-  let onlooker: Service;
+  let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;
 
   beforeAll(async () => {
-    onlooker = await startService();
-    const url = new URL(process.env.DATABASE_URL ?? '');
-    url.pathname = `/${String(onlooker.dataSource.options.database)}`;
-    service = await startService({ databaseUrl: url.href, env: { DATABASE_POOL_SIZE: '2' } });
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '2' } });
     merchant = await aMerchant(service);
   });
   afterAll(async () => {
     await service?.stop();
-    await onlooker?.stop();
+    await database?.drop();
   });
 
   it('is a 503 for who comes then, long before the lock that holds it is given up; and all is well after it', async () => {
     const order = await aCreatedOrder(merchant);
-    const lock = await lockOrder(onlooker.dataSource, order.id);
+    const lock = await lockOrder(database.url, order.id);
     const stuck = atOnce(2, () => merchant.client.post(`/orders/${order.id}/complete`, {}));
-    await untilWaitingForLock(onlooker.dataSource, 2);
+    await lock.untilWaiting(2);
     const refused = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
     await lock.release();
 
@@ -81,7 +79,7 @@ describe('a pool whose connections are all stuck', () => {
 
   it('never keeps a caller waiting without end, whatever is asked', async () => {
     const order = await aCreatedOrder(merchant);
-    const lock = await lockOrder(onlooker.dataSource, order.id);
+    const lock = await lockOrder(database.url, order.id);
     const answers = await atOnce(12, (index) => merchant.client.post(`/orders/${order.id}/${index % 2 === 0 ? 'complete' : 'cancel'}`, {}));
     await lock.release();
     for (const answer of answers) expectComeAgain(answer);

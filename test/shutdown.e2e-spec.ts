@@ -6,7 +6,7 @@ import { type BuiltService, startBuiltService } from './support/built-service.js
 import { type Answer, Client } from './support/client.js';
 import { createMigratedDatabase, type TestDatabase } from './support/database.js';
 import { aCreatedOrder, aMerchant, anOrder, type TestMerchant } from './support/factories.js';
-import { untilWaitingForLock, lockOrder } from './support/locked-order.js';
+import { lockOrder } from './support/locked-order.js';
 import { OrderStream } from './support/load/order-stream.js';
 import { type Service, startService } from './support/service.js';
 
@@ -74,9 +74,9 @@ describe('SIGTERM', () => {
   it('lets a request that is under way finish when no connection is taken any more', async () => {
     await start(1);
     const order = await aCreatedOrder({ ...merchant, client });
-    const lock = await lockOrder(onlooker.dataSource, order.id);
+    const lock = await lockOrder(database.url, order.id);
     const completing = client.post(`/orders/${order.id}/complete`, {});
-    await untilWaitingForLock(onlooker.dataSource);
+    await lock.untilWaiting();
     const exit = exitCode(service);
     await terminate();
     while (await isListening()) await sleep(20);
