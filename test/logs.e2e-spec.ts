@@ -1,18 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from './support/client.js';
+import { createMigratedDatabase, type TestDatabase } from './support/database.js';
 import { aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from './support/factories.js';
+import { lockOrder } from './support/locked-order.js';
 import { type Service, startService } from './support/service.js';
 
 /** Everything the service logs, at its most talkative, while one merchant lives through all it has. */
 describe('the log', () => {
   const document = aDocument();
   const secrets: string[] = [];
+  let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;
   let anyone: Client;
 
   beforeAll(async () => {
-    service = await startService({ env: { LOG_LEVEL: 'trace' } });
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'trace' } });
     merchant = await aMerchant(service);
     anyone = new Client(service);
     await liveThroughTokens();
@@ -21,7 +26,10 @@ describe('the log', () => {
     const jwts: { jwt: string }[] = await service.dataSource.query('SELECT jwt FROM token_sets');
     secrets.push(PASSWORD, 'not the password', ...jwts.map(({ jwt }) => jwt));
   }, 30_000);
-  afterAll(() => service.stop());
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
 
   /** Notes the tokens of an answer, for the log to be searched for. */
   function noting(tokens: { access_token?: string; refresh_token?: string }): string {
@@ -84,6 +92,20 @@ describe('the log', () => {
   it('has a line for each request, as JSON', () => {
     expect(service.logged.length).toBeGreaterThan(20);
     expect(service.logged.map((line) => JSON.parse(line) as unknown)).toContainEqual(expect.objectContaining({ method: 'POST', route: '/orders', status: 201, merchant_id: merchant.id }));
+  });
+
+  it('says of a caller that it hung up before its answer', async () => {
+    const { body } = await merchant.client.post('/orders', anOrder());
+    const lock = await lockOrder(database.url, body.id);
+    const caller = new AbortController();
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'x-request-id': 'hung-up' };
+    const asking = fetch(`${service.url}/orders/${body.id}/cancel`, { method: 'POST', headers, signal: caller.signal });
+    await lock.untilWaiting();
+    caller.abort();
+    await expect(asking).rejects.toThrow('abort');
+    while (linesWith('hung-up').length === 0) await sleep(10);
+    await lock.release();
+    expect(linesWith('hung-up').map((line) => JSON.parse(line) as unknown)).toEqual([expect.objectContaining({ route: '/orders/:id/cancel', aborted: true })]);
   });
 
   it('tells each member of a line once', () => {

@@ -1,7 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { type Logger, pino } from 'pino';
-import { pinoHttp } from 'pino-http';
 import type { Config } from '../config/config.js';
 import { maskDocument } from './cpf.js';
 import { requestIdOf } from './request-id.js';
@@ -19,32 +18,36 @@ export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Lo
   });
 }
 
-/** One line a request: what was asked and how it went; never a header, a body or a query. */
+/**
+ * One line a request, when it is over: what was asked and how it went; never a header, a body or a query.
+ * A caller that hung up before its answer was out is `aborted`.
+ */
 export function logRequests(logger: Logger): RequestHandler {
-  return pinoHttp({
-    logger,
-    genReqId: (request) => requestIdOf(request),
-    quietReqLogger: true,
-    // Else the line carries customProps twice: as they were at the beginning, and as they are now.
-    quietResLogger: true,
-    serializers: { req: () => undefined, res: () => undefined },
-    customAttributeKeys: { responseTime: 'duration_ms', reqId: 'request_id' },
-    customSuccessMessage: () => 'request',
-    customErrorMessage: () => 'request',
-    customLogLevel: (_request, response, error) => (response.statusCode >= 500 || error ? 'error' : 'info'),
-    customProps: (request, response) => {
-      const { route, path, user } = request as unknown as { route?: { path: string }; path: string; user?: { merchantId: string } };
-      const { problemCode } = (response as unknown as { locals: { problemCode?: string } }).locals;
-      return {
+  return (request, response, next) => {
+    const startedAt = performance.now();
+    response.once('close', () => {
+      const { user } = request as unknown as { user?: { merchantId: string } };
+      const { problemCode } = response.locals as { problemCode?: string };
+      const line = {
+        request_id: requestIdOf(request),
         method: request.method,
-        // A path that nobody knows can hold anything, a document too.
-        route: route?.path ?? path.replace(/\d{11}/g, maskDocument),
+        route: routeOf(request),
         status: response.statusCode,
+        duration_ms: Math.round(performance.now() - startedAt),
         ...(user && { merchant_id: user.merchantId }),
         ...(problemCode && { code: problemCode }),
+        ...(!response.writableEnded && { aborted: true }),
       };
-    },
-  });
+      logger[response.statusCode >= 500 ? 'error' : 'info'](line, 'request');
+    });
+    next();
+  };
+}
+
+/** The pattern of the route. A path that nobody knows can hold anything, a document too. */
+function routeOf(request: Request): string {
+  const { route } = request as unknown as { route?: { path: string } };
+  return route?.path ?? request.path.replace(/\d{11}/g, maskDocument);
 }
 
 /** What Nest says while it puts itself together is of interest to nobody but its debugger. */
