@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import mysql from 'mysql2/promise';
 import { v7 as uuidv7 } from 'uuid';
-import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, MERCHANT, SESSION_SETTINGS } from './statements.mjs';
+import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, SESSION_SETTINGS } from './statements.mjs';
 
 /**
  * @typedef {{ id: string, price: string, description?: string }} Item
@@ -52,9 +52,8 @@ async function createOrder(authorization, body) {
   const [token] = await rowsOf(LIVE_TOKEN, [digest, now, now]);
   if (!token) return undefined;
   const merchantId = token.merchant_id;
-  const [merchant] = await rowsOf(MERCHANT, [merchantId]);
   /** @type {Policy} */
-  const policy = typeof merchant.policy === 'string' ? JSON.parse(merchant.policy) : merchant.policy;
+  const policy = typeof token.policy === 'string' ? JSON.parse(token.policy) : token.policy;
   const id = uuidv7();
   const totalCents = cents(body.total);
   const items = body.items.map(({ price, ...item }) => ({ ...item, priceCents: cents(price) }));
@@ -63,7 +62,7 @@ async function createOrder(authorization, body) {
   const json = [items, methods, policy].map((value) => JSON.stringify(value));
   await rowsOf(INSERT_ORDER, [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json, now, expiresAt]);
   const rows = await rowsOf(AVAILABLE, [merchantId, [body.document], now, now, now, merchantId, [body.document]]);
-  const availableCents = Number(rows.find((row) => row.order_id === null)?.sum_cents ?? 0);
+  const availableCents = Number(rows.find((row) => row.lapsed_order_id === null)?.sum_cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
 }
 

@@ -10,11 +10,9 @@ export const SESSION_SETTINGS = [
 ];
 
 export const LIVE_TOKEN = `
-  SELECT t.jwt, u.merchant_id
-    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+  SELECT t.jwt, u.merchant_id, m.policy
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id JOIN merchants m ON m.id = u.merchant_id
    WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
-
-export const MERCHANT = 'SELECT id, name, policy, created_at FROM merchants WHERE id = ? LIMIT 1';
 
 export const INSERT_ORDER = `
   INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods,
@@ -23,10 +21,10 @@ export const INSERT_ORDER = `
   VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, ?, NULL, NULL)`;
 
 export const AVAILABLE = `
-  SELECT w.document, SUM(c.remaining_cents) AS sum_cents, NULL AS order_id, NULL AS lapsed_at,
-         NULL AS credit_id, NULL AS remaining_cents, NULL AS available_at, NULL AS expires_at
+  SELECT w.document AS of_document, SUM(c.remaining_cents) AS sum_cents, NULL AS lapsed_order_id, NULL AS lapsed_at,
+         NULL AS credit_id, NULL AS credit_cents, NULL AS credit_from, NULL AS credit_until
     FROM wallets w JOIN cashback_credits c ON c.wallet_id = w.id
-   WHERE w.merchant_id = ? AND w.document IN (?) AND c.expires_at > ? AND c.available_at <= ? AND c.remaining_cents > 0
+   WHERE w.merchant_id = ? AND w.document IN (?) AND c.is_open = 1 AND c.expires_at > ? AND c.available_at <= ?
    GROUP BY w.document
    UNION ALL
   SELECT w.document, h.amount_cents, h.order_id, h.expires_at, c.id, c.remaining_cents, c.available_at, c.expires_at

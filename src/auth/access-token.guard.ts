@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
-import { presentJwt } from './access-token.strategy.js';
+import { present } from './access-token.strategy.js';
 import { IS_PUBLIC } from './caller.js';
 import { TokenSetsService } from './token-sets.service.js';
 
@@ -32,9 +32,9 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
         headers: { 'www-authenticate': CHALLENGE },
       });
     }
-    const jwt = await this.tokenSets.swap(token);
-    if (jwt === undefined) throw invalidToken();
-    presentJwt(request, jwt);
+    const phantom = await this.tokenSets.swap(token);
+    if (phantom === undefined) throw invalidToken();
+    present(request, phantom);
     return (await super.canActivate(context)) as boolean;
   }
 

@@ -1,12 +1,15 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Request } from 'express';
+import type { Policy } from '../merchants/policy.js';
 
-/** Who calls: what the JWT behind the access token says. */
+/** Who calls: what the JWT behind the access token says, and on what terms. */
 export interface Caller {
   apiUserId: string;
   merchantId: string;
   /** The token set's id, the `jti`. */
   tokenSetId: string;
+  /** The merchant's rules as of this request: they come with the token's look-up, which every request needs. */
+  policy: Policy;
 }
 
 export const IS_PUBLIC = 'isPublic';

@@ -5,14 +5,21 @@ import { v7 as uuidv7 } from 'uuid';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { Config } from '../config/config.js';
 import type { ApiUser } from '../merchants/api-user.entity.js';
+import type { Policy } from '../merchants/policy.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, type TokenPair } from './tokens.js';
 
-const LIVE_JWT_SQL = `
-  SELECT t.jwt
-    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+const LIVE_TOKEN_SQL = `
+  SELECT t.jwt, m.policy
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id JOIN merchants m ON m.id = u.merchant_id
    WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+
+/** What an access token stands for: its JWT, and the policy of the merchant as it is at this moment. */
+export interface PhantomToken {
+  jwt: string;
+  policy: Policy;
+}
 
 /** Issues token sets, and swaps an access token for the JWT that was minted with it (the phantom token pattern). */
 @Injectable()
@@ -57,14 +64,17 @@ export class TokenSetsService {
   }
 
   /**
-   * Swaps an access token for its JWT.
+   * Swaps an access token for its JWT. The policy comes with it, because a second look-up for it would cost
+   * every order a round trip.
    *
    * @returns undefined for a token that is unknown, expired or revoked, or whose user is disabled.
    */
-  async swap(accessToken: string): Promise<string | undefined> {
+  async swap(accessToken: string): Promise<PhantomToken | undefined> {
     const now = this.clock.now();
-    const rows = await this.dataSource.manager.query<{ jwt: string }[]>(LIVE_JWT_SQL, [digest(accessToken), now, now]);
-    return rows[0]?.jwt;
+    const [row] = await this.dataSource.manager.query<{ jwt: string; policy: string | Policy }[]>(LIVE_TOKEN_SQL, [digest(accessToken), now, now]);
+    if (row === undefined) return undefined;
+    // MariaDB's JSON is a text.
+    return { jwt: row.jwt, policy: typeof row.policy === 'string' ? (JSON.parse(row.policy) as Policy) : row.policy };
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, MoreThan } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
@@ -72,7 +72,7 @@ export class WalletsService {
     const holds = await manager.find(Hold, { where: { walletId: wallet.id }, ...lock });
     const credits = await manager.find(Credit, {
       where: [
-        { walletId: wallet.id, remainingCents: MoreThan(0) },
+        { walletId: wallet.id, isOpen: 1 },
         ...(holds.length > 0 ? [{ id: In(holds.map((hold) => hold.creditId)) }] : []),
       ],
       ...lock,

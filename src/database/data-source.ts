@@ -16,6 +16,7 @@ import { CreateWallets1763640000002 } from '../../migrations/1763640000002-Creat
 import { CreateOrders1763640000003 } from '../../migrations/1763640000003-CreateOrders.js';
 import { CreateLedger1763640000004 } from '../../migrations/1763640000004-CreateLedger.js';
 import { CreateRateLimits1763640000005 } from '../../migrations/1763640000005-CreateRateLimits.js';
+import { AddOpenCredits1763640000006 } from '../../migrations/1763640000006-AddOpenCredits.js';
 import { driver } from './pool.js';
 
 /**
@@ -56,6 +57,7 @@ export function dataSourceOptions(url: string, poolSize: number): DataSourceOpti
       CreateOrders1763640000003,
       CreateLedger1763640000004,
       CreateRateLimits1763640000005,
+      AddOpenCredits1763640000006,
     ],
   };
 }

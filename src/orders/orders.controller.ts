@@ -38,7 +38,7 @@ export class OrdersController {
   @ApiCreatedResponse({ type: OrderDto, description: 'The order, as it now stands', headers: REPLAY_HEADER })
   @ApiProblems('malformed_json', 'validation_failed', 'external_id_conflict', 'payload_too_large', 'unsupported_media_type', 'payments_exceed_total')
   async create(@CurrentCaller() caller: Caller, @Body() body: CreateOrderDto, @Res({ passthrough: true }) response: Response): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(caller.merchantId, body);
+    const { order, replayed } = await this.orders.create(caller, body);
     markReplay(response, replayed);
     return order;
   }

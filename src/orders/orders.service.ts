@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../auth/caller.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { decodeCursor, encodeCursor } from '../common/pagination.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
+import { insertRow } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { MerchantsService } from '../merchants/merchants.service.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
+import { findKept, type KeptOrder } from './kept-order.js';
 import { Order } from './order.entity.js';
 import { differences, readOrder, type RequestedOrder } from './order-request.js';
 import type { OrderStatus } from './order-status.js';
@@ -23,58 +25,32 @@ export class OrdersService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
-    private readonly merchants: MerchantsService,
     private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Creates an order, or replays the one with this `external_id`: the unique key decides, so of many
-   * at once one creates. No lock is taken.
+   * at once one creates. No lock is taken, and with the token's look-up it is three statements.
    *
    * @returns the order as it now stands, and whether it was there before.
    * @throws Problem payments_exceed_total; external_id_conflict, pointing at each member that differs.
    */
-  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
-    const requested = readOrder(request);
-    const { policy } = await this.merchants.get(merchantId);
+  async create(caller: Caller, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
+    const order = newOrder(caller, readOrder(request), this.clock.now());
+    const isNew = await this.unitOfWork.single((manager) => insertNew(manager, order));
     const now = this.clock.now();
-    const order: Order = {
-      ...requested,
-      id: uuidv7({ msecs: now.getTime() }),
-      merchantId,
-      status: 'pending',
-      finalPaymentMethods: null,
-      policy,
-      redemptionCents: 0,
-      earnedCents: 0,
-      refundedCents: 0,
-      returnedCents: 0,
-      clawedBackCents: 0,
-      createdAt: now,
-      expiresAt: after(now, policy.orderTtlMinutes * MINUTE_MS),
-      completedAt: null,
-      cancelledAt: null,
-    };
-    if (await this.unitOfWork.single((manager) => insertNew(manager, order))) {
-      this.metrics.orderCreated(false);
-      return { order: await this.unitOfWork.single((manager) => this.#view(manager, order)), replayed: false };
-    }
-    return this.unitOfWork.snapshot(async (manager) => {
-      const kept = await manager.findOneByOrFail(Order, { merchantId, externalId: order.externalId });
-      refuseDifferences(requested, kept);
-      this.metrics.orderCreated(true);
-      return { order: await this.#view(manager, kept), replayed: true };
-    });
+    const kept = await this.unitOfWork.single(isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => findSame(manager, order, now));
+    this.metrics.orderCreated(!isNew);
+    return { order: toOrderDto(kept.order, kept.availableCents, now), replayed: !isNew };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
-    return this.unitOfWork.snapshot(async (manager) => {
-      const order = await manager.findOneBy(Order, { id, merchantId });
-      if (order === null) throw notFound();
-      return this.#view(manager, order);
-    });
+    const now = this.clock.now();
+    const kept = await this.unitOfWork.single((manager) => findKept(manager, merchantId, { id }, now));
+    if (kept === undefined) throw notFound();
+    return toOrderDto(kept.order, kept.availableCents, now);
   }
 
   /** A page of the merchant's orders, newest first. @throws Problem validation_failed for a cursor that is not ours. */
@@ -93,23 +69,49 @@ export class OrdersService {
     });
   }
 
-  /** What is held and what is available belong together: read a kept order in the same snapshot. */
-  async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
-    const now = this.clock.now();
+  async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<KeptOrder> {
     const available = await this.balances.available(manager, order.merchantId, [order.document], now);
-    return toOrderDto(order, available.get(order.document) ?? 0, now);
+    return { order, availableCents: available.get(order.document) ?? 0 };
   }
+}
+
+function newOrder({ merchantId, policy }: Caller, requested: RequestedOrder, now: Date): Order {
+  return {
+    ...requested,
+    id: uuidv7({ msecs: now.getTime() }),
+    merchantId,
+    status: 'pending',
+    finalPaymentMethods: null,
+    policy,
+    redemptionCents: 0,
+    earnedCents: 0,
+    refundedCents: 0,
+    returnedCents: 0,
+    clawedBackCents: 0,
+    createdAt: now,
+    expiresAt: after(now, policy.orderTtlMinutes * MINUTE_MS),
+    completedAt: null,
+    cancelledAt: null,
+  };
 }
 
 /** @returns whether it is new: false where there is an order with this `external_id`. */
 async function insertNew(manager: EntityManager, order: Order): Promise<boolean> {
   try {
-    await manager.insert(Order, order);
+    await insertRow(manager, Order, order);
     return true;
   } catch (error) {
     if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
     return false;
   }
+}
+
+/** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
+async function findSame(manager: EntityManager, sent: Order, now: Date): Promise<KeptOrder> {
+  const kept = await findKept(manager, sent.merchantId, { externalId: sent.externalId }, now);
+  if (kept === undefined) throw new Error('an order that refused another is not there: orders are never deleted');
+  refuseDifferences(sent, kept.order);
+  return kept;
 }
 
 function refuseDifferences(sent: RequestedOrder, kept: Order): void {

@@ -1,0 +1,30 @@
+import type { EntityManager } from 'typeorm';
+import { availableCents, BALANCE_COLUMNS, balanceParameters, type BalanceRow, balanceSql } from '../cashback/balances.service.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
+import { Order } from './order.entity.js';
+
+/** An order with what its customer has free to spend: both of one moment. */
+export interface KeptOrder {
+  order: Order;
+  availableCents: number;
+}
+
+/**
+ * Finds an order and the balance it is shown with in one statement, and so in one moment: read one after
+ * the other, a hold could be seen twice or not at all. It takes no lock and no transaction.
+ */
+export async function findKept(manager: EntityManager, merchantId: string, key: { id: string } | { externalId: string }, now: Date): Promise<KeptOrder | undefined> {
+  const [column, value] = 'id' in key ? ['id', key.id] : ['external_id', Buffer.from(key.externalId)];
+  const wanted = [merchantId, value];
+  const parameters = [...wanted, ...balanceParameters(merchantId, wanted, now)];
+  const [row, ...balance] = await manager.query<(Row & BalanceRow)[]>(keptSql(columnNames(manager, Order), column), parameters);
+  return row && { order: toEntity(manager, Order, row), availableCents: availableCents(balance, now) };
+}
+
+/** The order comes first; the rows of its balance follow, and there are none without it. */
+function keptSql(columns: string[], key: string): string {
+  const which = `FROM orders o WHERE o.merchant_id = ? AND o.${key} = ?`;
+  return `
+  SELECT ${columns.map((column) => `o.${column}`).join(', ')}, ${BALANCE_COLUMNS.map((column) => `NULL AS ${column}`).join(', ')} ${which}
+   UNION ALL ${balanceSql(`SELECT o.document ${which}`, columns.length)}`;
+}
