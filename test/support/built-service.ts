@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { refuseSecrets } from './discretion.js';
 import { testEnvironment } from './service.js';
 
 const ENTRY = 'dist/src/main.js';
@@ -48,11 +49,13 @@ export async function startBuiltService(databaseUrl: string, env: Record<string,
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
+      refuseSecrets(output);
       return child.exitCode;
     },
     kill: async () => {
       child.kill('SIGKILL');
       await gone;
+      refuseSecrets(output);
     },
   };
   for (let attempt = 0; attempt < 300; attempt++) {

@@ -11,6 +11,7 @@ import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
 import { HttpServer } from '../../src/http-server.js';
 import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
+import { refuseSecrets } from './discretion.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
@@ -76,6 +77,7 @@ export async function startService(options: Options = {}): Promise<Service> {
     stop: async () => {
       await app.close();
       await database?.drop();
+      refuseSecrets(logged.join(''));
     },
   };
 }
