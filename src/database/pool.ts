@@ -19,12 +19,13 @@ const SESSION_SETTINGS = [
 ];
 
 /**
- * mysql2 as TypeORM's driver, with three things it lacks:
+ * mysql2 as TypeORM's driver, with what it lacks:
  *
  * - every new connection has our settings;
  * - a connection on which a query timed out is destroyed: whatever came after it would wait for that answer;
  * - who waits for a connection of a full pool is told so (POOL_EXHAUSTED) instead of hanging for ever.
- *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over.
+ *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over;
+ * - a connection is wrapped for promises once, and not anew for every statement.
  */
 export const driver = {
   ...mysql2,
@@ -33,6 +34,7 @@ export const driver = {
     pool.on('connection', (connection) => {
       for (const setting of SESSION_SETTINGS) connection.query(setting);
       destroyOnTimeout(connection);
+      wrapOnce(connection);
     });
     const waitForOne = pool.getConnection.bind(pool) as (handover: Handover) => void;
     let movedAt = Date.now();
@@ -71,6 +73,11 @@ function destroyOnTimeout(connection: mysql2.PoolConnection): void {
       done(error, ...rest);
     });
   }) as typeof connection.query;
+}
+
+function wrapOnce(connection: mysql2.PoolConnection): void {
+  const wrapped = connection.promise();
+  connection.promise = () => wrapped;
 }
 
 /** How the connections of a DataSource are doing. mysql2 keeps that to itself, under these names. */
