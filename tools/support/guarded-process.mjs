@@ -67,7 +67,13 @@ export async function startGuarded({ command, args, env = process.env, output, l
     guard.stdio[3]?.once('data', (/** @type {Buffer} */ line) => resolve(Number(line.toString())));
   });
   const signal = (/** @type {NodeJS.Signals} */ name) => {
-    if (!hasExited) process.kill(pid, name);
+    if (hasExited) return;
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      // It has ended, and the guard has not yet told us so.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
+    }
   };
   const end = async (/** @type {number} */ graceMs) => {
     signal('SIGTERM');
