@@ -3,13 +3,8 @@ import { type Answer, atOnce, Client } from './support/client.js';
 import { createMigratedDatabase, type TestDatabase } from './support/database.js';
 import { expectProblem } from './support/expectations.js';
 import { aMerchant, PASSWORD, type TestMerchant } from './support/factories.js';
-import { endWindows, eventsOf, expectLimited, statusesOf } from './support/rate-limits.js';
+import { endWindows, eventsOf, expectLimited, statusesOf, stores } from './support/rate-limits.js';
 import { type Service, startService } from './support/service.js';
-
-/** Tests that are about Redis run where there is one. */
-const { REDIS_TEST_URL } = process.env;
-const stores: { store: string; env: Record<string, string> }[] = [{ store: 'the database', env: {} }];
-if (REDIS_TEST_URL) stores.push({ store: 'Redis', env: { REDIS_URL: REDIS_TEST_URL } });
 
 const LIMIT = 3;
 const PAIR = `"login";q=${LIMIT};w=900`;
@@ -27,8 +22,9 @@ async function failTimes(service: Service, times: number, email: string, address
   for (let time = 0; time < times; time++) expectProblem(await login(service, email, 'a wrong password', address), 401, 'invalid_credentials');
 }
 
-describe.each(stores)('limits of log-ins, counted in $store', ({ env }) => {
+describe.each(stores)('limits of log-ins, counted in $store', ({ open }) => {
   let database: TestDatabase;
+  let store: Awaited<ReturnType<typeof open>>;
   let one: Service;
   let other: Service;
   let merchant: TestMerchant;
@@ -36,7 +32,8 @@ describe.each(stores)('limits of log-ins, counted in $store', ({ env }) => {
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    const options = { databaseUrl: database.url, env: { ...env, LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: 'loopback' } };
+    store = await open();
+    const options = { databaseUrl: database.url, env: { ...store.env, LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: 'loopback' } };
     [one, other] = [await startService(options), await startService(options)];
   });
   beforeEach(async () => {
@@ -45,6 +42,7 @@ describe.each(stores)('limits of log-ins, counted in $store', ({ env }) => {
   });
   afterAll(async () => {
     await Promise.all([one.stop(), other.stop()]);
+    await store.close();
     await database.drop();
   });
 

@@ -8,28 +8,26 @@ import { type Answer, atOnce, Client } from './support/client.js';
 import { createMigratedDatabase, type TestDatabase } from './support/database.js';
 import { expectProblem } from './support/expectations.js';
 import { aMerchant, anOrder, PASSWORD, type TestMerchant } from './support/factories.js';
-import { endWindows, eventsOf, expectLimited, statusesOf } from './support/rate-limits.js';
+import { endWindows, eventsOf, expectLimited, statusesOf, stores } from './support/rate-limits.js';
 import { type Service, startService } from './support/service.js';
 
-/** Tests that are about Redis run where there is one. */
-const { REDIS_TEST_URL } = process.env;
-const stores: { store: string; env: Record<string, string> }[] = [{ store: 'the database', env: {} }];
-if (REDIS_TEST_URL) stores.push({ store: 'Redis', env: { REDIS_URL: REDIS_TEST_URL } });
-
-describe.each(stores)('limits of orders, counted in $store', ({ env }) => {
+describe.each(stores)('limits of orders, counted in $store', ({ open }) => {
   const RATE_LIMIT = 4;
   const POLICIES = `"orders";q=${RATE_LIMIT};w=1, "orders-burst";q=${10 * RATE_LIMIT};w=60`;
   let database: TestDatabase;
+  let store: Awaited<ReturnType<typeof open>>;
   let one: Service;
   let other: Service;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    const options = { databaseUrl: database.url, env: { ...env, RATE_LIMIT: String(RATE_LIMIT) } };
+    store = await open();
+    const options = { databaseUrl: database.url, env: { ...store.env, RATE_LIMIT: String(RATE_LIMIT) } };
     [one, other] = [await startService(options), await startService(options)];
   });
   afterAll(async () => {
     await Promise.all([one.stop(), other.stop()]);
+    await store.close();
     await database.drop();
   });
 
@@ -148,23 +146,6 @@ describe('the store of the counts', () => {
       await elsewhere.destroy();
     }
     expect((await merchant.client.get('/orders')).status).toBe(200);
-  });
-});
-
-describe('a Redis that nobody answers at', () => {
-  it('keeps neither the service from starting nor orders from going on, within the limits', async () => {
-    const service = await startService({ env: { REDIS_URL: 'redis://127.0.0.1:1', RATE_LIMIT: '4' } });
-    try {
-      const merchant = await aMerchant(service);
-      expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
-      const { 200: passed = 0, 429: refused = 0 } = statusesOf(await atOnce(100, () => merchant.client.get('/orders')));
-      expect(passed + refused).toBe(100);
-      expect(passed).toBeGreaterThanOrEqual(40);
-      expect(refused).toBeGreaterThan(0);
-      expect(await service.dataSource.query('SELECT * FROM rate_limits')).toEqual([]);
-    } finally {
-      await service.stop();
-    }
   });
 });
 

@@ -40,6 +40,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #rateLimitStoreFailures = new Counter({
+    name: 'rate_limit_store_failures_total',
+    help: 'Failures of the store of the rate limits: while they grow, the instance counts for itself',
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     offerMetrics(this.registry);
@@ -66,6 +72,10 @@ export class Metrics {
     this.#orders.inc({ event: 'completed' });
     this.#cashback.inc({ event: 'redeemed' }, redeemedCents / CENTS_IN_BRL);
     this.#cashback.inc({ event: 'granted' }, earnedCents / CENTS_IN_BRL);
+  }
+
+  rateLimitStoreFailed(): void {
+    this.#rateLimitStoreFailures.inc();
   }
 
   /** Times every request by its route's pattern, never by its path: that would be a label for each order. */

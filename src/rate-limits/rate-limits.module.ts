@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { Metrics } from '../metrics/metrics.js';
 import { LoginLimit } from './login-limit.js';
 import { OrdersLimitGuard } from './orders-limit.guard.js';
 import { connectRedis } from './redis.js';
@@ -13,8 +14,8 @@ import { RateLimitSweeper } from './sweeper.js';
   providers: [
     {
       provide: RateLimitStore,
-      inject: [DataSource, Config],
-      useFactory: async (dataSource: DataSource, config: Config) => new RateLimitStore(dataSource, config, await connectRedis(config.REDIS_URL)),
+      inject: [DataSource, Config, Metrics],
+      useFactory: async (dataSource: DataSource, config: Config, metrics: Metrics) => new RateLimitStore(dataSource, config, metrics, await connectRedis(config.REDIS_URL)),
     },
     RateLimitSweeper,
     LoginLimit,

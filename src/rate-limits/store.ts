@@ -5,6 +5,7 @@ import type mysql2 from 'mysql2';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterMySQL, RateLimiterRedis } from 'rate-limiter-flexible';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { Metrics } from '../metrics/metrics.js';
 import type { RateLimitPolicy } from './policies.js';
 import { limiterClient } from './sql-client.js';
 
@@ -30,6 +31,7 @@ export class RateLimitStore implements OnApplicationShutdown {
   constructor(
     private readonly dataSource: DataSource,
     config: Config,
+    private readonly metrics: Metrics,
     private readonly redis: Redis | undefined,
   ) {
     this.#key = Buffer.from(hkdfSync('sha256', config.JWT_SECRET, '', 'cashback rate limits', 32));
@@ -66,6 +68,7 @@ export class RateLimitStore implements OnApplicationShutdown {
   }
 
   #complain(error: Error): void {
+    this.metrics.rateLimitStoreFailed();
     if (Date.now() - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = Date.now();
     // The message alone: the error of a refused AUTH carries the password.

@@ -1,7 +1,26 @@
 import { expect } from '@jest/globals';
 import type { Answer } from './client.js';
 import { expectProblem } from './expectations.js';
+import { hasRedis, startRedis } from './redis.js';
 import type { Service } from './service.js';
+
+/** Where the points are counted. */
+interface Store {
+  store: string;
+  /** @returns the variables that choose it, and what ends it. */
+  open: () => Promise<{ env: Record<string, string>; close: () => Promise<void> }>;
+}
+
+export const stores: Store[] = [{ store: 'the database', open: () => Promise.resolve({ env: {}, close: () => Promise.resolve() }) }];
+if (hasRedis) {
+  stores.push({
+    store: 'Redis',
+    open: async () => {
+      const { url, stop } = await startRedis();
+      return { env: { REDIS_URL: url }, close: stop };
+    },
+  });
+}
 
 /** The answer is a 429 of that limit, with all that a client needs to come again in time. */
 export function expectLimited(answer: Answer | undefined, policies: string, windowSeconds: number): void {

@@ -1,0 +1,52 @@
+import { Redis } from 'ioredis';
+import { startGuarded } from '../../tools/support/guarded-process.mjs';
+import { findFreePort } from '../../tools/support/ports.mjs';
+import { run, untilStopped } from '../../tools/support/processes.mjs';
+
+/** Tests that are about Redis run where its program is: `npm test` needs none. */
+export const hasRedis = (await run('redis-server', ['--version'], { timeoutMs: 10_000 })).ok;
+
+const OPTIONS = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+
+/** A Redis of the test's own, which it may kill: on a free port of this machine alone, with nothing on disk. */
+export interface RedisServer {
+  url: string;
+  port: number;
+  /** SIGSTOP: connections stay open and nothing answers. */
+  pause: () => Promise<void>;
+  /** SIGCONT */
+  resume: () => void;
+  stop: () => Promise<void>;
+}
+
+/** @param port of an earlier one that comes back; a free one if left out. */
+export async function startRedis(port?: number): Promise<RedisServer> {
+  const ownPort = port ?? (await findFreePort());
+  const running = await startGuarded({ command: 'redis-server', args: ['--port', String(ownPort), ...OPTIONS], output: 'pipe' });
+  let output = '';
+  running.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const stop = (): Promise<void> => running.end(5000);
+  try {
+    await Promise.race([untilAnswered(ownPort), running.exited.then(() => Promise.reject(new Error('it ended')))]);
+  } catch (error) {
+    await stop();
+    throw new Error(`redis-server did not start (${String(error)}):\n${output}`, { cause: error });
+  }
+  return {
+    url: `redis://127.0.0.1:${ownPort}`,
+    port: ownPort,
+    pause: async () => {
+      running.signal('SIGSTOP');
+      await untilStopped(running.pid);
+    },
+    resume: () => running.signal('SIGCONT'),
+    stop,
+  };
+}
+
+async function untilAnswered(port: number): Promise<void> {
+  const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, maxRetriesPerRequest: 200 });
+  // Until it listens; the command below is what fails in the end.
+  client.on('error', () => undefined);
+  await client.ping().finally(() => client.disconnect());
+}
