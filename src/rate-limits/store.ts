@@ -2,10 +2,11 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type mysql2 from 'mysql2';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterMySQL, RateLimiterRedis } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { DatabaseLimiter } from './database-limiter.js';
 import type { RateLimitPolicy } from './policies.js';
 import { limiterClient } from './sql-client.js';
 
@@ -43,12 +44,9 @@ export class RateLimitStore implements OnApplicationShutdown {
     const limit = { points: quota, duration: windowSeconds, keyPrefix: this.redis ? REDIS_PREFIX : '' };
     const insured = { ...limit, insuranceLimiter: new RateLimiterMemory(limit) };
     if (this.redis) return new RateLimiterRedis({ ...insured, storeClient: this.redis, rejectIfRedisNotReady: true });
-    return new RateLimiterMySQL({
+    return new DatabaseLimiter(this.#sqlClient, TABLE, {
       ...insured,
-      storeClient: this.#sqlClient,
-      storeType: 'pool',
       dbName: this.dataSource.options.database as string,
-      tableName: TABLE,
       tableCreated: true,
       // One sweeper for all limits does that, and ends with the service.
       clearExpiredByTimeout: false,
