@@ -4,6 +4,7 @@ import { cashbackCommands } from './admin/cashback-commands.js';
 import { customerCommands } from './admin/customer-commands.js';
 import { ledgerCommands } from './admin/ledger-commands.js';
 import { merchantCommands } from './admin/merchant-commands.js';
+import { sessionCommands } from './admin/session-commands.js';
 import { userCommands } from './admin/user-commands.js';
 import { Problem } from './common/problem.js';
 
@@ -12,6 +13,7 @@ const program = new Command('admin')
   .description('Operate the cashback order service. It reads the same environment as the service.')
   .addCommand(merchantCommands())
   .addCommand(userCommands())
+  .addCommand(sessionCommands())
   .addCommand(cashbackCommands())
   .addCommand(customerCommands());
 for (const command of ledgerCommands()) program.addCommand(command);

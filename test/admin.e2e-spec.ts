@@ -48,7 +48,7 @@ describe('the command line', () => {
   it('explains itself on every level without a database or any configuration', async () => {
     const levels = [
       [], ['merchant'], ['merchant', 'create'], ['merchant', 'list'], ['merchant', 'set'], ['user'], ['user', 'create'], ['user', 'disable'], ['user', 'enable'],
-      ['user', 'set-password'], ['cashback'], ['cashback', 'grant'], ['wallet'], ['wallet', 'show'], ['reconcile'],
+      ['user', 'set-password'], ['session'], ['session', 'prune'], ['cashback'], ['cashback', 'grant'], ['wallet'], ['wallet', 'show'], ['reconcile'],
     ];
     const outcomes = await Promise.all(levels.map((level) => runNode('dist/src/admin.js', [...level, '--help'])));
     for (const [at, level] of levels.entries()) {
@@ -193,6 +193,35 @@ describe('cashback and wallets', () => {
     const given: Record<string, string> = { '--merchant': merchant.id, '--document': document, '--amount': '1.00', [option]: value };
     await expectRefusal('cashback', 'grant', ...Object.entries(given).map(([name, text]) => `${name}=${text}`));
     expect((await walletOf(merchant, document)).id).toBeNull();
+  });
+});
+
+describe('pruning sessions', () => {
+  const DAYS_AGO = (days: number): Date => new Date(Date.now() - days * 86_400_000);
+  const end = (merchant: TestMerchant, column: string, at: Date): Promise<unknown> =>
+    rowsOf(service, `UPDATE sessions s JOIN api_users u ON u.id = s.api_user_id SET s.${column} = ? WHERE u.email = ?`, [at, merchant.email.toLowerCase()]);
+  const refresh = (merchant: TestMerchant) => new Client(service).post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
+
+  it('deletes those that ended long ago with their token sets, and no other; a second time it finds nothing', async () => {
+    const [expired, revoked, lately, live] = (await Promise.all(Array.from({ length: 4 }, () => aMerchant(service)))) as [TestMerchant, TestMerchant, TestMerchant, TestMerchant];
+    expect((await refresh(revoked)).status).toBe(201);
+    await end(expired, 'expires_at', DAYS_AGO(31));
+    await end(revoked, 'revoked_at', DAYS_AGO(31));
+    await end(lately, 'revoked_at', DAYS_AGO(29));
+
+    expect(await adminJson('session', 'prune')).toEqual({ sessions: 2, token_sets: 3 });
+    expect(await adminJson('session', 'prune')).toEqual({ sessions: 0, token_sets: 0 });
+    expect((await live.client.get('/orders')).status).toBe(200);
+    for (const gone of [expired, revoked, lately]) {
+      expectProblem(await gone.client.get('/orders'), 401, 'invalid_token');
+      expectProblem(await refresh(gone), 401, 'invalid_refresh_token');
+    }
+    expect(await adminJson('session', 'prune', '--ended-days', '1')).toEqual({ sessions: 1, token_sets: 1 });
+    expect((await refresh(live)).status).toBe(201);
+  });
+
+  it.each(['0', '-1', 'all'])('refuses to take %j for days', async (days) => {
+    expect(await expectRefusal('session', 'prune', `--ended-days=${days}`)).toContain('whole number');
   });
 });
 
