@@ -41,7 +41,9 @@ describe('requests at once', () => {
     let stage: Stage;
     beforeAll(async () => {
       database = await createMigratedDatabase();
-      built = await Promise.all([startBuiltService(database.url, { LOG_LEVEL: 'error' }), startBuiltService(database.url, { LOG_LEVEL: 'error' })]);
+      // So many that requests meet in the database, whatever the run's pool is.
+      const env = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };
+      built = await Promise.all([startBuiltService(database.url, env), startBuiltService(database.url, env)]);
       const service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
       const merchant = await aMerchant(service);
       stage = new Stage(service, merchant, built.map((process) => new Client(process, merchant.tokens.access_token)));
