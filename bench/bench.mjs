@@ -1,12 +1,15 @@
 // @ts-check
 //
-// npm run bench                        everything, some minutes
-// npm run bench -- --seconds 1 --rounds 1 --size 100000
+// npm run bench                        everything, half an hour
+// npm run bench -- --seconds 1 --rounds 1 --size 100000 --orders 10000
 //
 // --seconds N    how long each single measurement lasts (3)
 // --rounds N     how often each is repeated; what is printed are medians (3)
 // --size N       orders in the large table (1000000); 0 leaves that table out
-// --only a,b     of: operations, floor, storm, size, credits
+// --orders N     orders that one process creates while its memory is looked at (200000); 0 leaves that out
+// --only a,b     of: operations, floor, storm, credits, size, endurance
+// --node-options="--max-semi-space-size=4"
+//                what the servers get as NODE_OPTIONS (nothing)
 // --json FILE    where the figures go (bench/results.json)
 // --no-build     takes `dist/` as it is
 import { writeFileSync } from 'node:fs';
@@ -18,23 +21,33 @@ import { watchParent } from '../tools/support/parent.mjs';
 import { Lab } from './lab.mjs';
 import { PROJECT } from './project.mjs';
 import { measureCredits } from './parts/credits.mjs';
+import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureSize } from './parts/size.mjs';
 import { measureStorm } from './parts/storm.mjs';
 
 /** In the order in which they run: whoever counts statements wants a server that does nothing else. */
-const PARTS = { operations: measureOperations, floor: measureFloor, storm: measureStorm, credits: measureCredits, size: measureSize };
+const PARTS = {
+  operations: measureOperations,
+  floor: measureFloor,
+  storm: measureStorm,
+  credits: measureCredits,
+  size: measureSize,
+  endurance: measureEndurance,
+};
 
-/** @typedef {{ seconds: number, rounds: number, size: number }} Plan */
+/** @typedef {{ seconds: number, rounds: number, size: number, orders: number }} Plan */
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     size: { type: 'string', default: '1000000' },
+    orders: { type: 'string', default: '200000' },
     only: { type: 'string', default: Object.keys(PARTS).join(',') },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
+    'node-options': { type: 'string', default: '' },
     'no-build': { type: 'boolean', default: false },
   },
 });
@@ -45,7 +58,7 @@ function say(line) {
 }
 
 /**
- * @param {'seconds' | 'rounds' | 'size'} name
+ * @param {'seconds' | 'rounds' | 'size' | 'orders'} name
  * @param {number} least
  * @returns {number}
  */
@@ -65,7 +78,7 @@ async function build() {
 /** @param {Lab} lab */
 async function bench(lab) {
   /** @type {Plan} */
-  const plan = { seconds: wholeNumber('seconds', 1), rounds: wholeNumber('rounds', 1), size: wholeNumber('size', 0) };
+  const plan = { seconds: wholeNumber('seconds', 1), rounds: wholeNumber('rounds', 1), size: wholeNumber('size', 0), orders: wholeNumber('orders', 0) };
   const wanted = values.only.split(',');
   const unknown = wanted.filter((name) => !(name in PARTS));
   if (unknown.length > 0) throw new Error(`--only knows ${Object.keys(PARTS).join(', ')}; not ${unknown.join(', ')}`);
@@ -74,7 +87,7 @@ async function bench(lab) {
   await lab.open();
   const machine = { cores: availableParallelism(), processor: cpus()[0]?.model, load: loadavg(), node: process.version };
   /** @type {Record<string, unknown>} */
-  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, plan };
+  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, nodeOptions: lab.nodeOptions, plan };
   say(`${machine.cores} cores for the service, its database and the load generator together; load average ${machine.load[0]?.toFixed(1)}`);
   for (const [name, measure] of Object.entries(PARTS)) {
     if (!wanted.includes(name)) continue;
@@ -85,7 +98,7 @@ async function bench(lab) {
   say(`The figures are in ${values.json}`);
 }
 
-const lab = new Lab(say);
+const lab = new Lab(say, values['node-options']);
 let interrupted = false;
 
 /** The servers have sessions of their own, so Ctrl-C reaches only us: they are ended in order, and then we end. */

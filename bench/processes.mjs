@@ -11,8 +11,22 @@ const TICK_MS = 10;
  * @returns {number | null}
  */
 export function residentMiB(pid) {
-  const kibibytes = /^VmRSS:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1];
-  return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024);
+  return memoryMiB(pid).resident;
+}
+
+/**
+ * Resident memory of a process in MiB, now and the most that it ever was, where Linux tells it.
+ *
+ * @param {number} pid
+ * @returns {{ resident: number | null, peak: number | null }}
+ */
+export function memoryMiB(pid) {
+  const status = read(`/proc/${pid}/status`);
+  const of = (/** @type {string} */ name) => {
+    const kibibytes = new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(status)?.[1];
+    return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024);
+  };
+  return { resident: of('VmRSS'), peak: of('VmHWM') };
 }
 
 /**
