@@ -11,7 +11,7 @@ import { startGuarded } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
 import { run, tail } from '../tools/support/processes.mjs';
 import { makeTempFolder } from '../tools/support/temp-folder.mjs';
-import { POOL_SIZE } from './project.mjs';
+import { POOL_SIZE, PRODUCTION_ARGS } from './project.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -134,7 +134,7 @@ export class Lab {
    * @param {{ workers?: number }} [options]
    */
   startService(schema, { workers = 1 } = {}) {
-    return this.#start(['dist/src/main.js'], { ...this.environment(schema), WORKERS: String(workers) });
+    return this.#start(PRODUCTION_ARGS, { ...this.environment(schema), WORKERS: String(workers) });
   }
 
   /** @param {string} schema */
