@@ -4,6 +4,7 @@ import { Config } from '../src/config/config.js';
 import { ApiUsersService } from '../src/merchants/api-users.service.js';
 import { Passwords } from '../src/merchants/passwords.js';
 import { Client } from './support/client.js';
+import { Comparisons } from './support/comparisons.js';
 import { aMerchant, PASSWORD, type TestMerchant } from './support/factories.js';
 import { type Service, startService } from './support/service.js';
 
@@ -12,29 +13,24 @@ import { type Service, startService } from './support/service.js';
  * bcrypt compares during one login, and at which cost.
  */
 describe('the work of a login', () => {
-  const compare = bcrypt.compare.bind(bcrypt);
-  const costs: number[] = [];
+  let comparisons: Comparisons;
   let service: Service;
   let merchant: TestMerchant;
 
   beforeAll(async () => {
-    // The service and this file share the one bcrypt; it still compares, and is watched doing it.
-    bcrypt.compare = ((password: string, hash: string) => {
-      costs.push(bcrypt.getRounds(hash));
-      return compare(password, hash);
-    }) as typeof bcrypt.compare;
+    comparisons = new Comparisons();
     service = await startService({ env: { BCRYPT_COST: '6' } });
     merchant = await aMerchant(service);
   });
   afterAll(async () => {
-    bcrypt.compare = compare;
-    await service.stop();
+    comparisons.stop();
+    await service?.stop();
   });
 
   async function costsOf(email: string, password: string): Promise<number[]> {
-    costs.length = 0;
+    comparisons.costs.length = 0;
     await new Client(service).post('/auth/login', { email, password });
-    return [...costs];
+    return [...comparisons.costs];
   }
 
   it('is one comparison at the configured cost, whoever knocks', async () => {

@@ -1,6 +1,7 @@
 import { Body, Controller, Header, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../common/api-problems.js';
+import { UntilAnswered } from '../common/until-answered.js';
 import { AuthService } from './auth.service.js';
 import { type Caller, CurrentCaller, Public } from './caller.js';
 import { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
@@ -21,8 +22,8 @@ export class AuthController {
   @Public()
   @Header('cache-control', 'no-store')
   @ApiProblems('malformed_json', 'validation_failed', 'invalid_credentials', 'payload_too_large', 'unsupported_media_type')
-  login(@Body() body: LoginDto, @Ip() address: string | undefined): Promise<ConfigurationUserTokensDto> {
-    return this.auth.login(body, address);
+  login(@Body() body: LoginDto, @Ip() address: string | undefined, @UntilAnswered() signal: AbortSignal): Promise<ConfigurationUserTokensDto> {
+    return this.auth.login(body, address, signal);
   }
 
   /**

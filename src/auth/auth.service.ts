@@ -44,14 +44,15 @@ export class AuthService {
    * Begins a session.
    *
    * @param address where the request came from.
+   * @param signal aborted once nobody waits for the answer.
    * @throws Problem invalid_credentials, the same and as late for an unknown e-mail, a wrong password and a disabled user;
    *   too_many_requests after too many of them.
    */
-  async login({ email, password }: LoginDto, address: string | undefined): Promise<ConfigurationUserTokensDto> {
+  async login({ email, password }: LoginDto, address: string | undefined, signal: AbortSignal): Promise<ConfigurationUserTokensDto> {
     const attempt = { email, address };
     await this.loginLimit.admit(attempt);
     const user = await this.apiUsers.findByEmail(email);
-    const known = await this.passwords.verify(password, user?.passwordHash);
+    const known = await this.passwords.verify(password, user?.passwordHash, signal);
     if (!known || user === null || user.disabledAt !== null) {
       await this.loginLimit.failed(attempt);
       throw new Problem('invalid_credentials', { detail: 'e-mail or password is wrong' });

@@ -131,7 +131,7 @@ export class Config {
   @integerBetween(4, 16)
   readonly BCRYPT_COST: number = 12;
 
-  /** Comparisons of passwords at once; each takes a core for as long as it lasts. */
+  /** Comparisons of passwords at once; each takes a core for as long as it lasts, if nobody else wants it. */
   @integerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
 

@@ -1,0 +1,46 @@
+import { Worker } from 'node:worker_threads';
+
+/**
+ * A thread that compares passwords, one at a time, at a lower priority than the rest of the service; `bcrypt.compare` would
+ * do it at the same, in libuv's pool. It starts with its first comparison, and again with the next one after it has died.
+ */
+export class ComparisonThread {
+  #worker: Worker | undefined;
+  #asked: { resolve: (same: boolean) => void; reject: (error: unknown) => void } | undefined;
+
+  /**
+   * Not to be called again before it has answered.
+   *
+   * @throws Error where the thread can't start, or dies before it answers.
+   */
+  async compare(password: string, hash: string): Promise<boolean> {
+    const worker = (this.#worker ??= this.#start());
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#asked = { resolve, reject };
+        worker.ref();
+        worker.postMessage({ password, hash });
+      });
+    } finally {
+      // Only a comparison under way keeps the process alive.
+      worker.unref();
+    }
+  }
+
+  /** Ends the thread; whoever waits for it learns that by an error. */
+  async end(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./comparison-worker.mjs', import.meta.url));
+    let fault: unknown;
+    worker.on('message', (same: boolean) => this.#asked?.resolve(same));
+    worker.once('error', (error) => (fault = error));
+    worker.once('exit', (code) => {
+      this.#worker = undefined;
+      this.#asked?.reject(fault ?? new Error(`the thread that compares passwords ended with ${code}`));
+    });
+    return worker;
+  }
+}
