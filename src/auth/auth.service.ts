@@ -103,7 +103,9 @@ export class AuthService {
   async #rotate(manager: EntityManager, refreshToken: string): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
-    const session = await manager.findOneOrFail(Session, { where: { id: found.sessionId }, lock: { mode: 'pessimistic_write' } });
+    const session = await manager.findOne(Session, { where: { id: found.sessionId }, lock: { mode: 'pessimistic_write' } });
+    // Pruned just now: it had ended long ago.
+    if (session === null) return undefined;
     const user = await manager.findOneByOrFail(ApiUser, { id: session.apiUserId });
     const now = this.clock.now();
     if (session.revokedAt !== null || session.expiresAt <= now || user.disabledAt !== null) return undefined;
