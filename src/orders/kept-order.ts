@@ -17,11 +17,13 @@ export async function findKept(manager: EntityManager, merchantId: string, key: 
   const [column, value] = 'id' in key ? ['id', key.id] : ['external_id', Buffer.from(key.externalId)];
   const wanted = [merchantId, value];
   const parameters = [...wanted, ...balanceParameters(merchantId, wanted, now)];
-  const [row, ...balance] = await manager.query<(Row & BalanceRow)[]>(keptSql(columnNames(manager, Order), column), parameters);
-  return row && { order: toEntity(manager, Order, row), availableCents: availableCents(balance, now) };
+  const rows = await manager.query<(Row & BalanceRow)[]>(keptSql(columnNames(manager, Order), column), parameters);
+  const found = rows.find((row) => row.id !== null);
+  const balance = rows.filter((row) => row.id === null);
+  return found && { order: toEntity(manager, Order, found), availableCents: availableCents(balance, now) };
 }
 
-/** The order comes first; the rows of its balance follow, and there are none without it. */
+/** One row of the order, and those of its balance, in which the order's columns are empty. */
 function keptSql(columns: string[], key: string): string {
   const which = `FROM orders o WHERE o.merchant_id = ? AND o.${key} = ?`;
   return `
