@@ -21,7 +21,7 @@ export async function measureOperations(lab, plan) {
   const shop = await openShop(lab, 'bench_operations');
   const service = await lab.startService(shop.schema);
   const token = await logIn(service.url);
-  const sessions = await addSessions(lab, shop, 5000);
+  const sessions = await addSessions(lab, shop, 20_000);
   const orders = await createSome(service.url, token, 200);
   const loads = { create: creations(token), ...repeats(token, orders), refresh: renewals(sessions), life: lives(token) };
   await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })), plan);
