@@ -66,6 +66,11 @@ export class BalancesService {
     const rows = await manager.query<BalanceRow[]>(AVAILABLE_SQL, balanceParameters(merchantId, [wanted], now));
     return new Map(wanted.map((document) => [document, availableCents(rows.filter((row) => row.of_document === document), now)]));
   }
+
+  /** The available centavos of the one customer whom something, an order say, belongs to. */
+  async availableTo(manager: EntityManager, { merchantId, document }: { merchantId: string; document: string }, now: Date): Promise<number> {
+    return availableCents(await manager.query<BalanceRow[]>(AVAILABLE_SQL, balanceParameters(merchantId, [document], now)), now);
+  }
 }
 
 /** By how much the available balance grows (never shrinks) once the lapsed holds are given back. */

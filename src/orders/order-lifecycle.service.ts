@@ -127,8 +127,7 @@ export class OrderLifecycleService {
   }
 
   async #view(manager: EntityManager, order: Order, now: Date): Promise<OrderDto> {
-    const available = await this.balances.available(manager, order.merchantId, [order.document], now);
-    return toOrderDto(order, available.get(order.document) ?? 0, now);
+    return toOrderDto(order, await this.balances.availableTo(manager, order, now), now);
   }
 }
 

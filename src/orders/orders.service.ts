@@ -70,8 +70,7 @@ export class OrdersService {
   }
 
   async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<KeptOrder> {
-    const available = await this.balances.available(manager, order.merchantId, [order.document], now);
-    return { order, availableCents: available.get(order.document) ?? 0 };
+    return { order, availableCents: await this.balances.availableTo(manager, order, now) };
   }
 }
 
