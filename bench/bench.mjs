@@ -8,8 +8,6 @@
 // --size N       orders in the large table (1000000); 0 leaves that table out
 // --orders N     orders that one process creates while its memory is looked at (200000); 0 leaves that out
 // --only a,b     of: operations, floor, storm, credits, size, endurance
-// --node-options="--max-semi-space-size=4"
-//                what the servers get as NODE_OPTIONS (nothing)
 // --json FILE    where the figures go (bench/results.json)
 // --no-build     takes `dist/` as it is
 import { writeFileSync } from 'node:fs';
@@ -19,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { run } from '../tools/support/processes.mjs';
 import { watchParent } from '../tools/support/parent.mjs';
 import { Lab } from './lab.mjs';
-import { PROJECT } from './project.mjs';
+import { PRODUCTION_ARGS, PROJECT } from './project.mjs';
 import { measureCredits } from './parts/credits.mjs';
 import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
@@ -47,7 +45,6 @@ const { values } = parseArgs({
     orders: { type: 'string', default: '200000' },
     only: { type: 'string', default: Object.keys(PARTS).join(',') },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
-    'node-options': { type: 'string', default: '' },
     'no-build': { type: 'boolean', default: false },
   },
 });
@@ -87,7 +84,7 @@ async function bench(lab) {
   await lab.open();
   const machine = { cores: availableParallelism(), processor: cpus()[0]?.model, load: loadavg(), node: process.version };
   /** @type {Record<string, unknown>} */
-  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, nodeOptions: lab.nodeOptions, plan };
+  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, production: PRODUCTION_ARGS, plan };
   say(`${machine.cores} cores for the service, its database and the load generator together; load average ${machine.load[0]?.toFixed(1)}`);
   for (const [name, measure] of Object.entries(PARTS)) {
     if (!wanted.includes(name)) continue;
@@ -98,7 +95,7 @@ async function bench(lab) {
   say(`The figures are in ${values.json}`);
 }
 
-const lab = new Lab(say, values['node-options']);
+const lab = new Lab(say);
 let interrupted = false;
 
 /** The servers have sessions of their own, so Ctrl-C reaches only us: they are ended in order, and then we end. */

@@ -35,13 +35,9 @@ export class Lab {
   #closing;
   #jwtSecret = randomBytes(48).toString('base64');
 
-  /**
-   * @param {(line: string) => void} say
-   * @param {string} [nodeOptions] of the servers
-   */
-  constructor(say, nodeOptions = '') {
+  /** @param {(line: string) => void} say */
+  constructor(say) {
     this.say = say;
-    this.nodeOptions = nodeOptions;
   }
 
   /** Starts the database: one that waits for the disk at each commit, as in production, in a folder that is thrown away. */
@@ -110,8 +106,7 @@ export class Lab {
   environment(schema) {
     const limits = { RATE_LIMIT: '0', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' };
     const place = { PATH: process.env['PATH'], HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
-    const ofNode = this.nodeOptions === '' ? {} : { NODE_OPTIONS: this.nodeOptions };
-    return { ...ofNode, ...place, ...limits, NODE_ENV: 'production', LOG_LEVEL: 'info', JWT_SECRET: this.#jwtSecret, SHUTDOWN_DELAY_SECONDS: '0' };
+    return { ...place, ...limits, NODE_ENV: 'production', LOG_LEVEL: 'info', JWT_SECRET: this.#jwtSecret, SHUTDOWN_DELAY_SECONDS: '0' };
   }
 
   /**

@@ -5,16 +5,6 @@ import { readFileSync } from 'node:fs';
 const TICK_MS = 10;
 
 /**
- * Resident memory of a process in MiB, where Linux tells it.
- *
- * @param {number} pid
- * @returns {number | null}
- */
-export function residentMiB(pid) {
-  return memoryMiB(pid).resident;
-}
-
-/**
  * Resident memory of a process in MiB, now and the most that it ever was, where Linux tells it.
  *
  * @param {number} pid

@@ -1,7 +1,7 @@
 // @ts-check
 import { drive } from '../load.mjs';
 import { createSome, creations, lives, renewals, repeats } from '../operations.mjs';
-import { residentMiB } from '../processes.mjs';
+import { memoryMiB } from '../processes.mjs';
 import { cells, HEADS, medians, printTable } from '../report.mjs';
 import { warmUp } from '../rounds.mjs';
 import { addSessions, logIn, openShop } from '../seed.mjs';
@@ -36,7 +36,7 @@ export async function measureOperations(lab, plan) {
   const heads = ['operation', 'connections', ...HEADS, 'statements'];
   const rows = Object.entries(measured).map(([name, figures]) => [...name.split(' × '), ...cells(figures), figures.statements?.toFixed(1) ?? '']);
   printTable('The service, one process', heads, rows);
-  const memory = residentMiB(service.pid);
+  const memory = memoryMiB(service.pid).resident;
   lab.say(`Ready ${service.readyMs.toFixed(0)} ms after its start; ${memory ?? '?'} MiB resident at the end`);
   await service.stop();
   return { measured, readyMs: service.readyMs, residentMiB: memory };
