@@ -7,8 +7,8 @@ import { Shop, TOKEN_SECONDS, twoPolicies } from './support/model/shops.js';
 import { step } from './support/model/steps.js';
 import { type Service, startService } from './support/service.js';
 
-/** Chosen anew in every run and said at its start, so that what one run found the next can look at. */
-const seed = Number(process.env.MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** The same sequences in every run, so that a failure is of the change under test; another MODEL_SEED takes others. */
+const seed = Number(process.env.MODEL_SEED ?? 20_261_120);
 const sequences = Number(process.env.MODEL_SEQUENCES ?? 80);
 /** A sequence has half as many on average. */
 const MOST_STEPS = 100;
