@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -61,7 +61,7 @@ export class AuthService {
     return this.unitOfWork.run(async (manager) => {
       const now = this.clock.now();
       const session: Session = {
-        id: uuidv7({ msecs: now.getTime() }),
+        id: newId(now),
         apiUserId: user.id,
         createdAt: now,
         expiresAt: after(now, this.config.SESSION_TTL_SECONDS * SECOND_MS),

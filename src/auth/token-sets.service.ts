@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { DataSource, type EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { Config } from '../config/config.js';
 import type { ApiUser } from '../merchants/api-user.entity.js';
 import type { Policy } from '../merchants/policy.js';
@@ -33,7 +33,7 @@ export class TokenSetsService {
 
   /** Issues a pair as the next token set of a session; nothing outlives the session. */
   async issue(manager: EntityManager, session: Session, user: ApiUser, pair: TokenPair, now: Date): Promise<TokenSet> {
-    const id = uuidv7({ msecs: now.getTime() });
+    const id = newId(now);
     const accessExpiresAt = earlier(after(now, this.config.ACCESS_TOKEN_TTL_SECONDS * SECOND_MS), session.expiresAt);
     const tokenSet: TokenSet = {
       id,

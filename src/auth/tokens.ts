@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
 
 /** What travels: an opaque reference, `<prefix><uuid>`, with a prefix that secret scanners can tell. */
 export const ACCESS_PREFIX = 'cbat_';
@@ -29,7 +29,7 @@ export function successorOf(refreshToken: string, key: Buffer): TokenPair {
 
 /** What is kept of a token. It is random, so one fast hash is enough. */
 export function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }
 
 function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer): TokenPair {

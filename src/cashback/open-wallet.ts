@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry } from './entry.entity.js';
@@ -96,7 +96,7 @@ export class OpenWallet {
   give(from: { orderId: string } | { reason: string | null }, amountCents: number, availableAt: Date, expiresAt: Date): Credit {
     const orderId = 'orderId' in from ? from.orderId : null;
     const credit: Credit = {
-      id: uuidv7({ msecs: this.now.getTime() }),
+      id: newId(this.now),
       walletId: this.wallet.id,
       orderId,
       reason: 'reason' in from ? from.reason : null,

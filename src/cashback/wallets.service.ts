@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
+import { newId } from '../common/ids.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
@@ -22,7 +22,7 @@ export class WalletsService {
     let wallet = await manager.findOne(Wallet, { where: owner, lock: { mode: 'pessimistic_write' } });
     if (wallet === null) {
       // Whoever is second to make it finds the first one's; the unique key decides.
-      const row = { id: uuidv7({ msecs: now.getTime() }), ...owner, debtCents: 0, balanceCents: 0, lastSeq: 0, createdAt: now };
+      const row = { id: newId(now), ...owner, debtCents: 0, balanceCents: 0, lastSeq: 0, createdAt: now };
       await manager.createQueryBuilder().insert().into(Wallet).values(row).orIgnore().updateEntity(false).execute();
       wallet = await manager.findOneOrFail(Wallet, { where: owner, lock: { mode: 'pessimistic_write' } });
     }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { ApiUser } from './api-user.entity.js';
 import { MerchantsService } from './merchants.service.js';
@@ -29,7 +29,7 @@ export class ApiUsersService {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
     const user: ApiUser = {
-      id: uuidv7({ msecs: now.getTime() }),
+      id: newId(now),
       merchantId,
       email: canonicalEmail(email),
       passwordHash: await this.#hash(password),

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from './merchant.entity.js';
@@ -17,7 +17,7 @@ export class MerchantsService {
 
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
     const now = this.clock.now();
-    const merchant = { id: uuidv7({ msecs: now.getTime() }), name, policy: { ...DEFAULT_POLICY, ...policy }, createdAt: now };
+    const merchant = { id: newId(now), name, policy: { ...DEFAULT_POLICY, ...policy }, createdAt: now };
     await this.dataSource.manager.insert(Merchant, merchant);
     return merchant;
   }

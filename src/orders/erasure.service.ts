@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { v7 as uuidv7 } from 'uuid';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Order } from './order.entity.js';
 
@@ -24,7 +24,7 @@ export class ErasureService {
    */
   erase(merchantId: string, document: string): Promise<{ pseudonym: string; orders: number; wallets: number }> {
     return this.unitOfWork.run(async (manager) => {
-      const pseudonym = uuidv7({ msecs: this.clock.now().getTime() });
+      const pseudonym = newId(this.clock.now());
       const orders = await manager.update(Order, { merchantId, document }, { document: pseudonym });
       const wallets = await manager.update(Wallet, { merchantId, document }, { document: pseudonym });
       return { pseudonym, orders: orders.affected ?? 0, wallets: wallets.affected ?? 0 };

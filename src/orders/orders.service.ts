@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { decodeCursor, encodeCursor } from '../common/pagination.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
@@ -75,11 +75,16 @@ export class OrdersService {
 }
 
 function newOrder({ merchantId, policy }: Caller, requested: RequestedOrder, now: Date): Order {
+  const { externalId, document, totalCents, items, paymentMethods } = requested;
   return {
-    ...requested,
-    id: uuidv7({ msecs: now.getTime() }),
+    id: newId(now),
     merchantId,
+    externalId,
     status: 'pending',
+    document,
+    totalCents,
+    items,
+    paymentMethods,
     finalPaymentMethods: null,
     policy,
     redemptionCents: 0,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { refundParts } from '../cashback/quote.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
+import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -47,7 +47,7 @@ export class RefundsService {
   async #refund(manager: EntityManager, order: Order, externalId: string, amountCents: number, now: Date): Promise<Refund> {
     const { returnedCents, clawedBackCents } = refundParts({ ...order, redeemedCents: order.redemptionCents }, amountCents);
     const refund: Refund = {
-      id: uuidv7({ msecs: now.getTime() }),
+      id: newId(now),
       orderId: order.id,
       externalId,
       amountCents,
