@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
+import type { Express } from 'express';
 import { Problem, type ProblemCode } from './common/problem.js';
 import { requestIdOf } from './common/request-id.js';
 
@@ -10,13 +11,28 @@ const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsChecki
 /** Express on a server with our limits, which answers what is not even HTTP with a problem too. */
 export class HttpServer extends ExpressAdapter {
   override initHttpServer(): void {
-    const express = this.getInstance<RequestListener>();
-    const serve: RequestListener = (request, response) => (lacksHost(request) ? answerRaw(request.socket, 'no Host') : express(request, response));
+    const express = this.getInstance<Express>();
+    const serve: RequestListener = (request, response) => void (lacksHost(request) ? answerRaw(request.socket, 'no Host') : express(request, response));
     // Node's own answers to these two would be bare: a request without a Host, and an expectation it does not know.
-    this.httpServer = createServer({ ...LIMITS, requireHostHeader: false }, serve);
+    this.httpServer = createServer({ ...LIMITS, ...classesFor(express), requireHostHeader: false }, serve);
     this.httpServer.on('checkExpectation', serve);
     this.httpServer.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerRaw(socket, error.code ?? ''));
   }
+}
+
+/**
+ * Classes whose objects are Express's from the start. Express gives each request and response another prototype, after
+ * which V8 up to that of Node 22 makes a hidden class of its own for each of them: no property access is ever
+ * optimised, and the old hidden classes keep whole requests from being collected by a scavenge.
+ */
+function classesFor(express: Express): { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse } {
+  class ExpressRequest extends IncomingMessage {}
+  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
+  Object.setPrototypeOf(ExpressRequest.prototype, express.request);
+  Object.setPrototypeOf(ExpressResponse.prototype, express.response);
+  express.request = ExpressRequest.prototype as unknown as Express['request'];
+  express.response = ExpressResponse.prototype as unknown as Express['response'];
+  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }
 
 const CODES: Record<string, ProblemCode> = {
