@@ -22,7 +22,8 @@ const SESSION_SETTINGS = [
  * mysql2 as TypeORM's driver, with what it lacks:
  *
  * - every new connection has our settings;
- * - a connection on which a query timed out is destroyed: whatever came after it would wait for that answer;
+ * - a query has the time-out it asks for, and a connection on which one timed out is destroyed: whatever came after it
+ *   would wait for that answer;
  * - who waits for a connection of a full pool is told so (POOL_EXHAUSTED) instead of hanging for ever.
  *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over;
  * - a connection is wrapped for promises once, and not anew for every statement.
@@ -33,12 +34,16 @@ export const driver = {
     const pool = mysql2.createPool(options);
     pool.on('connection', (connection) => {
       for (const setting of SESSION_SETTINGS) connection.query(setting);
-      destroyOnTimeout(connection);
+      keepTimeouts(connection);
       wrapOnce(connection);
     });
     const waitForOne = pool.getConnection.bind(pool) as (handover: Handover) => void;
     let movedAt = Date.now();
     pool.getConnection = ((handover: Handover) => {
+      if (figuresOf(pool).idle > 0) {
+        movedAt = Date.now();
+        return waitForOne(handover);
+      }
       let late = false;
       const since = Date.now();
       const check = (): void => {
@@ -62,16 +67,30 @@ export const driver = {
   },
 };
 
-function destroyOnTimeout(connection: mysql2.PoolConnection): void {
+/** A statement that may take `timeout` milliseconds, as TypeORM and the rate limits hand it over. */
+interface TimedStatement {
+  sql: string;
+  timeout: number;
+}
+type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;
+
+/** mysql2's own time-out leaves a connection that is of no use, and copies what it is handed so that V8 can optimise nothing after it. */
+function keepTimeouts(connection: mysql2.PoolConnection): void {
   const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
-  connection.query = ((...parts: unknown[]) => {
-    const callback = parts.at(-1);
-    if (typeof callback !== 'function') return query(...parts);
-    const done = callback as (error: NodeJS.ErrnoException | null, ...rest: unknown[]) => void;
-    return query(...parts.slice(0, -1), (error: NodeJS.ErrnoException | null, ...rest: unknown[]) => {
-      if (error?.code === 'PROTOCOL_SEQUENCE_TIMEOUT') connection.destroy();
-      done(error, ...rest);
-    });
+  connection.query = ((statement: string | TimedStatement, ...rest: unknown[]) => {
+    if (typeof statement === 'string') return query(statement, ...rest);
+    const done = rest.pop() as Done;
+    let isOver = false;
+    const finish: Done = (error, ...results) => {
+      clearTimeout(timer);
+      if (!isOver) done(error, ...results);
+      isOver = true;
+    };
+    const timer = setTimeout(() => {
+      connection.destroy();
+      finish(Object.assign(new Error('the database did not answer in time'), { code: 'PROTOCOL_SEQUENCE_TIMEOUT' }));
+    }, statement.timeout);
+    return query(statement.sql, ...rest, finish);
   }) as typeof connection.query;
 }
 
@@ -80,11 +99,15 @@ function wrapOnce(connection: mysql2.PoolConnection): void {
   connection.promise = () => wrapped;
 }
 
-/** How the connections of a DataSource are doing. mysql2 keeps that to itself, under these names. */
-export function poolFigures(dataSource: DataSource): Record<'in_use' | 'idle' | 'waiting', number> {
-  const { pool } = dataSource.driver as unknown as {
-    pool: Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
-  };
-  const idle = pool._freeConnections.length;
-  return { in_use: pool._allConnections.length - idle, idle, waiting: pool._connectionQueue.length };
+type PoolFigures = Record<'in_use' | 'idle' | 'waiting', number>;
+
+/** How the connections of a DataSource are doing. */
+export function poolFigures(dataSource: DataSource): PoolFigures {
+  return figuresOf((dataSource.driver as unknown as { pool: Pool }).pool);
+}
+
+/** mysql2 keeps that to itself, under these names. */
+function figuresOf(pool: Pool): PoolFigures {
+  const { _allConnections: all, _freeConnections: free, _connectionQueue: queue } = pool as unknown as Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
+  return { in_use: all.length - free.length, idle: free.length, waiting: queue.length };
 }

@@ -60,7 +60,7 @@ export function limiterClient(poolOf: () => mysql2.Pool, onFailure: (error: Fail
 function limiterConnection(connection: mysql2.PoolConnection, onFailure: (error: Failure) => void): LimiterConnection {
   return {
     query(sql, values, onResult) {
-      connection.query({ sql, values, timeout: QUERY_TIMEOUT_MS }, (error, result) => {
+      connection.query({ sql, timeout: QUERY_TIMEOUT_MS }, values, (error, result) => {
         if (error) onFailure(error);
         onResult(error, result);
       });
