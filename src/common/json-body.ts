@@ -1,22 +1,36 @@
-import { isUtf8 } from 'node:buffer';
-import { json, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { type NextFunction, raw, type Request, type RequestHandler, type Response } from 'express';
 import { Problem } from './problem.js';
 
 const MAX_BYTES = 256 * 1024;
 const MAX_DEPTH = 64;
+
+/** Broken UTF-8 would become U+FFFD and make two ids one: it throws instead. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The names that are dropped, or an escape that could spell them: what hardly any body has, and what makes parsing slow. */
+const MAY_NAME_RESERVED = /constructor|__proto__|\\u/;
 
 /**
  * The one reader of request bodies: JSON in UTF-8, at most 256 KiB, and a Problem for everything else.
  * Nest's own parser also takes forms, and its refusals look unlike each other.
  */
 export function readJsonBody(): RequestHandler {
-  const parse = json({ limit: MAX_BYTES, strict: false, type: () => true, verify: refuseWhatJsonParseWouldBend, reviver: dropReservedNames });
+  const read = raw({ limit: MAX_BYTES, type: () => true });
   return (request: Request, response: Response, next: NextFunction) => {
     if (!hasBody(request)) return next();
-    if (!request.is('application/json') || !isInUtf8(request)) return next(unsupported(request.headers['content-type'] ?? 'none'));
-    // body-parser would first read all that was announced, however much that is.
+    const contentType = request.headers['content-type'] ?? 'none';
+    if (!isJson(contentType)) return next(unsupported(contentType));
+    // raw-body would first read all that was announced, however much that is.
     if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) return next(tooLarge());
-    parse(request, response, (error?: unknown) => next(error === undefined ? undefined : asProblem(error)));
+    read(request, response, (error?: unknown) => {
+      try {
+        if (error !== undefined) throw asProblem(error);
+        request.body = parse(request.body as Buffer);
+      } catch (fault) {
+        return next(fault);
+      }
+      next();
+    });
   };
 }
 
@@ -26,23 +40,39 @@ function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
 }
 
-/** body-parser would also decode UTF-7, UTF-16 and UTF-32, in which brackets and quotes have other bytes. */
-function isInUtf8(request: Request): boolean {
-  const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
-  return /^utf-?8$/i.test(charset.trim());
+/** Whether it is JSON in UTF-8: it travels in no other charset (RFC 8259, section 8.1), and other parameters mean nothing (section 11). */
+function isJson(contentType: string): boolean {
+  const [type, ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters.find((parameter) => /^\s*charset\s*=/.test(parameter));
+  return type?.trim() === 'application/json' && (charset === undefined || /=\s*"?utf-?8"?\s*$/.test(charset));
 }
 
 const tooLarge = (): Problem => new Problem('payload_too_large', { detail: `a request body is at most ${MAX_BYTES} bytes` });
 
+const malformed = (detail: string): Problem => new Problem('malformed_json', { detail });
+
 const unsupported = (got: string): Problem =>
   new Problem('unsupported_media_type', { detail: `content-type must be application/json in UTF-8; it was: ${got.slice(0, 100)}` });
 
-/**
- * Broken UTF-8 would become U+FFFD and make two ids one; a body of a hundred thousand brackets would
- * exhaust the stack of whoever walks it.
- */
-function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, body: Buffer): void {
-  if (!isUtf8(body)) throw new Problem('malformed_json', { detail: 'the body is not valid UTF-8' });
+/** @returns undefined for a body of no bytes. @throws Problem malformed_json. */
+function parse(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  refuseDepth(body);
+  let text: string;
+  try {
+    text = UTF_8.decode(body);
+  } catch {
+    throw malformed('the body is not valid UTF-8');
+  }
+  try {
+    return JSON.parse(text, MAY_NAME_RESERVED.test(text) ? dropReservedNames : undefined) as unknown;
+  } catch (error) {
+    throw malformed((error as Error).message);
+  }
+}
+
+/** A body of a hundred thousand brackets would exhaust the stack of whoever walks it. */
+function refuseDepth(body: Buffer): void {
   let depth = 0;
   let inString = false;
   for (let at = 0; at < body.length; at++) {
@@ -51,7 +81,7 @@ function refuseWhatJsonParseWouldBend(_request: unknown, _response: unknown, bod
     else if (inString) at += byte === 0x5c ? 1 : 0;
     else if (byte === 0x7b || byte === 0x5b) depth++;
     else if (byte === 0x7d || byte === 0x5d) depth--;
-    if (depth > MAX_DEPTH) throw new Problem('malformed_json', { detail: `the body is nested deeper than ${MAX_DEPTH} levels` });
+    if (depth > MAX_DEPTH) throw malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
   }
 }
 
@@ -60,14 +90,12 @@ function dropReservedNames(name: string, value: unknown): unknown {
   return name === 'constructor' || name === '__proto__' ? undefined : value;
 }
 
-/** body-parser names what went wrong in `type`. */
+/** raw-body names what went wrong in `type`. */
 function asProblem(error: unknown): unknown {
-  // body-parser has made the thrown Problem an http-error too, which Nest would take for one of Express's own.
-  if (error instanceof Problem) return new Problem(error.code, { detail: error.message });
   const { type = '', message = 'unknown', status } = error as { type?: string; message?: string; status?: number };
   if (type === 'entity.too.large') return tooLarge();
-  if (type === 'charset.unsupported' || type === 'encoding.unsupported') return unsupported(message);
+  if (type === 'encoding.unsupported') return unsupported(message);
   // Broken compression and the like come without a type, but with a status of 4xx.
   if (type === '' && status === undefined) return error;
-  return new Problem('malformed_json', { detail: type === 'entity.parse.failed' ? message : 'the body could not be read' });
+  return malformed('the body could not be read');
 }

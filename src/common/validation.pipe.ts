@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
+import { type ValidationError, type ValidatorOptions, validateSync } from 'class-validator';
 import { Config } from '../config/config.js';
 import { type Fault, validationFailed } from './problem.js';
 import { CHECK_DIGITS } from './rules.js';
@@ -10,7 +10,7 @@ import { CHECK_DIGITS } from './rules.js';
  * break it; all faults are reported at once, each with a JSON Pointer into the body.
  */
 @Injectable()
-export class RequestValidationPipe implements PipeTransform<unknown, Promise<unknown>> {
+export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
   readonly #options: ValidatorOptions;
 
   constructor(config: Config) {
@@ -23,13 +23,13 @@ export class RequestValidationPipe implements PipeTransform<unknown, Promise<unk
     };
   }
 
-  async transform(value: unknown, { type, metatype }: ArgumentMetadata): Promise<unknown> {
+  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || metatype === undefined) return value;
     // No body at all lacks every member; `null` is a body, and no object.
     const given = value === undefined ? {} : value;
     if (typeof given !== 'object' || given === null || Array.isArray(given)) throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
     const dto = plainToInstance(metatype as Type<object>, given);
-    const faults = faultsOf(await validate(dto, this.#options), type);
+    const faults = faultsOf(validateSync(dto, this.#options), type);
     if (faults.length > 0) throw validationFailed(faults);
     return dto;
   }
