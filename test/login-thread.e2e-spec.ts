@@ -43,6 +43,14 @@ describe('the thread that compares passwords, in the build', () => {
     expect(lowered()).toEqual(HAS_PROC ? [10] : []);
   });
 
+  it('ends when nobody has logged in for a while, and starts again', async () => {
+    for (let attempt = 0; attempt < 300 && lowered().length > 0; attempt++) await sleep(100);
+    expect(lowered()).toEqual([]);
+    const answers = await Promise.all([logIn(), logIn()]);
+    for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
+    expect(lowered().length).toBe(HAS_PROC ? 1 : 0);
+  }, 60_000);
+
   it('finishes what it compares when SIGTERM comes, and then does not keep the process', async () => {
     const answer = logIn();
     const isUnderWay = async (): Promise<boolean> => {

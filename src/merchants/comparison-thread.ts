@@ -1,11 +1,15 @@
 import { Worker } from 'node:worker_threads';
 
+/** A thread has a heap of its own, some 8 MiB, and most merchants log in once an hour. */
+const LEAVES_AFTER_MS = 10_000;
+
 /**
  * A thread that compares passwords, one at a time, at a lower priority than the rest of the service; `bcrypt.compare` would
- * do it at the same, in libuv's pool. It starts with its first comparison, and again with the next one after it has died.
+ * do it at the same, in libuv's pool. It starts with a comparison, and ends when there was none for a while.
  */
 export class ComparisonThread {
   #worker: Worker | undefined;
+  #leaving: NodeJS.Timeout | undefined;
   #asked: { resolve: (same: boolean) => void; reject: (error: unknown) => void } | undefined;
 
   /**
@@ -14,6 +18,7 @@ export class ComparisonThread {
    * @throws Error where the thread can't start, or dies before it answers.
    */
   async compare(password: string, hash: string): Promise<boolean> {
+    clearTimeout(this.#leaving);
     const worker = (this.#worker ??= this.#start());
     try {
       return await new Promise((resolve, reject) => {
@@ -24,6 +29,7 @@ export class ComparisonThread {
     } finally {
       // Only a comparison under way keeps the process alive.
       worker.unref();
+      this.#leaving = setTimeout(() => this.#leave(worker), LEAVES_AFTER_MS).unref();
     }
   }
 
@@ -32,12 +38,19 @@ export class ComparisonThread {
     await this.#worker?.terminate();
   }
 
+  #leave(worker: Worker): void {
+    this.#worker = undefined;
+    void worker.terminate();
+  }
+
   #start(): Worker {
     const worker = new Worker(new URL('./comparison-worker.mjs', import.meta.url));
     let fault: unknown;
     worker.on('message', (same: boolean) => this.#asked?.resolve(same));
     worker.once('error', (error) => (fault = error));
     worker.once('exit', (code) => {
+      // One that had nothing to do may have a successor by now.
+      if (this.#worker !== worker) return;
       this.#worker = undefined;
       this.#asked?.reject(fault ?? new Error(`the thread that compares passwords ended with ${code}`));
     });
