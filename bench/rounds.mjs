@@ -32,18 +32,17 @@ export async function alternate(contenders, { rounds, seconds }) {
   return measured;
 }
 
-/** Requests in each second of a plan's measurements: enough that the compiler has done its work before they begin. */
-const WARM_UP_REQUESTS = 1000;
+/** For each process. The processor time of an order still falls until the compiler has seen some ten thousand of them. */
+const WARM_UP_REQUESTS = 10_000;
 
 /**
  * Lets the compiler of JavaScript, the pools and the caches of servers warm up. That takes a number of requests rather
  * than a time: on a busy machine the slower server would otherwise also be the colder one.
  *
  * @param {(Pick<Contender, 'url' | 'steps'> & { processes?: number })[]} contenders
- * @param {import('./bench.mjs').Plan} plan
  */
-export async function warmUp(contenders, { seconds }) {
+export async function warmUp(contenders) {
   for (const { url, steps, processes = 1 } of contenders) {
-    await drive({ url, steps, connections: 10, seconds, amount: WARM_UP_REQUESTS * seconds * processes });
+    await drive({ url, steps, connections: 10, seconds: 60, amount: WARM_UP_REQUESTS * processes });
   }
 }

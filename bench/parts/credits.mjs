@@ -34,7 +34,7 @@ export async function measureCredits(lab, plan) {
     contenders.push({ name, url, pid, steps: creations(token, String(firstDocument)), connections: CONNECTIONS });
   }
   await lab.sql(shop.schema, 'ANALYZE TABLE wallets, cashback_credits');
-  await warmUp(contenders.slice(0, 1), plan);
+  await warmUp(contenders.slice(0, 1));
   lab.say('Order creation against the number of credits');
   const measured = await alternate(contenders, plan);
   const one = measured['1 credit'] ?? [];

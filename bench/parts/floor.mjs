@@ -16,7 +16,7 @@ export async function measureFloor(lab, plan) {
   const servers = { floor: await lab.startFloor(shop.schema), service: await lab.startService(shop.schema), 'WORKERS=2': await lab.startService(shop.schema, { workers: 2 }) };
   const steps = creations(await logIn(servers.service.url));
   const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps, processes: name === 'WORKERS=2' ? 2 : 1 }));
-  await warmUp(contenders, plan);
+  await warmUp(contenders);
   const results = [];
   for (const connections of [1, 10, 50]) {
     lab.say(`Service and floor, ${connections} connections`);

@@ -24,7 +24,7 @@ export async function measureOperations(lab, plan) {
   const sessions = await addSessions(lab, shop, 20_000);
   const orders = await createSome(service.url, token, 200);
   const loads = { create: creations(token), ...repeats(token, orders), refresh: renewals(sessions), life: lives(token) };
-  await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })), plan);
+  await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })));
   /** @type {Record<string, Figures & { statements?: number }>} */
   const measured = {};
   for (const connections of CONNECTIONS) {

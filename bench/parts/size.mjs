@@ -27,7 +27,7 @@ export async function measureSize(lab, plan) {
     const { url, pid, stop } = await lab.startService(shop.schema);
     contenders.push({ name: `${orders} orders`, url, pid, stop, bytes, steps: creations(await logIn(url)), connections: CONNECTIONS });
   }
-  await warmUp(contenders, plan);
+  await warmUp(contenders);
   lab.say('Order creation against the number of orders');
   const measured = await alternate(contenders, plan);
   const small = measured[`${SMALL} orders`] ?? [];

@@ -29,7 +29,7 @@ export async function measureStorm(lab, plan) {
   const shop = await openShop(lab, 'bench_storm');
   const { url, stop } = await lab.startService(shop.schema);
   const steps = creations(await logIn(url));
-  await warmUp([{ url, steps }], plan);
+  await warmUp([{ url, steps }]);
   /** @type {Record<string, { orders: Figures[], logins: Record<string, number>[] }>} */
   const measured = Object.fromEntries(Object.keys(WEATHER).map((name) => [name, { orders: [], logins: [] }]));
   for (let round = 0; round < plan.rounds; round += 1) {
