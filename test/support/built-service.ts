@@ -30,17 +30,22 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts the build over a database and waits until it is ready. */
-export async function startBuiltService(databaseUrl: string, env: Record<string, string> = {}): Promise<BuiltService> {
+/**
+ * Starts the build over a database and waits until it is ready.
+ *
+ * @param stdout where its log goes, if not into `output()`.
+ */
+export async function startBuiltService(databaseUrl: string, env: Record<string, string> = {}, stdout: 'pipe' | number = 'pipe'): Promise<BuiltService> {
   if (!existsSync(ENTRY)) throw new Error(`${ENTRY} is not there: run \`npm run build\` first`);
   const port = Number(env.PORT ?? (await freePort()));
   const child = spawn(process.execPath, [ENTRY], {
     env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', stdout, 'pipe'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const gone = once(child, 'exit');
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  // By then it has ended and all it wrote has been read.
+  const gone = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;
   const service: BuiltService = {
     url,
