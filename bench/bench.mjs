@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { run } from '../tools/support/processes.mjs';
 import { watchParent } from '../tools/support/parent.mjs';
 import { Lab } from './lab.mjs';
-import { PRODUCTION_ARGS, PROJECT } from './project.mjs';
+import { PRODUCTION_COMMAND, PROJECT } from './project.mjs';
 import { measureCredits } from './parts/credits.mjs';
 import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
@@ -84,7 +84,7 @@ async function bench(lab) {
   await lab.open();
   const machine = { cores: availableParallelism(), processor: cpus()[0]?.model, load: loadavg(), node: process.version };
   /** @type {Record<string, unknown>} */
-  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, production: PRODUCTION_ARGS, plan };
+  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, production: PRODUCTION_COMMAND, plan };
   say(`${machine.cores} cores for the service, its database and the load generator together; load average ${machine.load[0]?.toFixed(1)}`);
   for (const [name, measure] of Object.entries(PARTS)) {
     if (!wanted.includes(name)) continue;

@@ -11,7 +11,7 @@ import { startGuarded } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
 import { run, tail } from '../tools/support/processes.mjs';
 import { makeTempFolder } from '../tools/support/temp-folder.mjs';
-import { POOL_SIZE, PRODUCTION_ARGS } from './project.mjs';
+import { POOL_SIZE, PRODUCTION_COMMAND } from './project.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -129,29 +129,29 @@ export class Lab {
    * @param {{ workers?: number }} [options]
    */
   startService(schema, { workers = 1 } = {}) {
-    return this.#start(PRODUCTION_ARGS, { ...this.environment(schema), WORKERS: String(workers) });
+    return this.#start(PRODUCTION_COMMAND, { ...this.environment(schema), WORKERS: String(workers) });
   }
 
   /** @param {string} schema */
   startFloor(schema) {
-    return this.#start(['bench/floor/server.mjs'], this.environment(schema));
+    return this.#start([process.execPath, 'bench/floor/server.mjs'], this.environment(schema));
   }
 
   /**
-   * @param {string[]} args
+   * @param {string[]} command
    * @param {NodeJS.ProcessEnv} env
    * @returns {Promise<Target>}
    */
-  async #start(args, env) {
+  async #start([program = '', ...args], env) {
     const port = await findFreePort();
     const startedAt = performance.now();
-    const running = await startGuarded({ command: process.execPath, args, env: { ...env, PORT: String(port) }, output: openSync('/dev/null', 'w') });
+    const running = await startGuarded({ command: program, args, env: { ...env, PORT: String(port) }, output: openSync('/dev/null', 'w') });
     const stop = () => running.end(5_000);
     this.#ends.push(stop);
     const url = `http://127.0.0.1:${port}`;
     while (!(await isReady(url))) {
-      if (running.hasExited()) throw new Error(`node ${args.join(' ')} ended with ${await running.exited}`);
-      if (performance.now() - startedAt > 60_000) throw new Error(`node ${args.join(' ')} did not become ready`);
+      if (running.hasExited()) throw new Error(`${program} ${args.join(' ')} ended with ${await running.exited}`);
+      if (performance.now() - startedAt > 60_000) throw new Error(`${program} ${args.join(' ')} did not become ready`);
       await sleep(20);
     }
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
