@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDataSource } from '../src/database/data-source.js';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { findServers } from '../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../tools/support/temp-folder.mjs';
 import { type BuiltService, startBuiltService } from './support/built-service.js';
 import { expectInvariants } from './support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from './support/factories.js';
@@ -34,7 +35,7 @@ if (servers.length > 0) {
       startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: true, ...(port !== undefined && { port }) });
 
     beforeAll(async () => {
-      folder = mkdtempSync(path.join(tmpdir(), 'cashback-outage-'));
+      folder = makeTempFolder('cashback-outage');
       server = await startServer();
       const schema = await createDataSource(server.url).initialize();
       await schema.runMigrations({ transaction: 'each' });

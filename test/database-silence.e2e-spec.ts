@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDataSource } from '../src/database/data-source.js';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { findServers } from '../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../tools/support/temp-folder.mjs';
 import { type BuiltService, startBuiltService } from './support/built-service.js';
 import { type Answer, atOnce, Client } from './support/client.js';
 import { expectProblem } from './support/expectations.js';
@@ -30,7 +30,7 @@ if (servers.length > 0) {
     let email: string;
 
     beforeAll(async () => {
-      folder = mkdtempSync(path.join(tmpdir(), 'cashback-silence-'));
+      folder = makeTempFolder('cashback-silence');
       server = await startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: false });
       const schema = await createDataSource(server.url).initialize();
       await schema.runMigrations({ transaction: 'each' });

@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeTempFolder } from '../tools/support/temp-folder.mjs';
 import { type BuiltService, startBuiltService } from './support/built-service.js';
 import { Client } from './support/client.js';
 import { createMigratedDatabase, type TestDatabase } from './support/database.js';
+import { refuseSecrets } from './support/discretion.js';
 
 /** More than a pipe holds (64 KiB), with a line of some 200 bytes for each. */
 const REQUESTS = 2000;
@@ -22,7 +23,7 @@ describe('while nobody reads the log, in the build', () => {
     database = await createMigratedDatabase();
   });
   beforeEach(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'cashback-log-'));
+    folder = makeTempFolder('cashback-log');
     // A pipe as a shell makes it. Node's own for a child is a socket, which takes megabytes.
     pipe = path.join(folder, 'log');
     execFileSync('mkfifo', [pipe]);
@@ -54,6 +55,7 @@ describe('while nobody reads the log, in the build', () => {
     reader.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
     for (let attempt = 0; attempt < 200 && !isThere(text.split('\n')); attempt++) await sleep(50);
     reader.kill();
+    refuseSecrets(text);
     return text.split('\n');
   }
   const linesOf = (route: string, lines: string[]): number => lines.filter((line) => line.includes(`"route":"${route}"`)).length;
