@@ -105,7 +105,9 @@ export class Lab {
    */
   environment(schema) {
     const limits = { RATE_LIMIT: '0', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' };
-    const place = { PATH: process.env['PATH'], HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
+    // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
+    const PATH = [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter);
+    const place = { PATH, HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
     return { ...place, ...limits, NODE_ENV: 'production', LOG_LEVEL: 'info', JWT_SECRET: this.#jwtSecret, SHUTDOWN_DELAY_SECONDS: '0' };
   }
 

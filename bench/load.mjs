@@ -16,7 +16,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @property {number} p95
  * @property {number} p99
  * @property {number} refused answers that were no 2xx
- *
  */
 
 /** Requests that were on their way when the time was up go on in the server: let them end, they belong to nobody. */
@@ -31,9 +30,9 @@ const SETTLE_MS = 300;
  * @param {string} options.url
  * @param {Step[]} options.steps
  * @param {number} options.connections
- * @param {number} options.seconds
- * @param {number} [options.rate] at most so many requests a second over all connections
+ * @param {number} [options.seconds] how long, unless it is said how many
  * @param {number} [options.amount] so many requests, however many seconds they take
+ * @param {number} [options.rate] at most so many requests a second over all connections
  * @returns {Promise<{ operations: Record<string, Figures>, broken: number, statuses: Record<string, number> }>} by operation;
  *   `broken` are connections that were lost and requests without an answer in 10 s
  */
@@ -48,8 +47,8 @@ export async function drive({ url, steps, connections, seconds, rate, amount }) 
   const startedAt = performance.now();
   let lastAt = startedAt;
   const broken = await new Promise((resolve, reject) => {
-    const limits = { ...(rate !== undefined && { overallRate: rate }), ...(amount !== undefined && { amount }) };
-    const options = { url, connections, duration: seconds, sampleInt: 100, requests, ...limits };
+    const limits = { ...(seconds !== undefined && { duration: seconds }), ...(amount !== undefined && { amount }), ...(rate !== undefined && { overallRate: rate }) };
+    const options = { url, connections, sampleInt: 100, requests, ...limits };
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (_client, status, _bytes, milliseconds) => {
       lastAt = performance.now();

@@ -43,6 +43,6 @@ const WARM_UP_REQUESTS = 10_000;
  */
 export async function warmUp(contenders) {
   for (const { url, steps, processes = 1 } of contenders) {
-    await drive({ url, steps, connections: 10, seconds: 60, amount: WARM_UP_REQUESTS * processes });
+    await drive({ url, steps, connections: 10, amount: WARM_UP_REQUESTS * processes });
   }
 }

@@ -2,7 +2,7 @@
 //
 // The floor: an order's creation with the same statements over a pool of the same size, and nothing else. It checks no
 // more of a request than it must to run them. Whatever the service takes beyond this is the price of what it does more.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import mysql from 'mysql2/promise';
 import { v7 as uuidv7 } from 'uuid';
@@ -48,7 +48,7 @@ const later = (/** @type {Date} */ from, /** @type {number} */ milliseconds) => 
  */
 async function createOrder(authorization, body) {
   const now = new Date();
-  const digest = createHash('sha256').update(authorization.slice('Bearer '.length)).digest();
+  const digest = hash('sha256', authorization.slice('Bearer '.length), 'buffer');
   const [token] = await rowsOf(LIVE_TOKEN, [digest, now, now]);
   if (!token) return undefined;
   const merchantId = token.merchant_id;

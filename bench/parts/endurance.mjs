@@ -57,7 +57,7 @@ async function measureMemory(lab, schema, orders) {
     const steps = creationsAndRepeats(await logIn(service.url));
     const missing = wanted - (await countOrders(lab, schema));
     const amount = Math.ceil((missing * REPEAT_EVERY) / (REPEAT_EVERY - 1));
-    const { operations, broken } = await drive({ url: service.url, steps, connections: CONNECTIONS, amount, seconds: 1 });
+    const { operations, broken } = await drive({ url: service.url, steps, connections: CONNECTIONS, amount });
     const figures = operations['create'] ?? nothing();
     const memory = { ...memoryMiB(service.pid), heapMiB: await heapMiB(service.url) };
     results.push({ orders: await countOrders(lab, schema), ...memory, figures: { ...figures, refused: figures.refused + broken } });
