@@ -81,9 +81,9 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts code points, as the person who typed them would; a lone surrogate has no UTF-8 and is refused. */
+/** Counts code points, as the person who typed them would, of which there are never more than units; a lone surrogate has no UTF-8 and is refused. */
 function isText(value: unknown, maximum: number): value is string {
-  return typeof value === 'string' && value.isWellFormed() && [...value].length <= maximum;
+  return typeof value === 'string' && value.isWellFormed() && (value.length <= maximum || [...value].length <= maximum);
 }
 
 /** An instant in RFC 3339, such as `2026-11-20T13:45:00.000Z`. */

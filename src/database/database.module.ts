@@ -1,7 +1,9 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSourceOptions } from 'typeorm';
 import { Config } from '../config/config.js';
 import { dataSourceOptions } from './data-source.js';
+import { DirectDataSource } from './direct-data-source.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** A server that has stopped answering must not hold a request for ever. */
@@ -21,6 +23,7 @@ export class DatabaseModule {
         retryAttempts: 5,
         retryDelay: 1000,
       }),
+      dataSourceFactory: (options) => Promise.resolve(new DirectDataSource(options as DataSourceOptions)),
     });
     return { module: DatabaseModule, imports: [typeorm] };
   }

@@ -67,18 +67,18 @@ export const driver = {
   },
 };
 
-/** A statement that may take `timeout` milliseconds, as TypeORM and the rate limits hand it over. */
-interface TimedStatement {
+/** A statement that may take `timeout` milliseconds; without it, as long as it takes. */
+interface Statement {
   sql: string;
-  timeout: number;
+  timeout?: number | undefined;
 }
 type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;
 
 /** mysql2's own time-out leaves a connection that is of no use, and copies what it is handed so that V8 can optimise nothing after it. */
 function keepTimeouts(connection: mysql2.PoolConnection): void {
   const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
-  connection.query = ((statement: string | TimedStatement, ...rest: unknown[]) => {
-    if (typeof statement === 'string') return query(statement, ...rest);
+  connection.query = ((statement: string | Statement, ...rest: unknown[]) => {
+    if (typeof statement === 'string' || statement.timeout === undefined) return query(statement, ...rest);
     const done = rest.pop() as Done;
     let isOver = false;
     const finish: Done = (error, ...results) => {
