@@ -75,17 +75,36 @@ async function build() {
 /** @param {Lab} lab */
 async function bench(lab) {
   /** @type {Plan} */
-  const plan = { seconds: wholeNumber('seconds', 1), rounds: wholeNumber('rounds', 1), size: wholeNumber('size', 0), orders: wholeNumber('orders', 0) };
+  const plan = {
+    seconds: wholeNumber('seconds', 1),
+    rounds: wholeNumber('rounds', 1),
+    size: wholeNumber('size', 0),
+    orders: wholeNumber('orders', 0),
+  };
   const wanted = values.only.split(',');
   const unknown = wanted.filter((name) => !(name in PARTS));
   if (unknown.length > 0) throw new Error(`--only knows ${Object.keys(PARTS).join(', ')}; not ${unknown.join(', ')}`);
   process.chdir(PROJECT);
   if (!values['no-build']) await build();
   await lab.open();
-  const machine = { cores: availableParallelism(), processor: cpus()[0]?.model, load: loadavg(), node: process.version };
+  const machine = {
+    cores: availableParallelism(),
+    processor: cpus()[0]?.model,
+    load: loadavg(),
+    node: process.version,
+  };
   /** @type {Record<string, unknown>} */
-  const results = { at: new Date().toISOString(), machine, database: lab.database, durable: lab.durable, production: PRODUCTION_COMMAND, plan };
-  say(`${machine.cores} cores for the service, its database and the load generator together; load average ${machine.load[0]?.toFixed(1)}`);
+  const results = {
+    at: new Date().toISOString(),
+    machine,
+    database: lab.database,
+    durable: lab.durable,
+    production: PRODUCTION_COMMAND,
+    plan,
+  };
+  say(
+    `${machine.cores} cores for the service, its database and the load generator together; load average ${machine.load[0]?.toFixed(1)}`,
+  );
   for (const [name, measure] of Object.entries(PARTS)) {
     if (!wanted.includes(name)) continue;
     results[name] = await measure(lab, plan);

@@ -46,11 +46,15 @@ export class Lab {
     delete process.env['DATABASE_URL'];
     const [server] = await findServers();
     this.durable = server !== undefined;
-    const { url, version, stop } = server ? await this.#startDurable(server) : await provideDatabase({ purpose: 'test', say: this.say });
+    const { url, version, stop } = server
+      ? await this.#startDurable(server)
+      : await provideDatabase({ purpose: 'test', say: this.say });
     this.#ends.push(stop);
     this.database = version;
     this.serverUrl = url.replace(/[^/]+$/, '');
-    this.say(`${version}, ${this.durable ? 'which waits for the disk at each commit' : 'NOT durable: commits do not wait for a disk'}`);
+    this.say(
+      `${version}, ${this.durable ? 'which waits for the disk at each commit' : 'NOT durable: commits do not wait for a disk'}`,
+    );
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
 
@@ -108,7 +112,14 @@ export class Lab {
     // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
     const PATH = [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter);
     const place = { PATH, HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
-    return { ...place, ...limits, NODE_ENV: 'production', LOG_LEVEL: 'info', JWT_SECRET: this.#jwtSecret, SHUTDOWN_DELAY_SECONDS: '0' };
+    return {
+      ...place,
+      ...limits,
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'info',
+      JWT_SECRET: this.#jwtSecret,
+      SHUTDOWN_DELAY_SECONDS: '0',
+    };
   }
 
   /**
@@ -147,7 +158,12 @@ export class Lab {
   async #start([program = '', ...args], env) {
     const port = await findFreePort();
     const startedAt = performance.now();
-    const running = await startGuarded({ command: program, args, env: { ...env, PORT: String(port) }, output: openSync('/dev/null', 'w') });
+    const running = await startGuarded({
+      command: program,
+      args,
+      env: { ...env, PORT: String(port) },
+      output: openSync('/dev/null', 'w'),
+    });
     const stop = () => running.end(5_000);
     this.#ends.push(stop);
     const url = `http://127.0.0.1:${port}`;

@@ -47,7 +47,11 @@ export async function drive({ url, steps, connections, seconds, rate, amount }) 
   const startedAt = performance.now();
   let lastAt = startedAt;
   const broken = await new Promise((resolve, reject) => {
-    const limits = { ...(seconds !== undefined && { duration: seconds }), ...(amount !== undefined && { amount }), ...(rate !== undefined && { overallRate: rate }) };
+    const limits = {
+      ...(seconds !== undefined && { duration: seconds }),
+      ...(amount !== undefined && { amount }),
+      ...(rate !== undefined && { overallRate: rate }),
+    };
     const options = { url, connections, sampleInt: 100, requests, ...limits };
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (_client, status, _bytes, milliseconds) => {
@@ -92,6 +96,14 @@ function toRequest(step, onAnswer) {
  */
 function toFigures(times, elapsed, refused) {
   const sorted = times.toSorted((a, b) => a - b);
-  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? NaN;
-  return { requests: times.length, perSecond: times.length / elapsed, p50: at(0.5), p95: at(0.95), p99: at(0.99), refused };
+  const at = (/** @type {number} */ share) =>
+    sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? NaN;
+  return {
+    requests: times.length,
+    perSecond: times.length / elapsed,
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    refused,
+  };
 }

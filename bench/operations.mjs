@@ -37,7 +37,12 @@ const headersOf = (token) => ({ authorization: `Bearer ${token}`, 'content-type'
  */
 export function creations(token, document) {
   const headers = headersOf(token);
-  return [{ name: 'create', request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }) }];
+  return [
+    {
+      name: 'create',
+      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
+    },
+  ];
 }
 
 /**
@@ -88,7 +93,12 @@ export function renewals(tokens) {
       name: 'refresh',
       request: (context) => {
         context.session = next++ % tokens.length;
-        return { method: 'POST', path: '/auth/refresh', headers, body: JSON.stringify({ refresh_token: tokens[context.session] }) };
+        return {
+          method: 'POST',
+          path: '/auth/refresh',
+          headers,
+          body: JSON.stringify({ refresh_token: tokens[context.session] }),
+        };
       },
       onSuccess: (body, context) => {
         tokens[context.session] = JSON.parse(body).refresh_token;
@@ -114,7 +124,8 @@ export function lives(token) {
    */
   const then = (name, method, path, body) => ({
     name,
-    request: ({ id }) => (id === undefined ? null : { method, path: `/orders/${id}/${path}`, headers, body: JSON.stringify(body) }),
+    request: ({ id }) =>
+      id === undefined ? null : { method, path: `/orders/${id}/${path}`, headers, body: JSON.stringify(body) },
   });
   return [
     {
@@ -136,6 +147,11 @@ export function lives(token) {
 export function wrongLogins() {
   const headers = { 'content-type': 'application/json' };
   let next = 0;
-  const body = () => ({ email: next++ % 2 === 0 ? EMAIL : `nobody-${next}@example.com`, password: `wrong-password-${next}` });
-  return [{ name: 'log-in', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) }];
+  const body = () => ({
+    email: next++ % 2 === 0 ? EMAIL : `nobody-${next}@example.com`,
+    password: `wrong-password-${next}`,
+  });
+  return [
+    { name: 'log-in', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) },
+  ];
 }

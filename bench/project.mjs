@@ -9,4 +9,6 @@ export const PROJECT = path.resolve(import.meta.dirname, '..');
 export const POOL_SIZE = 10;
 
 /** The command that starts the build as in production: that of `npm run start:prod`. @type {string[]} */
-export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')).scripts['start:prod'].split(' ');
+export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')).scripts[
+  'start:prod'
+].split(' ');

@@ -29,7 +29,14 @@ function at(numbers, index) {
 export function medians(rounds) {
   const of = (/** @type {keyof Figures} */ name) => median(rounds.map((round) => round[name]));
   const sum = (/** @type {keyof Figures} */ name) => rounds.reduce((total, round) => total + round[name], 0);
-  return { requests: sum('requests'), perSecond: of('perSecond'), p50: of('p50'), p95: of('p95'), p99: of('p99'), refused: sum('refused') };
+  return {
+    requests: sum('requests'),
+    perSecond: of('perSecond'),
+    p50: of('p50'),
+    p95: of('p95'),
+    p99: of('p99'),
+    refused: sum('refused'),
+  };
 }
 
 /**
@@ -52,7 +59,11 @@ export const HEADS = ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'refused'];
  * @returns {string[]}
  */
 export function cells({ perSecond, p50, p95, p99, refused, requests }) {
-  return [perSecond.toFixed(0), ...[p50, p95, p99].map((time) => time.toFixed(1)), refused === 0 ? '0' : `${refused} of ${requests}`];
+  return [
+    perSecond.toFixed(0),
+    ...[p50, p95, p99].map((time) => time.toFixed(1)),
+    refused === 0 ? '0' : `${refused} of ${requests}`,
+  ];
 }
 
 /**

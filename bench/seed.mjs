@@ -26,7 +26,8 @@ const NUMBERS = `
 const CHUNK = 50_000;
 
 /** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as it would in life. */
-const idOf = (/** @type {string} */ number, prefix = '0193f1c2') => `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
+const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
+  `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
 
 /**
  * Makes a schema with the service's tables, a merchant, an API user, and customers with credits.
@@ -38,8 +39,15 @@ const idOf = (/** @type {string} */ number, prefix = '0193f1c2') => `CONCAT('${p
 export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
-  await lab.command(schema, ['node_modules/typeorm/cli.js', 'migration:run', '-d', 'dist/src/database/migrations-data-source.js']);
-  const merchant = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']));
+  await lab.command(schema, [
+    'node_modules/typeorm/cli.js',
+    'migration:run',
+    '-d',
+    'dist/src/database/migrations-data-source.js',
+  ]);
+  const merchant = JSON.parse(
+    await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']),
+  );
   const login = ['--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD];
   const user = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'user', 'create', ...login]));
   const shop = { schema, merchantId: merchant.id, apiUserId: user.id };
@@ -83,7 +91,8 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
  * @param {number} count
  */
 export async function addOrders(lab, shop, count) {
-  const items = '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
+  const items =
+    '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
   const methods = '[{"id":"credit_card","amountCents":15000}]';
   for (let first = 0; first < count; first += CHUNK) {
     const chunk = Math.min(CHUNK, count - first);
@@ -109,13 +118,20 @@ export async function addOrders(lab, shop, count) {
  */
 export async function addSessions(lab, shop, count) {
   const [now, later] = [new Date(), new Date(Date.now() + 30 * 86_400_000)];
-  const tokens = Array.from({ length: count }, () => ({ id: randomUUID(), access: `cbat_${randomUUID()}`, refresh: `cbrt_${randomUUID()}` }));
+  const tokens = Array.from({ length: count }, () => ({
+    id: randomUUID(),
+    access: `cbat_${randomUUID()}`,
+    refresh: `cbrt_${randomUUID()}`,
+  }));
   const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest();
   for (let first = 0; first < count; first += 1000) {
     const some = tokens.slice(first, first + 1000);
     await lab.sql(
       shop.schema,
-      ['INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?', [some.map(({ id }) => [id, shop.apiUserId, now, later])]],
+      [
+        'INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?',
+        [some.map(({ id }) => [id, shop.apiUserId, now, later])],
+      ],
       [
         'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
         [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
@@ -133,7 +149,11 @@ export async function addSessions(lab, shop, count) {
  */
 export async function logIn(url) {
   const body = JSON.stringify({ email: EMAIL, password: PASSWORD });
-  const answer = await fetch(`${url}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const answer = await fetch(`${url}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   if (answer.status !== 201) throw new Error(`the log-in was answered with ${answer.status}: ${await answer.text()}`);
   const { access_token: token } = /** @type {{ access_token: string }} */ (await answer.json());
   return token;

@@ -85,7 +85,14 @@ async function closeLedgerTo(runner: QueryRunner, event: string): Promise<void> 
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`);
   } catch (error) {
     const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';
-    if (!['ER_BINLOG_CREATE_ROUTINE_NEED_SUPER', 'ER_TABLEACCESS_DENIED_ERROR', 'ER_SPECIFIC_ACCESS_DENIED_ERROR'].includes(code)) throw error;
+    if (
+      ![
+        'ER_BINLOG_CREATE_ROUTINE_NEED_SUPER',
+        'ER_TABLEACCESS_DENIED_ERROR',
+        'ER_SPECIFIC_ACCESS_DENIED_ERROR',
+      ].includes(code)
+    )
+      throw error;
     console.warn(`cashback_entries is not closed to ${event}: the database user may not create triggers (${code})`);
   }
 }

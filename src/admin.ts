@@ -19,7 +19,10 @@ const program = new Command('admin')
 for (const command of ledgerCommands()) program.addCommand(command);
 
 program.parseAsync().catch((error: unknown) => {
-  const faults = error instanceof Problem ? (error.errors ?? []).map(({ pointer, detail }) => ` ${pointer?.slice(1)} ${detail}`) : [];
+  const faults =
+    error instanceof Problem
+      ? (error.errors ?? []).map(({ pointer, detail }) => ` ${pointer?.slice(1)} ${detail}`)
+      : [];
   console.error(`error: ${error instanceof Error ? error.message : String(error)}${faults.join(';')}`);
   process.exitCode = 1;
 });

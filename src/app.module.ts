@@ -7,6 +7,7 @@ import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.mo
 import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { TracingModule } from './tracing/tracing.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
@@ -16,7 +17,18 @@ export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {
     return {
       module: AppModule,
-      imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(REQUEST_QUERY_TIMEOUT_MS), AuthModule, OrdersModule, WalletsModule, HealthModule, MetricsModule, TracingModule],
+      imports: [
+        ConfigModule.with(config),
+        ClockModule,
+        DatabaseModule.with(REQUEST_QUERY_TIMEOUT_MS),
+        AuthModule,
+        OrdersModule,
+        WalletsModule,
+        HealthModule,
+        MetricsModule,
+        ReconcileModule,
+        TracingModule,
+      ],
     };
   }
 }

@@ -35,7 +35,8 @@ export function superviseWorkers(count: number, logger: Logger): void {
   });
   cluster.on('message', (worker: Worker, message: unknown) => {
     if (!isMetricsQuestion(message)) return;
-    const answer = (text: string): boolean => worker.send({ metricsAnswer: message.metricsQuestion, text } satisfies MetricsAnswer);
+    const answer = (text: string): boolean =>
+      worker.send({ metricsAnswer: message.metricsQuestion, text } satisfies MetricsAnswer);
     metrics.clusterMetrics().then(answer, () => answer(''));
   });
   process.on('SIGTERM', end);

@@ -14,7 +14,11 @@ const { AppModule } = await import(new URL('../dist/src/app.module.js', import.m
 const { loadConfig } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 const { openApiDocument } = await import(new URL('../dist/src/documentation.js', import.meta.url).href);
 
-const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: 'mysql://nobody@localhost/nothing', JWT_SECRET: 'x'.repeat(32) });
+const config = loadConfig({
+  NODE_ENV: 'test',
+  DATABASE_URL: 'mysql://nobody@localhost/nothing',
+  JWT_SECRET: 'x'.repeat(32),
+});
 const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });
 writeFileSync(FILE, JSON.stringify(openApiDocument(app), null, 2));
 

@@ -60,7 +60,16 @@ async function createOrder(authorization, body) {
   const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
   const expiresAt = later(now, policy.orderTtlMinutes * 60_000);
   const json = [items, methods, policy].map((value) => JSON.stringify(value));
-  await rowsOf(INSERT_ORDER, [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json, now, expiresAt]);
+  await rowsOf(INSERT_ORDER, [
+    id,
+    merchantId,
+    Buffer.from(body.external_id),
+    body.document,
+    totalCents,
+    ...json,
+    now,
+    expiresAt,
+  ]);
   const rows = await rowsOf(AVAILABLE, [merchantId, [body.document], now, now, now, merchantId, [body.document]]);
   const availableCents = Number(rows.find((row) => row.lapsed_order_id === null)?.sum_cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
@@ -80,7 +89,14 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
     items: body.items,
     payment_methods: body.payment_methods,
     cashback: {
-      to_redeem: { available: money(availableCents), maximum: money(maximumCents), limited_by: 'balance', held: '0.00', redeemed: '0.00', returned: '0.00' },
+      to_redeem: {
+        available: money(availableCents),
+        maximum: money(maximumCents),
+        limited_by: 'balance',
+        held: '0.00',
+        redeemed: '0.00',
+        returned: '0.00',
+      },
       to_receive: {
         amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
         reversed: '0.00',
@@ -104,7 +120,10 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
  */
 function answer(response, status, body) {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+  });
   response.end(text);
 }
 

@@ -38,7 +38,11 @@ export async function measureCredits(lab, plan) {
   lab.say('Order creation against the number of credits');
   const measured = await alternate(contenders, plan);
   const one = measured['1 credit'] ?? [];
-  const results = Object.entries(measured).map(([name, rounds]) => ({ name, ...medians(rounds), timeToOne: medianRatio(one, rounds, 'perSecond') }));
+  const results = Object.entries(measured).map(([name, rounds]) => ({
+    name,
+    ...medians(rounds),
+    timeToOne: medianRatio(one, rounds, 'perSecond'),
+  }));
   printTable(
     `Order creation at ${CONNECTIONS} connections against the credits of the customer`,
     ['customer with', ...HEADS, 'time/one'],

@@ -38,7 +38,9 @@ async function measureStarts(lab, schema) {
     starts.push(readyMs);
     await stop();
   }
-  lab.say(`Ready ${median(starts).toFixed(0)} ms after its start (median of ${STARTS}: ${starts.map((ms) => ms.toFixed(0)).join(', ')})`);
+  lab.say(
+    `Ready ${median(starts).toFixed(0)} ms after its start (median of ${STARTS}: ${starts.map((ms) => ms.toFixed(0)).join(', ')})`,
+  );
   return starts;
 }
 
@@ -60,7 +62,11 @@ async function measureMemory(lab, schema, orders) {
     const { operations, broken } = await drive({ url: service.url, steps, connections: CONNECTIONS, amount });
     const figures = operations['create'] ?? nothing();
     const memory = { ...memoryMiB(service.pid), heapMiB: await heapMiB(service.url) };
-    results.push({ orders: await countOrders(lab, schema), ...memory, figures: { ...figures, refused: figures.refused + broken } });
+    results.push({
+      orders: await countOrders(lab, schema),
+      ...memory,
+      figures: { ...figures, refused: figures.refused + broken },
+    });
   }
   await service.stop();
   printTable(

@@ -13,18 +13,38 @@ import { logIn, openShop } from '../seed.mjs';
  */
 export async function measureFloor(lab, plan) {
   const shop = await openShop(lab, 'bench_floor');
-  const servers = { floor: await lab.startFloor(shop.schema), service: await lab.startService(shop.schema), 'WORKERS=2': await lab.startService(shop.schema, { workers: 2 }) };
+  const servers = {
+    floor: await lab.startFloor(shop.schema),
+    service: await lab.startService(shop.schema),
+    'WORKERS=2': await lab.startService(shop.schema, { workers: 2 }),
+  };
   const steps = creations(await logIn(servers.service.url));
-  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps, processes: name === 'WORKERS=2' ? 2 : 1 }));
+  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({
+    name,
+    url,
+    pid,
+    steps,
+    processes: name === 'WORKERS=2' ? 2 : 1,
+  }));
   await warmUp(contenders);
   const results = [];
   for (const connections of [1, 10, 50]) {
     lab.say(`Service and floor, ${connections} connections`);
-    const measured = await alternate(contenders.map((contender) => ({ ...contender, connections })), plan);
+    const measured = await alternate(
+      contenders.map((contender) => ({ ...contender, connections })),
+      plan,
+    );
     for (const [name, rounds] of Object.entries(measured)) {
       const floor = measured['floor'] ?? [];
       const ratios = { perSecond: medianRatio(rounds, floor, 'perSecond'), p99: medianRatio(rounds, floor, 'p99') };
-      results.push({ name, connections, ...medians(rounds), processorMs: median(rounds.map((round) => round.processorMs)), ratios, rounds });
+      results.push({
+        name,
+        connections,
+        ...medians(rounds),
+        processorMs: median(rounds.map((round) => round.processorMs)),
+        ratios,
+        rounds,
+      });
     }
   }
   printTable(
@@ -32,7 +52,14 @@ export async function measureFloor(lab, plan) {
     ['server', 'connections', ...HEADS, 'CPU ms', 'requests/floor', 'p99/floor'],
     results.map((row) => {
       const { perSecond, p99 } = row.ratios;
-      return [row.name, String(row.connections), ...cells(row), row.processorMs.toFixed(2), perSecond.toFixed(2), p99.toFixed(2)];
+      return [
+        row.name,
+        String(row.connections),
+        ...cells(row),
+        row.processorMs.toFixed(2),
+        perSecond.toFixed(2),
+        p99.toFixed(2),
+      ];
     }),
   );
   for (const server of Object.values(servers)) await server.stop();

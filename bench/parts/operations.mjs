@@ -23,7 +23,12 @@ export async function measureOperations(lab, plan) {
   const token = await logIn(service.url);
   const sessions = await addSessions(lab, shop, 20_000);
   const orders = await createSome(service.url, token, 200);
-  const loads = { create: creations(token), ...repeats(token, orders), refresh: renewals(sessions), life: lives(token) };
+  const loads = {
+    create: creations(token),
+    ...repeats(token, orders),
+    refresh: renewals(sessions),
+    life: lives(token),
+  };
   await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })));
   /** @type {Record<string, Figures & { statements?: number }>} */
   const measured = {};
@@ -34,7 +39,11 @@ export async function measureOperations(lab, plan) {
     }
   }
   const heads = ['operation', 'connections', ...HEADS, 'statements'];
-  const rows = Object.entries(measured).map(([name, figures]) => [...name.split(' × '), ...cells(figures), figures.statements?.toFixed(1) ?? '']);
+  const rows = Object.entries(measured).map(([name, figures]) => [
+    ...name.split(' × '),
+    ...cells(figures),
+    figures.statements?.toFixed(1) ?? '',
+  ]);
   printTable('The service, one process', heads, rows);
   const memory = memoryMiB(service.pid).resident;
   lab.say(`Ready ${service.readyMs.toFixed(0)} ms after its start; ${memory ?? '?'} MiB resident at the end`);
@@ -56,7 +65,8 @@ async function measureOne(lab, url, steps, connections, { rounds, seconds }) {
   const before = await lab.statements();
   for (let round = 0; round < rounds; round += 1) {
     const { operations, broken } = await drive({ url, steps, connections, seconds });
-    for (const [name, figures] of Object.entries(operations)) (byName[name] ??= []).push({ ...figures, refused: figures.refused + broken });
+    for (const [name, figures] of Object.entries(operations))
+      (byName[name] ??= []).push({ ...figures, refused: figures.refused + broken });
   }
   const asked = (await lab.statements()) - before;
   return Object.fromEntries(

@@ -25,7 +25,15 @@ export async function measureSize(lab, plan) {
     const bytes = await bytesPerOrder(lab, shop.schema, orders);
     lab.say(`${bytes} bytes on disk for each, indexes included`);
     const { url, pid, stop } = await lab.startService(shop.schema);
-    contenders.push({ name: `${orders} orders`, url, pid, stop, bytes, steps: creations(await logIn(url)), connections: CONNECTIONS });
+    contenders.push({
+      name: `${orders} orders`,
+      url,
+      pid,
+      stop,
+      bytes,
+      steps: creations(await logIn(url)),
+      connections: CONNECTIONS,
+    });
   }
   await warmUp(contenders);
   lab.say('Order creation against the number of orders');

@@ -51,7 +51,13 @@ export async function measureStorm(lab, plan) {
   printTable(
     `Order creation at ${CONNECTIONS} connections during a storm of wrong log-ins (bcrypt cost 12)`,
     ['weather', ...HEADS, 'requests/quiet', 'p99/quiet', 'log-ins by status'],
-    results.map((row) => [row.name, ...cells(row), row.perSecondToQuiet.toFixed(2), row.p99ToQuiet.toFixed(2), shown(row.logins)]),
+    results.map((row) => [
+      row.name,
+      ...cells(row),
+      row.perSecondToQuiet.toFixed(2),
+      row.p99ToQuiet.toFixed(2),
+      shown(row.logins),
+    ]),
   );
   await stop();
   return results;
@@ -94,11 +100,14 @@ async function untilCalm(url) {
 function added(rounds) {
   /** @type {Record<string, number>} */
   const sums = {};
-  for (const [status, count] of rounds.flatMap((round) => Object.entries(round))) sums[status] = (sums[status] ?? 0) + count;
+  for (const [status, count] of rounds.flatMap((round) => Object.entries(round)))
+    sums[status] = (sums[status] ?? 0) + count;
   return sums;
 }
 
 /** @param {Record<string, number>} statuses */
 function shown(statuses) {
-  return Object.entries(statuses).map(([status, count]) => `${status}: ${count}`).join(', ');
+  return Object.entries(statuses)
+    .map(([status, count]) => `${status}: ${count}`)
+    .join(', ');
 }

@@ -9,7 +9,8 @@ export const wholeNumber =
   (low: number, high: number) =>
   (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < low || value > high) throw new InvalidArgumentError(`It must be a whole number from ${low} to ${high}.`);
+    if (!/^\d+$/.test(text) || value < low || value > high)
+      throw new InvalidArgumentError(`It must be a whole number from ${low} to ${high}.`);
     return value;
   };
 

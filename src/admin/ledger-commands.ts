@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { ReconcileService } from '../cashback/reconcile.service.js';
-import { StatementsService } from '../cashback/statements.service.js';
+import { ReconcileService } from '../reconcile/reconcile.service.js';
+import { StatementsService } from '../wallets/statements.service.js';
 import { documentNumber } from './arguments.js';
 import { runWithServices } from './services.js';
 

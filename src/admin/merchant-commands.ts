@@ -19,15 +19,27 @@ interface MerchantOptions {
 
 export function merchantCommands(): Command {
   const merchant = new Command('merchant').description('merchants and their cashback policies');
-  withPolicyOptions(merchant.command('create').description('make a merchant').requiredOption('--name <name>', 'its name', shortText)).action(
-    (options: MerchantOptions) =>
-      runWithServices(async (services) => toJson(await services.get(MerchantsService).create(options.name ?? '', policyOf(options)))),
+  withPolicyOptions(
+    merchant.command('create').description('make a merchant').requiredOption('--name <name>', 'its name', shortText),
+  ).action((options: MerchantOptions) =>
+    runWithServices(async (services) =>
+      toJson(await services.get(MerchantsService).create(options.name ?? '', policyOf(options))),
+    ),
   );
-  withPolicyOptions(merchant.command('set').description('change a merchant; open orders keep the policy they have').argument('<id>', 'the merchant').option('--name <name>', 'its name', shortText)).action(
-    (id: string, { name, ...options }: MerchantOptions) =>
-      runWithServices(async (services) =>
-        toJson(await services.get(MerchantsService).set(id, { ...(name !== undefined && { name }), policy: policyOf(options) })),
+  withPolicyOptions(
+    merchant
+      .command('set')
+      .description('change a merchant; open orders keep the policy they have')
+      .argument('<id>', 'the merchant')
+      .option('--name <name>', 'its name', shortText),
+  ).action((id: string, { name, ...options }: MerchantOptions) =>
+    runWithServices(async (services) =>
+      toJson(
+        await services
+          .get(MerchantsService)
+          .set(id, { ...(name !== undefined && { name }), policy: policyOf(options) }),
       ),
+    ),
   );
   merchant
     .command('list')
@@ -38,8 +50,16 @@ export function merchantCommands(): Command {
 
 function withPolicyOptions(command: Command): Command {
   return command
-    .option('--earn-rate-bps <n>', 'share of what is paid that comes back, in basis points (500 is 5 %)', wholeNumber(0, 10_000))
-    .option('--earn-rate <method=bps>', 'another share for a payment method; repeat it for each, as with `set` they take the place of all there were', earnRate)
+    .option(
+      '--earn-rate-bps <n>',
+      'share of what is paid that comes back, in basis points (500 is 5 %)',
+      wholeNumber(0, 10_000),
+    )
+    .option(
+      '--earn-rate <method=bps>',
+      'another share for a payment method; repeat it for each, as with `set` they take the place of all there were',
+      earnRate,
+    )
     .option('--redeem-share-bps <n>', "most of an order's total that may be redeemed", wholeNumber(0, 10_000))
     .option('--redeem-minimum-total <amount>', 'orders under this total redeem nothing', money)
     .option('--release-days <n>', 'days from completion until the cashback can be spent', wholeNumber(0, 3650))
@@ -49,8 +69,24 @@ function withPolicyOptions(command: Command): Command {
 
 /** Only what was said: the rest stays as it is. */
 function policyOf(options: MerchantOptions): Partial<Policy> {
-  const { earnRateBps, earnRate: earnRatesByPaymentMethod, redeemShareBps, redeemMinimumTotal: redeemMinimumTotalCents, releaseDays, validityDays, orderTtlMinutes } = options;
-  const policy = { earnRateBps, earnRatesByPaymentMethod, redeemShareBps, redeemMinimumTotalCents, releaseDays, validityDays, orderTtlMinutes };
+  const {
+    earnRateBps,
+    earnRate: earnRatesByPaymentMethod,
+    redeemShareBps,
+    redeemMinimumTotal: redeemMinimumTotalCents,
+    releaseDays,
+    validityDays,
+    orderTtlMinutes,
+  } = options;
+  const policy = {
+    earnRateBps,
+    earnRatesByPaymentMethod,
+    redeemShareBps,
+    redeemMinimumTotalCents,
+    releaseDays,
+    validityDays,
+    orderTtlMinutes,
+  };
   return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
 

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { ApiUsersModule } from '../auth/api-users.module.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { ClockModule } from '../common/clock.js';
-import { createLogger, NestLogger } from '../common/logger.js';
+import { createLogger, NestLogger } from '../logging/logger.js';
 import { type Config, loadProcessConfig } from '../config/config.js';
 import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { ReconcileModule } from '../reconcile/reconcile.module.js';
+import { StatementsService } from '../wallets/statements.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
@@ -16,8 +19,16 @@ class AdminModule {
   static with(config: Readonly<Config>): DynamicModule {
     return {
       module: AdminModule,
-      imports: [ConfigModule.with(config), ClockModule, DatabaseModule.with(), MerchantsModule, CashbackModule],
-      providers: [ErasureService, SessionsService],
+      imports: [
+        ConfigModule.with(config),
+        ClockModule,
+        DatabaseModule.with(),
+        MerchantsModule,
+        ApiUsersModule,
+        CashbackModule,
+        ReconcileModule,
+      ],
+      providers: [ErasureService, SessionsService, StatementsService],
     };
   }
 }
@@ -30,7 +41,10 @@ export async function runWithServices(command: (services: INestApplicationContex
   // The command line signs nothing, so it needs no secret of the service's.
   const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
-  const services = await NestFactory.createApplicationContext(AdminModule.with(config), { logger, abortOnError: false });
+  const services = await NestFactory.createApplicationContext(AdminModule.with(config), {
+    logger,
+    abortOnError: false,
+  });
   try {
     console.log(JSON.stringify(await command(services), null, 2));
   } finally {

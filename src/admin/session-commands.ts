@@ -12,9 +12,16 @@ export function sessionCommands(): Command {
   session
     .command('prune')
     .description('delete the sessions that ended long ago, with their token sets')
-    .option('--ended-days <n>', 'how many days ago they must have expired or been revoked', wholeNumber(1, 3650), DEFAULT_DAYS)
+    .option(
+      '--ended-days <n>',
+      'how many days ago they must have expired or been revoked',
+      wholeNumber(1, 3650),
+      DEFAULT_DAYS,
+    )
     .action((options: { endedDays: number }) =>
-      runWithServices((services) => services.get(SessionsService).prune(after(services.get(Clock).now(), -options.endedDays * DAY_MS))),
+      runWithServices((services) =>
+        services.get(SessionsService).prune(after(services.get(Clock).now(), -options.endedDays * DAY_MS)),
+      ),
     );
   return session;
 }

@@ -1,9 +1,9 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { SessionsService } from '../auth/sessions.service.js';
-import type { ApiUser } from '../merchants/api-user.entity.js';
-import { ApiUsersService } from '../merchants/api-users.service.js';
-import { Passwords } from '../merchants/passwords.js';
+import type { ApiUser } from '../auth/api-user.entity.js';
+import { ApiUsersService } from '../auth/api-users.service.js';
+import { Passwords } from '../auth/passwords.js';
 import { email } from './arguments.js';
 import { runWithServices } from './services.js';
 
@@ -20,11 +20,18 @@ export function userCommands(): Command {
     );
   user
     .command('set-password')
-    .description('give an API user another password and end its sessions; without one a strong one is made and printed once')
+    .description(
+      'give an API user another password and end its sessions; without one a strong one is made and printed once',
+    )
     .requiredOption('--email <email>', 'its e-mail', email)
     .option('--password <password>', '12 to 72 bytes')
-    .action((options: { email: string; password?: string }) => withPassword(options, (users, password) => users.setPassword(options.email, password), endSessions));
-  for (const [name, disabled] of [['disable', true], ['enable', false]] as const) {
+    .action((options: { email: string; password?: string }) =>
+      withPassword(options, (users, password) => users.setPassword(options.email, password), endSessions),
+    );
+  for (const [name, disabled] of [
+    ['disable', true],
+    ['enable', false],
+  ] as const) {
     user
       .command(name)
       .description(disabled ? 'refuse an API user from now on and end its sessions' : 'let an API user in again')
@@ -54,7 +61,7 @@ function withPassword(
   andThen: (services: INestApplicationContext, user: ApiUser) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   return runWithServices(async (services) => {
-    const password = options.password ?? Passwords.make();
+    const password = options.password ?? Passwords.generate();
     const user = await change(services.get(ApiUsersService), password);
     await andThen(services, user);
     return options.password === undefined ? { ...toJson(user), password } : toJson(user);

@@ -3,8 +3,8 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
-import { present } from './access-token.strategy.js';
-import { IS_PUBLIC } from './caller.js';
+import { attachPhantomToken } from './access-token.strategy.js';
+import { IS_PUBLIC } from '../http/caller.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
@@ -34,7 +34,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     }
     const phantom = await this.tokenSets.swap(token);
     if (phantom === undefined) throw invalidToken();
-    present(request, phantom);
+    attachPhantomToken(request, phantom);
     return (await super.canActivate(context)) as boolean;
   }
 
@@ -54,6 +54,8 @@ function bearerTokenOf(request: Request): string | undefined {
 function invalidToken(): Problem {
   return new Problem('invalid_token', {
     detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
-    headers: { 'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"` },
+    headers: {
+      'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"`,
+    },
   });
 }

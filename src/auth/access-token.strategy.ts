@@ -4,7 +4,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-jwt';
 import { Config } from '../config/config.js';
-import type { Caller } from './caller.js';
+import type { Caller } from '../http/caller.js';
 import type { PhantomToken } from './token-sets.service.js';
 
 export const JWT_ISSUER = 'cashback-order-service';
@@ -19,7 +19,7 @@ export function signingKey(config: Config): KeyObject {
 const swapped = new WeakMap<Request, PhantomToken>();
 
 /** Lays down for the strategy what a request's access token was swapped for. Nothing that came from outside is ever laid down here. */
-export function present(request: Request, phantom: PhantomToken): void {
+export function attachPhantomToken(request: Request, phantom: PhantomToken): void {
   swapped.set(request, phantom);
 }
 
@@ -42,7 +42,14 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
     const { sub, merchant_id: merchantId, jti, exp } = payload;
     const policy = swapped.get(request)?.policy;
     // jsonwebtoken would also take a token that never expires.
-    if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof jti !== 'string' || typeof exp !== 'number' || !policy) return false;
+    if (
+      typeof sub !== 'string' ||
+      typeof merchantId !== 'string' ||
+      typeof jti !== 'string' ||
+      typeof exp !== 'number' ||
+      !policy
+    )
+      return false;
     return { apiUserId: sub, merchantId, tokenSetId: jti, policy };
   }
 }

@@ -1,9 +1,9 @@
 import { Body, Controller, Header, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { ApiProblems } from '../common/api-problems.js';
-import { UntilAnswered } from '../common/until-answered.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { UntilAnswered } from '../http/request-signal.js';
 import { AuthService } from './auth.service.js';
-import { type Caller, CurrentCaller, Public } from './caller.js';
+import { type Caller, CurrentCaller, Public } from '../http/caller.js';
 import { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import { LoginDto } from './dto/login.dto.js';
 import { RefreshTokenDto } from './dto/refresh-token.dto.js';
@@ -21,8 +21,18 @@ export class AuthController {
   @Post('login')
   @Public()
   @Header('cache-control', 'no-store')
-  @ApiProblems('malformed_json', 'validation_failed', 'invalid_credentials', 'payload_too_large', 'unsupported_media_type')
-  login(@Body() body: LoginDto, @Ip() address: string | undefined, @UntilAnswered() signal: AbortSignal): Promise<ConfigurationUserTokensDto> {
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'invalid_credentials',
+    'payload_too_large',
+    'unsupported_media_type',
+  )
+  login(
+    @Body() body: LoginDto,
+    @Ip() address: string | undefined,
+    @UntilAnswered() signal: AbortSignal,
+  ): Promise<ConfigurationUserTokensDto> {
     return this.auth.login(body, address, signal);
   }
 
@@ -36,7 +46,13 @@ export class AuthController {
   @Post('refresh')
   @Public()
   @Header('cache-control', 'no-store')
-  @ApiProblems('malformed_json', 'validation_failed', 'invalid_refresh_token', 'payload_too_large', 'unsupported_media_type')
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'invalid_refresh_token',
+    'payload_too_large',
+    'unsupported_media_type',
+  )
   refresh(@Body() body: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     return this.auth.refresh(body);
   }

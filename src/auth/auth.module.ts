@@ -3,10 +3,10 @@ import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
-import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { AccessTokenGuard } from './access-token.guard.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKey } from './access-token.strategy.js';
+import { ApiUsersModule } from './api-users.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { SessionsService } from './sessions.service.js';
@@ -14,7 +14,7 @@ import { TokenSetsService } from './token-sets.service.js';
 
 @Module({
   imports: [
-    MerchantsModule,
+    ApiUsersModule,
     RateLimitsModule,
     PassportModule,
     JwtModule.registerAsync({
@@ -26,6 +26,12 @@ import { TokenSetsService } from './token-sets.service.js';
     }),
   ],
   controllers: [AuthController],
-  providers: [AuthService, TokenSetsService, SessionsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
+  providers: [
+    AuthService,
+    TokenSetsService,
+    SessionsService,
+    AccessTokenStrategy,
+    { provide: APP_GUARD, useClass: AccessTokenGuard },
+  ],
 })
 export class AuthModule {}

@@ -5,12 +5,12 @@ import { newId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { ApiUser } from '../merchants/api-user.entity.js';
-import { ApiUsersService } from '../merchants/api-users.service.js';
-import { Passwords } from '../merchants/passwords.js';
+import { ApiUser } from './api-user.entity.js';
+import { ApiUsersService } from './api-users.service.js';
+import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
 import { RefreshLimit } from '../rate-limits/refresh-limit.js';
-import type { Caller } from './caller.js';
+import type { Caller } from '../http/caller.js';
 import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import type { LoginDto } from './dto/login.dto.js';
 import type { RefreshTokenDto } from './dto/refresh-token.dto.js';
@@ -48,7 +48,11 @@ export class AuthService {
    * @throws Problem invalid_credentials, the same and as late for an unknown e-mail, a wrong password and a disabled user;
    *   too_many_requests after too many of them.
    */
-  async login({ email, password }: LoginDto, address: string | undefined, signal: AbortSignal): Promise<ConfigurationUserTokensDto> {
+  async login(
+    { email, password }: LoginDto,
+    address: string | undefined,
+    signal: AbortSignal,
+  ): Promise<ConfigurationUserTokensDto> {
     const attempt = { email, address };
     await this.loginLimit.admit(attempt);
     const user = await this.apiUsers.findByEmail(email);
@@ -58,7 +62,7 @@ export class AuthService {
       throw new Problem('invalid_credentials', { detail: 'e-mail or password is wrong' });
     }
     await this.loginLimit.succeeded(attempt);
-    return this.unitOfWork.run(async (manager) => {
+    return this.unitOfWork.transaction(async (manager) => {
       const now = this.clock.now();
       const session: Session = {
         id: newId(now),
@@ -83,17 +87,19 @@ export class AuthService {
     // Before the transaction: no use case takes a second connection inside one.
     const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
     if (sessionId !== undefined) await this.refreshLimit.count(sessionId);
-    const tokens = await this.unitOfWork.run((manager) => this.#rotate(manager, refreshToken));
+    const tokens = await this.unitOfWork.transaction((manager) => this.#rotate(manager, refreshToken));
     // Thrown out here, so that a revocation stays committed.
     if (tokens === undefined) {
-      throw new Problem('invalid_refresh_token', { detail: 'the refresh token is unknown, expired, used or revoked: log in again' });
+      throw new Problem('invalid_refresh_token', {
+        detail: 'the refresh token is unknown, expired, used or revoked: log in again',
+      });
     }
     return tokens;
   }
 
   /** Ends the caller's session with every token of it. */
   async logout(caller: Caller): Promise<void> {
-    await this.unitOfWork.run(async (manager) => {
+    await this.unitOfWork.transaction(async (manager) => {
       const { sessionId } = await manager.findOneByOrFail(TokenSet, { id: caller.tokenSetId });
       await this.sessions.revoke(manager, sessionId);
     });
@@ -103,7 +109,10 @@ export class AuthService {
   async #rotate(manager: EntityManager, refreshToken: string): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
-    const session = await manager.findOne(Session, { where: { id: found.sessionId }, lock: { mode: 'pessimistic_write' } });
+    const session = await manager.findOne(Session, {
+      where: { id: found.sessionId },
+      lock: { mode: 'pessimistic_write' },
+    });
     // Pruned just now: it had ended long ago.
     if (session === null) return undefined;
     const user = await manager.findOneByOrFail(ApiUser, { id: session.apiUserId });
@@ -122,7 +131,12 @@ export class AuthService {
     if (isRetry && successor?.rotatedAt === null) return toDto(pair, successor);
 
     await this.sessions.revoke(manager, session.id);
-    this.#log.warn({ event: 'refresh_token_reused', session_id: session.id, api_user_id: user.id, merchant_id: user.merchantId });
+    this.#log.warn({
+      event: 'refresh_token_reused',
+      session_id: session.id,
+      api_user_id: user.id,
+      merchant_id: user.merchantId,
+    });
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { Entity, ForeignKey, Index } from 'typeorm';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
-import { ApiUser } from '../merchants/api-user.entity.js';
+import { ApiUser } from './api-user.entity.js';
 
 /** The family of token sets that began with one login; it ends as a whole. */
 @Entity('sessions')

@@ -34,18 +34,21 @@ export class SessionsService {
    */
   async prune(endedBefore: Date): Promise<{ sessions: number; token_sets: number }> {
     const gone = { sessions: 0, token_sets: 0 };
-    for (let after = ''; ; ) {
+    for (let after = ''; ;) {
       const where = { id: MoreThan(after) };
       const ended = await this.dataSource.manager.find(Session, {
         select: { id: true },
-        where: [{ ...where, expiresAt: LessThan(endedBefore) }, { ...where, revokedAt: LessThan(endedBefore) }],
+        where: [
+          { ...where, expiresAt: LessThan(endedBefore) },
+          { ...where, revokedAt: LessThan(endedBefore) },
+        ],
         order: { id: 'ASC' },
         take: BATCH,
       });
       if (ended.length === 0) return gone;
       const ids = ended.map(({ id }) => id);
       after = ids.at(-1) ?? after;
-      const [tokenSets, sessions] = await this.unitOfWork.run(async (manager) => [
+      const [tokenSets, sessions] = await this.unitOfWork.transaction(async (manager) => [
         await manager.delete(TokenSet, { sessionId: In(ids) }),
         await manager.delete(Session, { id: In(ids) }),
       ]);

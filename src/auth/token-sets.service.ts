@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Config } from '../config/config.js';
-import type { ApiUser } from '../merchants/api-user.entity.js';
+import type { ApiUser } from './api-user.entity.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
@@ -59,7 +59,10 @@ export class TokenSetsService {
 
   /** The session of a refresh token, used or not; undefined for one that is unknown. */
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
-    const found = await this.dataSource.manager.findOne(TokenSet, { select: { sessionId: true }, where: { refreshHash: digest(refreshToken) } });
+    const found = await this.dataSource.manager.findOne(TokenSet, {
+      select: { sessionId: true },
+      where: { refreshHash: digest(refreshToken) },
+    });
     return found?.sessionId;
   }
 
@@ -71,7 +74,11 @@ export class TokenSetsService {
    */
   async swap(accessToken: string): Promise<PhantomToken | undefined> {
     const now = this.clock.now();
-    const [row] = await this.dataSource.manager.query<{ jwt: string; policy: string | Policy }[]>(LIVE_TOKEN_SQL, [digest(accessToken), now, now]);
+    const [row] = await this.dataSource.manager.query<{ jwt: string; policy: string | Policy }[]>(LIVE_TOKEN_SQL, [
+      digest(accessToken),
+      now,
+      now,
+    ]);
     if (row === undefined) return undefined;
     // MariaDB's JSON is a text.
     return { jwt: row.jwt, policy: typeof row.policy === 'string' ? (JSON.parse(row.policy) as Policy) : row.policy };

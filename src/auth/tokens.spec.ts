@@ -15,7 +15,10 @@ describe('a token pair', () => {
   });
 
   it('never repeats, and its tokens share nothing', () => {
-    const uuids = Array.from({ length: 500 }, randomPair).flatMap(({ accessToken, refreshToken }) => [accessToken.slice(5), refreshToken.slice(5)]);
+    const uuids = Array.from({ length: 500 }, randomPair).flatMap(({ accessToken, refreshToken }) => [
+      accessToken.slice(5),
+      refreshToken.slice(5),
+    ]);
     expect(new Set(uuids).size).toBe(1000);
   });
 });

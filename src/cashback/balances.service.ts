@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
-import { type HeldLot, isAvailable, type Lot, settle } from './settle.js';
+import { type HeldLot, isAvailable, type Lot, applyExpiries } from './expiry.js';
 
 /** What a balance is made of: one row for what credits add up to, and one for each hold that has lapsed and is not given back yet. */
 export interface BalanceRow {
@@ -16,7 +16,16 @@ export interface BalanceRow {
 }
 
 /** The columns of a BalanceRow, in the order of the statement. */
-export const BALANCE_COLUMNS = ['of_document', 'sum_cents', 'lapsed_order_id', 'lapsed_at', 'credit_id', 'credit_cents', 'credit_from', 'credit_until'];
+export const BALANCE_COLUMNS = [
+  'of_document',
+  'sum_cents',
+  'lapsed_order_id',
+  'lapsed_at',
+  'credit_id',
+  'credit_cents',
+  'credit_from',
+  'credit_until',
+];
 
 /**
  * What customers could spend now, read without a lock and without loading their credits: the sum is the
@@ -60,16 +69,36 @@ export class BalancesService {
    * @param documents customers of the merchant, known or not.
    * @returns the available centavos by document; 0 where there is no wallet.
    */
-  async available(manager: EntityManager, merchantId: string, documents: readonly string[], now: Date): Promise<Map<string, number>> {
+  async available(
+    manager: EntityManager,
+    merchantId: string,
+    documents: readonly string[],
+    now: Date,
+  ): Promise<Map<string, number>> {
     if (documents.length === 0) return new Map();
     const wanted = [...new Set(documents)];
     const rows = await manager.query<BalanceRow[]>(AVAILABLE_SQL, balanceParameters(merchantId, [wanted], now));
-    return new Map(wanted.map((document) => [document, availableCents(rows.filter((row) => row.of_document === document), now)]));
+    return new Map(
+      wanted.map((document) => [
+        document,
+        availableCents(
+          rows.filter((row) => row.of_document === document),
+          now,
+        ),
+      ]),
+    );
   }
 
   /** The available centavos of the one customer whom something, an order say, belongs to. */
-  async availableTo(manager: EntityManager, { merchantId, document }: { merchantId: string; document: string }, now: Date): Promise<number> {
-    return availableCents(await manager.query<BalanceRow[]>(AVAILABLE_SQL, balanceParameters(merchantId, [document], now)), now);
+  async availableTo(
+    manager: EntityManager,
+    { merchantId, document }: { merchantId: string; document: string },
+    now: Date,
+  ): Promise<number> {
+    return availableCents(
+      await manager.query<BalanceRow[]>(AVAILABLE_SQL, balanceParameters(merchantId, [document], now)),
+      now,
+    );
   }
 }
 
@@ -80,11 +109,17 @@ function gainOfSettling(rows: readonly BalanceRow[], now: Date): number {
   const holds: HeldLot[] = [];
   for (const row of rows) {
     const { credit_id: id, lapsed_order_id: orderId, lapsed_at: expiresAt } = row;
-    lots.set(id, { id, remainingCents: exactCents(row.credit_cents), availableAt: row.credit_from, expiresAt: row.credit_until });
+    lots.set(id, {
+      id,
+      remainingCents: exactCents(row.credit_cents),
+      availableAt: row.credit_from,
+      expiresAt: row.credit_until,
+    });
     holds.push({ orderId: String(orderId), creditId: id, amountCents: exactCents(row.sum_cents), expiresAt });
   }
-  const spendable = (): number => [...lots.values()].reduce((sum, lot) => sum + (isAvailable(lot, now) ? lot.remainingCents : 0), 0);
+  const spendable = (): number =>
+    [...lots.values()].reduce((sum, lot) => sum + (isAvailable(lot, now) ? lot.remainingCents : 0), 0);
   const before = spendable();
-  settle([...lots.values()], holds, now);
+  applyExpiries([...lots.values()], holds, now);
   return spendable() - before;
 }

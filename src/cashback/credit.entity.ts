@@ -32,7 +32,15 @@ export class Credit {
    * 1 while something is left, else 0. The database computes it, for an index that passes over what is spent;
    * whoever makes a credit leaves it out.
    */
-  @Column({ name: 'is_open', type: 'tinyint', nullable: true, asExpression: 'remaining_cents > 0', generatedType: 'STORED', insert: false, update: false })
+  @Column({
+    name: 'is_open',
+    type: 'tinyint',
+    nullable: true,
+    asExpression: 'remaining_cents > 0',
+    generatedType: 'STORED',
+    insert: false,
+    update: false,
+  })
   readonly isOpen?: number;
 
   @InstantColumn('available_at')

@@ -1,7 +1,7 @@
 import { exactCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry } from './entry.entity.js';
-import type { Movement } from './settle.js';
+import type { Movement } from './expiry.js';
 import type { Wallet } from './wallet.entity.js';
 
 /** What an entry was caused by. */
@@ -20,19 +20,19 @@ export class EntryLog {
     private readonly now: Date,
   ) {}
 
-  note(movement: Movement<Credit>, refundId?: string): void {
+  record(movement: Movement<Credit>, refundId?: string): void {
     const { kind, credit, amountCents, orderId, effectiveAt } = movement;
     this.changedCredits.add(credit);
     this.wallet.balanceCents = exactCents(this.wallet.balanceCents + amountCents);
     this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
   }
 
-  noteAll(movements: Movement<Credit>[]): void {
-    for (const movement of movements) this.note(movement);
+  recordAll(movements: Movement<Credit>[]): void {
+    for (const movement of movements) this.record(movement);
   }
 
   /** A movement of the debt, which is on no credit. */
-  noteDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+  recordDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
     this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
     this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);
   }

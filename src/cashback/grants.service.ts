@@ -27,15 +27,17 @@ export class GrantsService {
     options: { availableAt?: Date; expiresAt?: Date; reason?: string },
   ): Promise<Credit> {
     const { policy } = await this.merchants.get(merchantId);
-    return this.unitOfWork.run(async (manager) => {
+    return this.unitOfWork.transaction(async (manager) => {
       const now = this.clock.now();
       const availableAt = options.availableAt ?? now;
       const expiresAt = options.expiresAt ?? after(availableAt, policy.validityDays * DAY_MS);
       if (expiresAt <= availableAt || expiresAt <= now) {
-        throw validationFailed([{ pointer: '/expires_at', detail: 'must be later than now and than the instant from which it can be spent' }]);
+        throw validationFailed([
+          { pointer: '/expires_at', detail: 'must be later than now and than the instant from which it can be spent' },
+        ]);
       }
       const wallet = await this.wallets.lock(manager, merchantId, document, now);
-      const credit = wallet.give({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
+      const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);
       return credit;
     });

@@ -5,22 +5,118 @@ import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
 import { cashbackToReceive, redeemableMaximum, refundParts } from './quote.js';
 
 const RATES = { card: 500, pix: 700, boleto: 0 };
-const aPolicy = (members: Partial<Policy> = {}): Policy => ({ ...DEFAULT_POLICY, earnRatesByPaymentMethod: RATES, ...members });
+const aPolicy = (members: Partial<Policy> = {}): Policy => ({
+  ...DEFAULT_POLICY,
+  earnRatesByPaymentMethod: RATES,
+  ...members,
+});
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
 /** The table of the design, row by row. */
-const TABLE: { T: string; methods: Record<string, string>; R: string; B: string; maximum: string; limitedBy: string | null; receive: string; policy?: Partial<Policy> }[] = [
-  { T: '150.00', methods: { card: '150.00' }, R: '0.00', B: '80.00', maximum: '75.00', limitedBy: 'order_share', receive: '7.50' },
-  { T: '150.00', methods: { card: '100.00', pix: '50.00' }, R: '0.00', B: '12.50', maximum: '12.50', limitedBy: 'balance', receive: '8.50' },
-  { T: '150.00', methods: { card: '100.00', pix: '50.00' }, R: '12.50', B: '12.50', maximum: '12.50', limitedBy: 'balance', receive: '7.79' },
-  { T: '100.00', methods: { pix: '80.00' }, R: '20.00', B: '20.00', maximum: '20.00', limitedBy: 'balance', receive: '5.28' },
-  { T: '0.10', methods: { card: '0.10' }, R: '0.00', B: '0.00', maximum: '0.00', limitedBy: 'balance', receive: '0.00' },
-  { T: '0.19', methods: { card: '0.19' }, R: '0.00', B: '5.00', maximum: '0.09', limitedBy: 'order_share', receive: '0.00' },
-  { T: '40.00', methods: { card: '40.00' }, R: '0.00', B: '30.00', maximum: '0.00', limitedBy: 'minimum_total', receive: '2.00', policy: { redeemMinimumTotalCents: 5000 } },
-  { T: '30.00', methods: {}, R: '0.00', B: '99.00', maximum: '30.00', limitedBy: null, receive: '1.50', policy: { redeemShareBps: 10_000 } },
-  { T: '999999999.99', methods: { card: '999999999.99' }, R: '0.00', B: '0.00', maximum: '0.00', limitedBy: 'balance', receive: '999999999.99', policy: { earnRatesByPaymentMethod: { card: 10_000 } } },
-  { T: '100.00', methods: { boleto: '100.00' }, R: '0.00', B: '0.00', maximum: '0.00', limitedBy: 'balance', receive: '0.00' },
+const TABLE: {
+  T: string;
+  methods: Record<string, string>;
+  R: string;
+  B: string;
+  maximum: string;
+  limitedBy: string | null;
+  receive: string;
+  policy?: Partial<Policy>;
+}[] = [
+  {
+    T: '150.00',
+    methods: { card: '150.00' },
+    R: '0.00',
+    B: '80.00',
+    maximum: '75.00',
+    limitedBy: 'order_share',
+    receive: '7.50',
+  },
+  {
+    T: '150.00',
+    methods: { card: '100.00', pix: '50.00' },
+    R: '0.00',
+    B: '12.50',
+    maximum: '12.50',
+    limitedBy: 'balance',
+    receive: '8.50',
+  },
+  {
+    T: '150.00',
+    methods: { card: '100.00', pix: '50.00' },
+    R: '12.50',
+    B: '12.50',
+    maximum: '12.50',
+    limitedBy: 'balance',
+    receive: '7.79',
+  },
+  {
+    T: '100.00',
+    methods: { pix: '80.00' },
+    R: '20.00',
+    B: '20.00',
+    maximum: '20.00',
+    limitedBy: 'balance',
+    receive: '5.28',
+  },
+  {
+    T: '0.10',
+    methods: { card: '0.10' },
+    R: '0.00',
+    B: '0.00',
+    maximum: '0.00',
+    limitedBy: 'balance',
+    receive: '0.00',
+  },
+  {
+    T: '0.19',
+    methods: { card: '0.19' },
+    R: '0.00',
+    B: '5.00',
+    maximum: '0.09',
+    limitedBy: 'order_share',
+    receive: '0.00',
+  },
+  {
+    T: '40.00',
+    methods: { card: '40.00' },
+    R: '0.00',
+    B: '30.00',
+    maximum: '0.00',
+    limitedBy: 'minimum_total',
+    receive: '2.00',
+    policy: { redeemMinimumTotalCents: 5000 },
+  },
+  {
+    T: '30.00',
+    methods: {},
+    R: '0.00',
+    B: '99.00',
+    maximum: '30.00',
+    limitedBy: null,
+    receive: '1.50',
+    policy: { redeemShareBps: 10_000 },
+  },
+  {
+    T: '999999999.99',
+    methods: { card: '999999999.99' },
+    R: '0.00',
+    B: '0.00',
+    maximum: '0.00',
+    limitedBy: 'balance',
+    receive: '999999999.99',
+    policy: { earnRatesByPaymentMethod: { card: 10_000 } },
+  },
+  {
+    T: '100.00',
+    methods: { boleto: '100.00' },
+    R: '0.00',
+    B: '0.00',
+    maximum: '0.00',
+    limitedBy: 'balance',
+    receive: '0.00',
+  },
 ];
 
 describe('the table of the design', () => {
@@ -28,8 +124,13 @@ describe('the table of the design', () => {
     const policy = aPolicy(row.policy);
     const totalCents = parseMoney(row.T);
     const paymentMethods = Object.entries(row.methods).map(([id, amount]) => ({ id, amountCents: parseMoney(amount) }));
-    expect(redeemableMaximum(totalCents, parseMoney(row.B), policy)).toEqual({ maximumCents: parseMoney(row.maximum), limitedBy: row.limitedBy });
-    expect(cashbackToReceive({ totalCents, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(parseMoney(row.receive));
+    expect(redeemableMaximum(totalCents, parseMoney(row.B), policy)).toEqual({
+      maximumCents: parseMoney(row.maximum),
+      limitedBy: row.limitedBy,
+    });
+    expect(cashbackToReceive({ totalCents, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
+      parseMoney(row.receive),
+    );
   });
 });
 
@@ -43,11 +144,17 @@ describe('the redeemable maximum', () => {
   });
 
   it('is limited by nothing but the total where share and balance reach it', () => {
-    expect(redeemableMaximum(100, 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({ maximumCents: 100, limitedBy: null });
+    expect(redeemableMaximum(100, 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({
+      maximumCents: 100,
+      limitedBy: null,
+    });
   });
 
   it('is the share where nothing may be redeemed at all', () => {
-    expect(redeemableMaximum(100, 50, aPolicy({ redeemShareBps: 0 }))).toEqual({ maximumCents: 0, limitedBy: 'order_share' });
+    expect(redeemableMaximum(100, 50, aPolicy({ redeemShareBps: 0 }))).toEqual({
+      maximumCents: 0,
+      limitedBy: 'order_share',
+    });
   });
 
   it('applies the minimum from under it, not at it', () => {
@@ -58,20 +165,37 @@ describe('the redeemable maximum', () => {
 
   it('never passes the balance, the total or the share', () => {
     fc.assert(
-      fc.property(cents, fc.nat({ max: MAX_CENTS }), bps, fc.nat({ max: MAX_CENTS }), (totalCents, balanceCents, redeemShareBps, redeemMinimumTotalCents) => {
-        const { maximumCents, limitedBy } = redeemableMaximum(totalCents, balanceCents, aPolicy({ redeemShareBps, redeemMinimumTotalCents }));
-        expect(maximumCents).toBeGreaterThanOrEqual(0);
-        expect(maximumCents).toBeLessThanOrEqual(Math.min(balanceCents, totalCents));
-        expect(BigInt(maximumCents) * 10_000n <= BigInt(totalCents) * BigInt(redeemShareBps)).toBe(true);
-        expect(limitedBy === null).toBe(maximumCents === totalCents);
-      }),
+      fc.property(
+        cents,
+        fc.nat({ max: MAX_CENTS }),
+        bps,
+        fc.nat({ max: MAX_CENTS }),
+        (totalCents, balanceCents, redeemShareBps, redeemMinimumTotalCents) => {
+          const { maximumCents, limitedBy } = redeemableMaximum(
+            totalCents,
+            balanceCents,
+            aPolicy({ redeemShareBps, redeemMinimumTotalCents }),
+          );
+          expect(maximumCents).toBeGreaterThanOrEqual(0);
+          expect(maximumCents).toBeLessThanOrEqual(Math.min(balanceCents, totalCents));
+          expect(BigInt(maximumCents) * 10_000n <= BigInt(totalCents) * BigInt(redeemShareBps)).toBe(true);
+          expect(limitedBy === null).toBe(maximumCents === totalCents);
+        },
+      ),
     );
   });
 });
 
 describe('the cashback to receive', () => {
   const order = fc
-    .record({ totalCents: cents, shares: fc.array(fc.tuple(fc.constantFrom('card', 'pix', 'boleto', 'other'), fc.double({ min: 0, max: 0.2, noNaN: true })), { maxLength: 5 }), redeemed: fc.double({ min: 0, max: 1, noNaN: true }) })
+    .record({
+      totalCents: cents,
+      shares: fc.array(
+        fc.tuple(fc.constantFrom('card', 'pix', 'boleto', 'other'), fc.double({ min: 0, max: 0.2, noNaN: true })),
+        { maxLength: 5 },
+      ),
+      redeemed: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
     .map(({ totalCents, shares, redeemed }) => ({
       totalCents,
       paymentMethods: shares.map(([id, share]) => ({ id, amountCents: Math.floor(totalCents * share) })),
@@ -90,7 +214,8 @@ describe('the cashback to receive', () => {
   it('lies between what the lowest and the highest rate would give', () => {
     fc.assert(
       fc.property(order, (given) => {
-        const at = (rate: number): number => Number((BigInt(given.totalCents - given.redeemedCents) * BigInt(rate)) / 10_000n);
+        const at = (rate: number): number =>
+          Number((BigInt(given.totalCents - given.redeemedCents) * BigInt(rate)) / 10_000n);
         const received = cashbackToReceive(given, aPolicy());
         expect(received).toBeGreaterThanOrEqual(at(0));
         expect(received).toBeLessThanOrEqual(at(700));
@@ -110,20 +235,39 @@ describe('the cashback to receive', () => {
   });
 
   it('does not depend on how a method is cut up or in which order the methods stand', () => {
-    const whole = [{ id: 'pix', amountCents: 999 }, { id: 'card', amountCents: 1 }];
-    const cut = [{ id: 'card', amountCents: 1 }, { id: 'pix', amountCents: 500 }, { id: 'pix', amountCents: 499 }];
-    const of = (paymentMethods: typeof whole): number => cashbackToReceive({ totalCents: 1001, paymentMethods, redeemedCents: 0 }, aPolicy());
+    const whole = [
+      { id: 'pix', amountCents: 999 },
+      { id: 'card', amountCents: 1 },
+    ];
+    const cut = [
+      { id: 'card', amountCents: 1 },
+      { id: 'pix', amountCents: 500 },
+      { id: 'pix', amountCents: 499 },
+    ];
+    const of = (paymentMethods: typeof whole): number =>
+      cashbackToReceive({ totalCents: 1001, paymentMethods, redeemedCents: 0 }, aPolicy());
     expect(of(cut)).toBe(of(whole));
   });
 
-  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])('earns the plain rate by a method called %s', (id) => {
-    expect(cashbackToReceive({ totalCents: 10_000, paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 }, aPolicy())).toBe(500);
-  });
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'earns the plain rate by a method called %s',
+    (id) => {
+      expect(
+        cashbackToReceive(
+          { totalCents: 10_000, paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 },
+          aPolicy(),
+        ),
+      ).toBe(500);
+    },
+  );
 });
 
 describe('refunds', () => {
   /** Cuts an order's total into refunds and adds up what each of them moves. */
-  function refundInTurn(order: { totalCents: number; redeemedCents: number; earnedCents: number }, amounts: number[]): ReturnType<typeof refundParts>[] {
+  function refundInTurn(
+    order: { totalCents: number; redeemedCents: number; earnedCents: number },
+    amounts: number[],
+  ): ReturnType<typeof refundParts>[] {
     const state = { ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 };
     return amounts.map((amountCents) => {
       const parts = refundParts(state, amountCents);
@@ -143,19 +287,31 @@ describe('refunds', () => {
   });
 
   it('bring each part to exactly the whole with the last one, however the total is cut, and no part is ever negative', () => {
-    const scenario = fc.record({ totalCents: cents, redeemed: fc.double({ min: 0, max: 1, noNaN: true }), earned: fc.double({ min: 0, max: 1, noNaN: true }), cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }) });
+    const scenario = fc.record({
+      totalCents: cents,
+      redeemed: fc.double({ min: 0, max: 1, noNaN: true }),
+      earned: fc.double({ min: 0, max: 1, noNaN: true }),
+      cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }),
+    });
     fc.assert(
       fc.property(scenario, ({ totalCents, redeemed, earned, cuts }) => {
         const redeemedCents = Math.floor(totalCents * redeemed);
         const earnedCents = Math.floor((totalCents - redeemedCents) * earned);
-        const edges = [0, ...new Set(cuts.map((cut) => Math.floor(totalCents * cut)).filter((edge) => edge > 0 && edge < totalCents)), totalCents].sort((a, b) => a - b);
+        const edges = [
+          0,
+          ...new Set(cuts.map((cut) => Math.floor(totalCents * cut)).filter((edge) => edge > 0 && edge < totalCents)),
+          totalCents,
+        ].sort((a, b) => a - b);
         const amounts = edges.slice(1).map((edge, at) => edge - (edges[at] ?? 0));
         const parts = refundInTurn({ totalCents, redeemedCents, earnedCents }, amounts);
-        const sum = (of: (part: ReturnType<typeof refundParts>) => number): number => parts.reduce((total, part) => total + of(part), 0);
+        const sum = (of: (part: ReturnType<typeof refundParts>) => number): number =>
+          parts.reduce((total, part) => total + of(part), 0);
         expect(sum((part) => part.returnedCents)).toBe(redeemedCents);
         expect(sum((part) => part.clawedBackCents)).toBe(earnedCents);
         expect(sum((part) => part.toPayBackCents)).toBe(totalCents - redeemedCents);
-        expect(parts.every((part) => part.returnedCents >= 0 && part.clawedBackCents >= 0 && part.toPayBackCents >= 0)).toBe(true);
+        expect(
+          parts.every((part) => part.returnedCents >= 0 && part.clawedBackCents >= 0 && part.toPayBackCents >= 0),
+        ).toBe(true);
       }),
     );
   });

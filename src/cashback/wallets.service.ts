@@ -4,7 +4,7 @@ import { newId } from '../common/ids.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
-import { OpenWallet } from './open-wallet.js';
+import { WalletAggregate } from './wallet-aggregate.js';
 import { Wallet } from './wallet.entity.js';
 
 /** Rows of one INSERT: well under what a statement may be in size. */
@@ -17,7 +17,7 @@ export class WalletsService {
    * Locks a customer's wallet, made if there is none, for the rest of the transaction. Callers that
    * lock an order too lock it first: order row, then wallet row, then its credits.
    */
-  async lock(manager: EntityManager, merchantId: string, document: string, now: Date): Promise<OpenWallet> {
+  async lock(manager: EntityManager, merchantId: string, document: string, now: Date): Promise<WalletAggregate> {
     const owner = { merchantId, document };
     let wallet = await manager.findOne(Wallet, { where: owner, lock: { mode: 'pessimistic_write' } });
     if (wallet === null) {
@@ -30,13 +30,17 @@ export class WalletsService {
   }
 
   /** Opens a customer's wallet to look at: settled to `now` in memory, nothing locked. Null if there is none. */
-  async view(manager: EntityManager, owner: { merchantId: string; document: string }, now: Date): Promise<OpenWallet | null> {
+  async view(
+    manager: EntityManager,
+    owner: { merchantId: string; document: string },
+    now: Date,
+  ): Promise<WalletAggregate | null> {
     const wallet = await manager.findOneBy(Wallet, owner);
     return wallet === null ? null : this.#open(manager, wallet, now, false);
   }
 
   /** Writes down what a use case did to a locked wallet. */
-  async save(manager: EntityManager, open: OpenWallet): Promise<void> {
+  async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
     if (open.entries.length === 0) return;
     for (const credits of batches([...open.changedCredits])) {
       await manager
@@ -67,7 +71,7 @@ export class WalletsService {
     return credits.map((credit) => ({ credit, amountCents: openCents.get(credit.id) ?? 0 }));
   }
 
-  async #open(manager: EntityManager, wallet: Wallet, now: Date, locked: boolean): Promise<OpenWallet> {
+  async #open(manager: EntityManager, wallet: Wallet, now: Date, locked: boolean): Promise<WalletAggregate> {
     const lock = locked ? { lock: { mode: 'pessimistic_write' as const } } : {};
     const holds = await manager.find(Hold, { where: { walletId: wallet.id }, ...lock });
     const credits = await manager.find(Credit, {
@@ -77,7 +81,7 @@ export class WalletsService {
       ],
       ...lock,
     });
-    return new OpenWallet(wallet, credits, holds, now);
+    return new WalletAggregate(wallet, credits, holds, now);
   }
 }
 

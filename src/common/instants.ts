@@ -11,5 +11,10 @@ export function isInstant(text: unknown): text is string {
   if (typeof text !== 'string' || !INSTANT.test(text)) return false;
   const local = new Date(text.replace(/(Z|[+-]\d{2}:\d{2})$/, 'Z'));
   const ms = Date.parse(text);
-  return ms >= FIRST_INSTANT_MS && ms <= LAST_INSTANT_MS && !Number.isNaN(local.getTime()) && local.toISOString().startsWith(text.slice(0, 10));
+  return (
+    ms >= FIRST_INSTANT_MS &&
+    ms <= LAST_INSTANT_MS &&
+    !Number.isNaN(local.getTime()) &&
+    local.toISOString().startsWith(text.slice(0, 10))
+  );
 }

@@ -35,7 +35,11 @@ describe('a problem', () => {
   });
 
   it('carries its extensions beside the members of RFC 9457, and no cause', () => {
-    const problem = new Problem('redemption_exceeds_maximum', { detail: 'at most 75.00', extensions: { maximum: '75.00' }, cause: new Error('secret') });
+    const problem = new Problem('redemption_exceeds_maximum', {
+      detail: 'at most 75.00',
+      extensions: { maximum: '75.00' },
+      cause: new Error('secret'),
+    });
     expect(problem.toBody('/orders/1/redemption', 'id-1')).toEqual({
       type: 'urn:problem:cashback:redemption_exceeds_maximum',
       title: 'The redemption exceeds the maximum',

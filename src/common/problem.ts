@@ -90,7 +90,10 @@ export class Problem extends Error {
 /** A 400 for members that break their rules; every fault at once. */
 export function validationFailed(errors: Fault[]): Problem {
   const one = errors.length === 1;
-  return new Problem('validation_failed', { detail: `${errors.length} member${one ? ' is' : 's are'} not valid`, errors });
+  return new Problem('validation_failed', {
+    detail: `${errors.length} member${one ? ' is' : 's are'} not valid`,
+    errors,
+  });
 }
 
 export const notFound = (): Problem => new Problem('not_found');

@@ -38,11 +38,17 @@ describe('the configuration', () => {
   });
 
   it('takes a variable that is empty for one that is not set', () => {
-    expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({ PORT: 3000, CPF_CHECK_DIGITS: false });
+    expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({
+      PORT: 3000,
+      CPF_CHECK_DIGITS: false,
+    });
   });
 
   it('reads numbers and booleans out of texts', () => {
-    expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({ PORT: 0, CPF_CHECK_DIGITS: true });
+    expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({
+      PORT: 0,
+      CPF_CHECK_DIGITS: true,
+    });
   });
 
   it('can not be changed', () => {
@@ -51,16 +57,12 @@ describe('the configuration', () => {
   });
 
   it('names every missing and every bad variable at once, with what would be right', () => {
-    expect(refusedOf({ PORT: 'abc', BCRYPT_COST: '3', CPF_CHECK_DIGITS: 'yes', LOG_LEVEL: 'loud', NODE_ENV: 'prod' })).toEqual([
-      'BCRYPT_COST',
-      'CPF_CHECK_DIGITS',
-      'DATABASE_URL',
-      'JWT_SECRET',
-      'LOG_LEVEL',
-      'NODE_ENV',
-      'PORT',
-    ]);
-    expect(() => loadConfig({})).toThrow(/DATABASE_URL is missing: it must be a URL such as mysql:\/\/.*\n.*JWT_SECRET is missing: it must be at least 32 bytes/);
+    expect(
+      refusedOf({ PORT: 'abc', BCRYPT_COST: '3', CPF_CHECK_DIGITS: 'yes', LOG_LEVEL: 'loud', NODE_ENV: 'prod' }),
+    ).toEqual(['BCRYPT_COST', 'CPF_CHECK_DIGITS', 'DATABASE_URL', 'JWT_SECRET', 'LOG_LEVEL', 'NODE_ENV', 'PORT']);
+    expect(() => loadConfig({})).toThrow(
+      /DATABASE_URL is missing: it must be a URL such as mysql:\/\/.*\n.*JWT_SECRET is missing: it must be at least 32 bytes/,
+    );
   });
 
   it.each(['-1', '65536', '1.5', '1e9', 'NaN', 'Infinity'])('refuses the port %s', (PORT) => {
@@ -80,7 +82,11 @@ describe('the configuration', () => {
     expect(refusedOf(environment({ DATABASE_URL }))).toEqual(['DATABASE_URL']);
   });
 
-  it.each(['mysql://root@127.0.0.1:3306/cashback', 'mysql://u:p%40ss@db/cashback', 'mariadb://u:p@[::1]:3307/cashback'])('accepts the database %s', (DATABASE_URL) => {
+  it.each([
+    'mysql://root@127.0.0.1:3306/cashback',
+    'mysql://u:p%40ss@db/cashback',
+    'mariadb://u:p@[::1]:3307/cashback',
+  ])('accepts the database %s', (DATABASE_URL) => {
     expect(loadConfig(environment({ DATABASE_URL })).DATABASE_URL).toBe(DATABASE_URL);
   });
 });
@@ -109,12 +115,16 @@ describe('the limits', () => {
     expect(refusedOf(environment(variable))).toEqual(Object.keys(variable));
   });
 
-  it.each<Record<string, string>>([{ RATE_LIMIT: '0' }, { REDIS_URL: 'rediss://:secret@cache:6380/1' }, { REDIS_URL: '' }, { TRUST_PROXY: '2' }, { CORS_ORIGINS: 'https://shop.example, http://localhost:8080' }, { TRUST_PROXY: '10.0.0.0/8, ::1' }])(
-    'accept %j',
-    (variable) => {
-      expect(refusedOf(environment(variable))).toEqual([]);
-    },
-  );
+  it.each<Record<string, string>>([
+    { RATE_LIMIT: '0' },
+    { REDIS_URL: 'rediss://:secret@cache:6380/1' },
+    { REDIS_URL: '' },
+    { TRUST_PROXY: '2' },
+    { CORS_ORIGINS: 'https://shop.example, http://localhost:8080' },
+    { TRUST_PROXY: '10.0.0.0/8, ::1' },
+  ])('accept %j', (variable) => {
+    expect(refusedOf(environment(variable))).toEqual([]);
+  });
 });
 
 describe('the signing secret', () => {
@@ -125,13 +135,19 @@ describe('the signing secret', () => {
     }
   });
 
-  it.each(['change-me-change-me-change-me-change-me', 'CHANGE_ME_'.repeat(4), 'this-is-a-placeholder-for-a-real-secret'])('is no placeholder such as %s in production', (JWT_SECRET) => {
+  it.each([
+    'change-me-change-me-change-me-change-me',
+    'CHANGE_ME_'.repeat(4),
+    'this-is-a-placeholder-for-a-real-secret',
+  ])('is no placeholder such as %s in production', (JWT_SECRET) => {
     expect(refusedOf(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
   });
 
   it('does not stand in the message that refuses it', () => {
-    expect(() => loadConfig(environment({ JWT_SECRET: 'hunter2-too-short' }))).toThrow(expect.objectContaining({ message: expect.not.stringContaining('hunter2') }));
+    expect(() => loadConfig(environment({ JWT_SECRET: 'hunter2-too-short' }))).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
+    );
   });
 });

@@ -37,7 +37,8 @@ const IsSigningSecret = (options?: ValidationOptions): PropertyDecorator =>
           typeof value === 'string' &&
           Buffer.byteLength(value) >= 32 &&
           !((args?.object as Config).NODE_ENV === 'production' && PLACEHOLDER_SECRET.test(value)),
-        defaultMessage: () => 'must be at least 32 bytes, and in production no placeholder (try: openssl rand -base64 48)',
+        defaultMessage: () =>
+          'must be at least 32 bytes, and in production no placeholder (try: openssl rand -base64 48)',
       },
     },
     options,
@@ -48,7 +49,8 @@ const IsDatabaseUrl = (): PropertyDecorator =>
     name: 'isDatabaseUrl',
     validator: {
       validate: isDatabaseUrl,
-      defaultMessage: () => 'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with what is special in a password percent-encoded',
+      defaultMessage: () =>
+        'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with what is special in a password percent-encoded',
     },
   });
 
@@ -56,7 +58,8 @@ const IsRedisUrl = (): PropertyDecorator =>
   ValidateBy({
     name: 'isRedisUrl',
     validator: {
-      validate: (value: unknown) => typeof value === 'string' && /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
+      validate: (value: unknown) =>
+        typeof value === 'string' && /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
       defaultMessage: () => 'must be a URL such as redis://user:password@host:6379/0 (or rediss://… for TLS)',
     },
   });
@@ -66,7 +69,8 @@ const AreProxies = (): PropertyDecorator =>
     name: 'areProxies',
     validator: {
       validate: (value: unknown) => typeof value === 'string' && trustedProxies(value) !== undefined,
-      defaultMessage: () => 'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (loopback, linklocal and uniquelocal are known by name)',
+      defaultMessage: () =>
+        'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (loopback, linklocal and uniquelocal are known by name)',
     },
   });
 
@@ -75,7 +79,8 @@ const AreOrigins = (): PropertyDecorator =>
     name: 'areOrigins',
     validator: {
       validate: (value: unknown) => typeof value === 'string' && allowedOrigins(value) !== undefined,
-      defaultMessage: () => 'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
+      defaultMessage: () =>
+        'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
     },
   });
 

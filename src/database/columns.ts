@@ -7,7 +7,8 @@ const UUID = { type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin
 
 export const PrimaryId = (name = 'id'): PropertyDecorator => PrimaryColumn({ name, ...UUID });
 
-export const IdColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator => Column({ name, ...UUID, ...options });
+export const IdColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, ...UUID, ...options });
 
 /** Centavos. What a double cannot hold exactly throws on its way in and out. */
 export const CentsColumn = (name: string): PropertyDecorator =>

@@ -1,5 +1,5 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { ApiUser } from '../merchants/api-user.entity.js';
+import { ApiUser } from '../auth/api-user.entity.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Session } from '../auth/session.entity.js';
 import { TokenSet } from '../auth/token-set.entity.js';

@@ -14,7 +14,8 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 export class DatabaseModule {
   /** @param queryTimeoutMs how long a query may take; without it, as long as it takes: the operator's may be long. */
   static with(queryTimeoutMs?: number): DynamicModule {
-    const timeout = queryTimeoutMs === undefined ? {} : { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true };
+    const timeout =
+      queryTimeoutMs === undefined ? {} : { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true };
     const typeorm = TypeOrmModule.forRootAsync({
       inject: [Config],
       useFactory: (config: Config) => ({

@@ -51,5 +51,7 @@ export function isUnavailable(error: unknown): boolean {
   if (AWAY.has(codeOf(error) ?? '') || isLockConflict(error)) return true;
   // mysql2 gives these no code of their own.
   const message = error instanceof Error ? error.message : '';
-  return /Queue limit reached|Pool is closed|Can't add new command when connection is in closed state|Connection lost/i.test(message);
+  return /Queue limit reached|Pool is closed|Can't add new command when connection is in closed state|Connection lost/i.test(
+    message,
+  );
 }

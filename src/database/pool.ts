@@ -53,7 +53,10 @@ export const driver = {
           return;
         }
         late = true;
-        handover(Object.assign(new Error('no database connection became free'), { code: 'POOL_EXHAUSTED' }), undefined as never);
+        handover(
+          Object.assign(new Error('no database connection became free'), { code: 'POOL_EXHAUSTED' }),
+          undefined as never,
+        );
       };
       let timer = setTimeout(check, STALLED_AFTER_MS);
       waitForOne((error, connection) => {
@@ -108,6 +111,10 @@ export function poolFigures(dataSource: DataSource): PoolFigures {
 
 /** mysql2 keeps that to itself, under these names. */
 function figuresOf(pool: Pool): PoolFigures {
-  const { _allConnections: all, _freeConnections: free, _connectionQueue: queue } = pool as unknown as Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
+  const {
+    _allConnections: all,
+    _freeConnections: free,
+    _connectionQueue: queue,
+  } = pool as unknown as Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
   return { in_use: all.length - free.length, idle: free.length, waiting: queue.length };
 }

@@ -19,13 +19,13 @@ export class UnitOfWork {
    *   It may run several times, so it must have no effect but through the manager.
    * @returns what the use case returned, committed.
    */
-  run<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.#again(() => this.dataSource.transaction(useCase));
+  transaction<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.#retryOnConflict(() => this.dataSource.transaction(useCase));
   }
 
   /** Runs a use case whose one write is one statement: the database makes that a transaction of its own. */
-  single<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.#again(() => useCase(this.dataSource.manager));
+  statement<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return this.#retryOnConflict(() => useCase(this.dataSource.manager));
   }
 
   /** Reads several times from one moment of the database; for use cases that write nothing. */
@@ -33,7 +33,7 @@ export class UnitOfWork {
     return this.dataSource.transaction('REPEATABLE READ', reading);
   }
 
-  async #again<T>(attemptOnce: () => Promise<T>): Promise<T> {
+  async #retryOnConflict<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {

@@ -1,8 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
-import { Public } from '../auth/caller.js';
-import { ApiProblems } from '../common/api-problems.js';
+import { Public } from '../http/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
 import { unavailable } from '../common/problem.js';
 import { Drain } from './drain.js';
 import { HealthDto } from './health.dto.js';
@@ -38,9 +38,11 @@ export class HealthController {
   @ApiProblems()
   async ready(): Promise<HealthDto> {
     if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
-    const applied = await this.dataSource.query<{ name: string }[]>('SELECT name FROM migrations').catch((error: unknown) => {
-      throw unavailable(error);
-    });
+    const applied = await this.dataSource
+      .query<{ name: string }[]>('SELECT name FROM migrations')
+      .catch((error: unknown) => {
+        throw unavailable(error);
+      });
     const names = new Set(applied.map(({ name }) => name));
     const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
     if (missing.length > 0) throw unavailable(new Error(`${missing.length} migrations are not applied`));

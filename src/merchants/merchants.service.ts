@@ -32,7 +32,7 @@ export class MerchantsService {
    * @throws Problem not_found.
    */
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
-    return this.unitOfWork.run(async (manager) => {
+    return this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (merchant === null) throw notFound();
       merchant.name = changes.name ?? merchant.name;

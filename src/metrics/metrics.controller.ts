@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
-import { Public } from '../auth/caller.js';
-import { ApiProblems } from '../common/api-problems.js';
+import { Public } from '../http/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
 import { Metrics } from './metrics.js';
 import { allMetrics } from './worker-metrics.js';
 

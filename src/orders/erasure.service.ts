@@ -23,7 +23,7 @@ export class ErasureService {
    * @returns the pseudonym and how many rows bear it; zeros for a document that is not known (any more).
    */
   erase(merchantId: string, document: string): Promise<{ pseudonym: string; orders: number; wallets: number }> {
-    return this.unitOfWork.run(async (manager) => {
+    return this.unitOfWork.transaction(async (manager) => {
       const pseudonym = newId(this.clock.now());
       const orders = await manager.update(Order, { merchantId, document }, { document: pseudonym });
       const wallets = await manager.update(Wallet, { merchantId, document }, { document: pseudonym });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
-import type { OpenWallet } from '../cashback/open-wallet.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
@@ -13,9 +13,9 @@ import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.
 import type { OrderDto } from './dto/order.dto.js';
 import { Order } from './order.entity.js';
 import { OrderLock } from './order-lock.js';
-import { differingPaymentMethods, readPaymentMethods } from './order-request.js';
+import { differingPaymentMethods, readPaymentMethods } from './order-input.js';
 import { invalidTransition, isOpen, statusOf, wasCompleted } from './order-status.js';
-import { effectivePaymentMethods, toOrderDto, validityOf } from './order-view.js';
+import { effectivePaymentMethods, toOrderDto, validityOf } from './order.mapper.js';
 
 /**
  * What happens to an order until it is finished. Each use case is one transaction that locks the order's
@@ -39,10 +39,11 @@ export class OrderLifecycleService {
    */
   setRedemption(merchantId: string, orderId: string, request: SetRedemptionDto): Promise<OrderDto> {
     const amountCents = parseMoney(request.amount);
-    return this.unitOfWork.run(async (manager) => {
-      const order = await this.orders.take(manager, merchantId, orderId);
+    return this.unitOfWork.transaction(async (manager) => {
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const now = this.clock.now();
-      if (statusOf(order, now) !== 'pending') throw invalidTransition(order, now, 'cashback can only be held while it is pending');
+      if (statusOf(order, now) !== 'pending')
+        throw invalidTransition(order, now, 'cashback can only be held while it is pending');
       const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
       refuseOverMaximum(order, wallet, amountCents, now);
       holdExactly(order, wallet, amountCents);
@@ -61,9 +62,9 @@ export class OrderLifecycleService {
    */
   async complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
     let completed: Order | undefined;
-    const answer = await this.unitOfWork.run(async (manager) => {
+    const answer = await this.unitOfWork.transaction(async (manager) => {
       completed = undefined;
-      const order = await this.orders.take(manager, merchantId, orderId);
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const now = this.clock.now();
       if (wasCompleted(order)) {
         refuseOtherCompletion(order, request, now);
@@ -71,7 +72,8 @@ export class OrderLifecycleService {
       }
       if (!isOpen(order)) throw invalidTransition(order, now, 'it cannot be completed');
 
-      if (request.payment_methods) order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
+      if (request.payment_methods)
+        order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
       refuseOverMaximum(order, wallet, redeemCents, now);
@@ -93,22 +95,25 @@ export class OrderLifecycleService {
    * @throws Problem not_found; invalid_transition for an order that has been completed.
    */
   cancel(merchantId: string, orderId: string): Promise<OrderDto> {
-    return this.unitOfWork.run(async (manager) => {
-      const order = await this.orders.take(manager, merchantId, orderId);
+    return this.unitOfWork.transaction(async (manager) => {
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const now = this.clock.now();
       if (order.cancelledAt !== null) return this.#view(manager, order, now);
       if (!isOpen(order)) throw invalidTransition(order, now, 'it cannot be cancelled; refund it instead');
       const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
-      wallet.letGo(order.id);
+      wallet.releaseHold(order.id);
       Object.assign(order, { status: 'cancelled', cancelledAt: now, redemptionCents: 0 } satisfies Partial<Order>);
       await this.#save(manager, order, wallet);
       return toOrderDto(order, wallet.availableCents, now);
     });
   }
 
-  #earn(order: Order, wallet: OpenWallet, redeemedCents: number, now: Date): void {
+  #earn(order: Order, wallet: WalletAggregate, redeemedCents: number, now: Date): void {
     const { totalCents, policy } = order;
-    const earnedCents = cashbackToReceive({ totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) }, policy);
+    const earnedCents = cashbackToReceive(
+      { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
+      policy,
+    );
     Object.assign(order, {
       status: 'completed',
       completedAt: now,
@@ -117,13 +122,17 @@ export class OrderLifecycleService {
     } satisfies Partial<Order>);
     if (earnedCents === 0) return;
     const { availableAt, expiresAt } = validityOf(policy, now);
-    wallet.give({ orderId: order.id }, earnedCents, availableAt, expiresAt);
+    wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
   }
 
-  async #save(manager: EntityManager, order: Order, wallet: OpenWallet): Promise<void> {
+  async #save(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<void> {
     await this.wallets.save(manager, wallet);
     const { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods } = order;
-    await manager.update(Order, { id: order.id }, { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods });
+    await manager.update(
+      Order,
+      { id: order.id },
+      { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods },
+    );
   }
 
   async #view(manager: EntityManager, order: Order, now: Date): Promise<OrderDto> {
@@ -132,13 +141,13 @@ export class OrderLifecycleService {
 }
 
 /** Makes the hold of an order exactly that much; one that is so already stays as it is. */
-function holdExactly(order: Order, wallet: OpenWallet, amountCents: number): void {
+function holdExactly(order: Order, wallet: WalletAggregate, amountCents: number): void {
   if (wallet.heldForCents(order.id) === amountCents) return;
-  wallet.letGo(order.id);
+  wallet.releaseHold(order.id);
   if (amountCents > 0) wallet.hold(order, amountCents);
 }
 
-function refuseOverMaximum(order: Order, wallet: OpenWallet, amountCents: number, now: Date): void {
+function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number, now: Date): void {
   if (amountCents === 0) return;
   const balanceCents = wallet.availableCents + wallet.heldForCents(order.id);
   const { maximumCents, limitedBy } = redeemableMaximum(order.totalCents, balanceCents, order.policy);
@@ -159,7 +168,12 @@ function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Dat
     errors.push({ pointer: '/redeem', detail: `the order was completed with ${formatMoney(order.redemptionCents)}` });
   }
   if (request.payment_methods) {
-    errors.push(...differingPaymentMethods(readPaymentMethods(request.payment_methods, order.totalCents), effectivePaymentMethods(order)));
+    errors.push(
+      ...differingPaymentMethods(
+        readPaymentMethods(request.payment_methods, order.totalCents),
+        effectivePaymentMethods(order),
+      ),
+    );
   }
   if (errors.length > 0) throw invalidTransition(order, now, 'it was completed otherwise', errors);
 }

@@ -7,7 +7,7 @@ import { Order } from './order.entity.js';
 @Injectable()
 export class OrderLock {
   /** @throws Problem not_found, also for an order of another merchant. */
-  async take(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
+  async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
     const order = await manager.findOne(Order, { where: { id, merchantId }, lock: { mode: 'pessimistic_write' } });
     if (order === null) throw notFound();
     return order;

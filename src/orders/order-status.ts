@@ -2,7 +2,14 @@ import { type Fault, Problem } from '../common/problem.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
 /** The statuses a caller sees. `expired` is computed on every read: no job has to run for it to be true. */
-export const ORDER_STATUSES = ['pending', 'completed', 'cancelled', 'expired', 'partially_refunded', 'refunded'] as const;
+export const ORDER_STATUSES = [
+  'pending',
+  'completed',
+  'cancelled',
+  'expired',
+  'partially_refunded',
+  'refunded',
+] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /** Where each status can go. */

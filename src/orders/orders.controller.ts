@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { type Caller, CurrentCaller } from '../auth/caller.js';
-import { ApiProblems } from '../common/api-problems.js';
-import { ApiIdParam, IdParam } from '../common/id-param.js';
-import { markReplay, REPLAY_HEADER } from '../common/replay.js';
+import { type Caller, CurrentCaller } from '../http/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
 import { OrdersLimitGuard } from '../rate-limits/orders-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, CreateRefundDto, SetRedemptionDto } from './dto/finish-order.dto.js';
@@ -36,8 +36,19 @@ export class OrdersController {
    */
   @Post()
   @ApiCreatedResponse({ type: OrderDto, description: 'The order, as it now stands', headers: REPLAY_HEADER })
-  @ApiProblems('malformed_json', 'validation_failed', 'external_id_conflict', 'payload_too_large', 'unsupported_media_type', 'payments_exceed_total')
-  async create(@CurrentCaller() caller: Caller, @Body() body: CreateOrderDto, @Res({ passthrough: true }) response: Response): Promise<OrderDto> {
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'external_id_conflict',
+    'payload_too_large',
+    'unsupported_media_type',
+    'payments_exceed_total',
+  )
+  async create(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateOrderDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OrderDto> {
     const { order, replayed } = await this.orders.create(caller, body);
     markReplay(response, replayed);
     return order;
@@ -73,8 +84,20 @@ export class OrdersController {
    */
   @Put(':id/redemption')
   @ApiIdParam('The order')
-  @ApiProblems('malformed_json', 'validation_failed', 'not_found', 'invalid_transition', 'payload_too_large', 'unsupported_media_type', 'redemption_exceeds_maximum')
-  setRedemption(@CurrentCaller() caller: Caller, @IdParam() id: string, @Body() body: SetRedemptionDto): Promise<OrderDto> {
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'not_found',
+    'invalid_transition',
+    'payload_too_large',
+    'unsupported_media_type',
+    'redemption_exceeds_maximum',
+  )
+  setRedemption(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Body() body: SetRedemptionDto,
+  ): Promise<OrderDto> {
     return this.lifecycle.setRedemption(caller.merchantId, id, body);
   }
 
@@ -124,8 +147,22 @@ export class OrdersController {
   @Post(':id/refunds')
   @ApiIdParam('The order')
   @ApiCreatedResponse({ type: RefundDto, description: 'The refund', headers: REPLAY_HEADER })
-  @ApiProblems('malformed_json', 'validation_failed', 'not_found', 'external_id_conflict', 'invalid_transition', 'payload_too_large', 'unsupported_media_type', 'refund_exceeds_total')
-  async refund(@CurrentCaller() caller: Caller, @IdParam() id: string, @Body() body: CreateRefundDto, @Res({ passthrough: true }) response: Response): Promise<RefundDto> {
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'not_found',
+    'external_id_conflict',
+    'invalid_transition',
+    'payload_too_large',
+    'unsupported_media_type',
+    'refund_exceeds_total',
+  )
+  async refund(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Body() body: CreateRefundDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RefundDto> {
     const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
     markReplay(response, replayed);
     return refund;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../http/caller.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { decodeCursor, encodeCursor } from '../common/pagination.js';
+import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { insertRow } from '../database/rows.js';
@@ -13,11 +13,11 @@ import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { findKept, type KeptOrder } from './kept-order.js';
+import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
 import { Order } from './order.entity.js';
-import { differences, readOrder, type RequestedOrder } from './order-request.js';
+import { differences, readOrder, type RequestedOrder } from './order-input.js';
 import type { OrderStatus } from './order-status.js';
-import { toOrderDto } from './order-view.js';
+import { toOrderDto } from './order.mapper.js';
 
 /** Creates and reads orders. What changes one is in `order-lifecycle.service.ts` and `refunds.service.ts`. */
 @Injectable()
@@ -38,9 +38,11 @@ export class OrdersService {
    */
   async create(caller: Caller, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const order = newOrder(caller, readOrder(request), this.clock.now());
-    const isNew = await this.unitOfWork.single((manager) => insertNew(manager, order));
+    const isNew = await this.unitOfWork.statement((manager) => insertNew(manager, order));
     const now = this.clock.now();
-    const kept = await this.unitOfWork.single(isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => findSame(manager, order, now));
+    const kept = await this.unitOfWork.statement(
+      isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => findSame(manager, order, now),
+    );
     this.metrics.orderCreated(!isNew);
     return { order: toOrderDto(kept.order, kept.availableCents, now), replayed: !isNew };
   }
@@ -48,7 +50,7 @@ export class OrdersService {
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
     const now = this.clock.now();
-    const kept = await this.unitOfWork.single((manager) => findKept(manager, merchantId, { id }, now));
+    const kept = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, { id }, now));
     if (kept === undefined) throw notFound();
     return toOrderDto(kept.order, kept.availableCents, now);
   }
@@ -69,7 +71,7 @@ export class OrdersService {
     });
   }
 
-  async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<KeptOrder> {
+  async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<OrderWithBalance> {
     return { order, availableCents: await this.balances.availableTo(manager, order, now) };
   }
 }
@@ -111,8 +113,8 @@ async function insertNew(manager: EntityManager, order: Order): Promise<boolean>
 }
 
 /** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
-async function findSame(manager: EntityManager, sent: Order, now: Date): Promise<KeptOrder> {
-  const kept = await findKept(manager, sent.merchantId, { externalId: sent.externalId }, now);
+async function findSame(manager: EntityManager, sent: Order, now: Date): Promise<OrderWithBalance> {
+  const kept = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
   if (kept === undefined) throw new Error('an order that refused another is not there: orders are never deleted');
   refuseDifferences(sent, kept.order);
   return kept;
@@ -127,21 +129,32 @@ function refuseDifferences(sent: RequestedOrder, kept: Order): void {
   });
 }
 
-function pageQuery(manager: EntityManager, merchantId: string, filter: ListOrdersDto, now: Date): SelectQueryBuilder<Order> {
+function pageQuery(
+  manager: EntityManager,
+  merchantId: string,
+  filter: ListOrdersDto,
+  now: Date,
+): SelectQueryBuilder<Order> {
   const query = manager
     .createQueryBuilder(Order, 'o')
     .where('o.merchantId = :merchantId', { merchantId })
     .orderBy('o.createdAt', 'DESC')
     .addOrderBy('o.id', 'DESC')
     .limit(filter.limit + 1);
-  if (filter.external_id !== undefined) query.andWhere('o.externalId = :externalId', { externalId: Buffer.from(filter.external_id) });
+  if (filter.external_id !== undefined)
+    query.andWhere('o.externalId = :externalId', { externalId: Buffer.from(filter.external_id) });
   if (filter.status !== undefined) whereStatus(query, filter.status, now);
-  if (filter.created_from !== undefined) query.andWhere('o.createdAt >= :from', { from: new Date(filter.created_from) });
+  if (filter.created_from !== undefined)
+    query.andWhere('o.createdAt >= :from', { from: new Date(filter.created_from) });
   if (filter.created_to !== undefined) query.andWhere('o.createdAt < :to', { to: new Date(filter.created_to) });
   if (filter.cursor !== undefined) {
     const [createdAt, id] = decodeCursor(filter.cursor, 'number', 'string');
     const at = new Date(createdAt);
-    query.andWhere(new Brackets((or) => or.where('o.createdAt < :at', { at }).orWhere('o.createdAt = :at AND o.id < :id', { at, id })));
+    query.andWhere(
+      new Brackets((or) =>
+        or.where('o.createdAt < :at', { at }).orWhere('o.createdAt = :at AND o.id < :id', { at, id }),
+      ),
+    );
   }
   return query;
 }

@@ -29,10 +29,14 @@ export class RefundsService {
    *
    * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the maximum.
    */
-  create(merchantId: string, orderId: string, request: CreateRefundDto): Promise<{ refund: RefundDto; replayed: boolean }> {
+  create(
+    merchantId: string,
+    orderId: string,
+    request: CreateRefundDto,
+  ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const amountCents = parseMoney(request.amount);
-    return this.unitOfWork.run(async (manager) => {
-      const order = await this.orders.take(manager, merchantId, orderId);
+    return this.unitOfWork.transaction(async (manager) => {
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       // Under the order's lock: of many at once the first one wrote it, and the others find it.
       const kept = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
       if (kept !== null) return { refund: toRefundDto(replay(kept, amountCents)), replayed: true };
@@ -40,12 +44,24 @@ export class RefundsService {
       const now = this.clock.now();
       if (!wasCompleted(order)) throw invalidTransition(order, now, 'only a completed order can be refunded');
       refuseOverTotal(order, amountCents);
-      return { refund: toRefundDto(await this.#refund(manager, order, request.external_id, amountCents, now)), replayed: false };
+      return {
+        refund: toRefundDto(await this.#refund(manager, order, request.external_id, amountCents, now)),
+        replayed: false,
+      };
     });
   }
 
-  async #refund(manager: EntityManager, order: Order, externalId: string, amountCents: number, now: Date): Promise<Refund> {
-    const { returnedCents, clawedBackCents } = refundParts({ ...order, redeemedCents: order.redemptionCents }, amountCents);
+  async #refund(
+    manager: EntityManager,
+    order: Order,
+    externalId: string,
+    amountCents: number,
+    now: Date,
+  ): Promise<Refund> {
+    const { returnedCents, clawedBackCents } = refundParts(
+      { ...order, redeemedCents: order.redemptionCents },
+      amountCents,
+    );
     const refund: Refund = {
       id: newId(now),
       orderId: order.id,
@@ -90,7 +106,10 @@ function refuseOverTotal(order: Order, amountCents: number): void {
   const leftCents = order.totalCents - order.refundedCents;
   if (amountCents <= leftCents) return;
   const maximum = formatMoney(leftCents);
-  throw new Problem('refund_exceeds_total', { detail: `at most ${maximum} of this order can be refunded`, extensions: { maximum } });
+  throw new Problem('refund_exceeds_total', {
+    detail: `at most ${maximum} of this order can be refunded`,
+    extensions: { maximum },
+  });
 }
 
 function toRefundDto(refund: Refund): RefundDto {

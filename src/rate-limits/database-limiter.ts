@@ -30,11 +30,34 @@ export class DatabaseLimiter extends RateLimiterMySQL {
   }
 
   /** What the library asks of a store when points are added. @returns the key's row, as a SELECT would. */
-  async _upsert(key: string, points: number, msDuration: number, isNewWindow = false): Promise<[{ points: number; expire: number }]> {
+  async _upsert(
+    key: string,
+    points: number,
+    msDuration: number,
+    isNewWindow = false,
+  ): Promise<[{ points: number; expire: number }]> {
     const now = Date.now();
     const expire = now + msDuration;
-    const values = [this.table, key, points, expire, isNewWindow, now, points, msDuration, points, now, isNewWindow, now, expire];
+    const values = [
+      this.table,
+      key,
+      points,
+      expire,
+      isNewWindow,
+      now,
+      points,
+      msDuration,
+      points,
+      now,
+      isNewWindow,
+      now,
+      expire,
+    ];
     const { insertId } = await this.sql.query<{ insertId: number }>(ADD_SQL, values);
-    return [insertId === 0 ? { points, expire } : { points: Math.floor(insertId / 2 ** MS_BITS), expire: now + (insertId % 2 ** MS_BITS) }];
+    return [
+      insertId === 0
+        ? { points, expire }
+        : { points: Math.floor(insertId / 2 ** MS_BITS), expire: now + (insertId % 2 ** MS_BITS) },
+    ];
   }
 }

@@ -24,7 +24,9 @@ class Store extends RateLimiterMemory {
 const storeOf = (points: number, duration = 10): Store => new Store({ points, duration });
 
 async function takeMany(limiters: LeasedLimiter[], times: number, key = 'a'): Promise<number> {
-  const taken = await Promise.all(Array.from({ length: times }, async (_, index) => limiters[index % limiters.length]?.take(key)));
+  const taken = await Promise.all(
+    Array.from({ length: times }, async (_, index) => limiters[index % limiters.length]?.take(key)),
+  );
   return taken.filter((refused) => refused === undefined).length;
 }
 
@@ -33,14 +35,17 @@ describe('a limiter with leases', () => {
     expect(await takeMany([new LeasedLimiter(storeOf(points))], points + 50)).toBe(points);
   });
 
-  it.each([1, 5, 23, 100])('never lets more than %i through on three instances together, one after another or at once', async (points) => {
-    const store = storeOf(points);
-    const instances = [1, 2, 3].map(() => new LeasedLimiter(store));
-    let passed = 0;
-    for (let round = 0; round < points; round++) passed += await takeMany(instances, 3);
-    passed += await takeMany(instances, 300);
-    expect(passed).toBe(points);
-  });
+  it.each([1, 5, 23, 100])(
+    'never lets more than %i through on three instances together, one after another or at once',
+    async (points) => {
+      const store = storeOf(points);
+      const instances = [1, 2, 3].map(() => new LeasedLimiter(store));
+      let passed = 0;
+      for (let round = 0; round < points; round++) passed += await takeMany(instances, 3);
+      passed += await takeMany(instances, 300);
+      expect(passed).toBe(points);
+    },
+  );
 
   it('asks the store for ten at a time, and for as many as wait', async () => {
     const store = storeOf(100);

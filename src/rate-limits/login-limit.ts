@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
-import { canonicalEmail } from '../merchants/api-users.service.js';
+import { canonicalEmail } from '../auth/api-users.service.js';
 import { networkOf } from './network.js';
 import { loginAddressPolicy, loginPolicy, type RateLimitPolicy } from './policies.js';
 import { RateLimitStore } from './store.js';
@@ -36,7 +36,11 @@ export class LoginLimit {
       limiter: store.limiterOf(pair),
       keyOf: (attempt) => store.keyOf(pair, canonicalEmail(attempt.email), networkOf(attempt.address)),
     };
-    this.#address = { policy: address, limiter: store.limiterOf(address), keyOf: (attempt) => store.keyOf(address, networkOf(attempt.address)) };
+    this.#address = {
+      policy: address,
+      limiter: store.limiterOf(address),
+      keyOf: (attempt) => store.keyOf(address, networkOf(attempt.address)),
+    };
   }
 
   /**
@@ -76,7 +80,8 @@ export class LoginLimit {
   async #failuresOf(attempt: LoginAttempt): Promise<number> {
     for (const { policy, limiter, keyOf } of [this.#address, this.#pair]) {
       const found = await limiter.get(keyOf(attempt));
-      if (found && found.consumedPoints >= policy.quota) throw tooManyRequests([{ policy, msBeforeNext: found.msBeforeNext }]);
+      if (found && found.consumedPoints >= policy.quota)
+        throw tooManyRequests([{ policy, msBeforeNext: found.msBeforeNext }]);
       if (policy === this.#pair.policy) return found?.consumedPoints ?? 0;
     }
     return 0;

@@ -14,7 +14,10 @@ export function networkOf(address: string | undefined): string {
   const [high = 0, low = 0] = groups.slice(6);
   // ::ffff:192.0.2.1 is how a dual-stack socket shows an IPv4 address.
   if (groups.slice(0, 6).join() === '0,0,0,0,0,65535') return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`;
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
 }
 
 function withoutPort(text: string): string {

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../http/caller.js';
 import { Config } from '../config/config.js';
 import { LeasedLimiter } from './lease.js';
 import { ordersBurstPolicy, ordersPolicy, type RateLimitPolicy } from './policies.js';

@@ -11,7 +11,11 @@ export interface RateLimitPolicy {
 const LOGIN_WINDOW_SECONDS = 15 * 60;
 
 /** Failed log-ins with one e-mail from one address. */
-export const loginPolicy = ({ LOGIN_RATE_LIMIT: quota }: Config): RateLimitPolicy => ({ name: 'login', quota, windowSeconds: LOGIN_WINDOW_SECONDS });
+export const loginPolicy = ({ LOGIN_RATE_LIMIT: quota }: Config): RateLimitPolicy => ({
+  name: 'login',
+  quota,
+  windowSeconds: LOGIN_WINDOW_SECONDS,
+});
 
 /** Failed log-ins from one address with whatever e-mails: who guesses one password for many of them. */
 export const loginAddressPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
@@ -24,7 +28,15 @@ export const loginAddressPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolic
 export const REFRESH_POLICY: RateLimitPolicy = { name: 'refresh', quota: 60, windowSeconds: 60 };
 
 /** Order requests of one API user. */
-export const ordersPolicy = ({ RATE_LIMIT: quota }: Config): RateLimitPolicy => ({ name: 'orders', quota, windowSeconds: 1 });
+export const ordersPolicy = ({ RATE_LIMIT: quota }: Config): RateLimitPolicy => ({
+  name: 'orders',
+  quota,
+  windowSeconds: 1,
+});
 
 /** What goes beyond `ordersPolicy` for a while: the minute after an outage, that of a sale's start. */
-export const ordersBurstPolicy = ({ RATE_LIMIT }: Config): RateLimitPolicy => ({ name: 'orders-burst', quota: 10 * RATE_LIMIT, windowSeconds: 60 });
+export const ordersBurstPolicy = ({ RATE_LIMIT }: Config): RateLimitPolicy => ({
+  name: 'orders-burst',
+  quota: 10 * RATE_LIMIT,
+  windowSeconds: 60,
+});

@@ -15,7 +15,8 @@ import { RateLimitSweeper } from './sweeper.js';
     {
       provide: RateLimitStore,
       inject: [DataSource, Config, Metrics],
-      useFactory: async (dataSource: DataSource, config: Config, metrics: Metrics) => new RateLimitStore(dataSource, config, metrics, await connectRedis(config.REDIS_URL)),
+      useFactory: async (dataSource: DataSource, config: Config, metrics: Metrics) =>
+        new RateLimitStore(dataSource, config, metrics, await connectRedis(config.REDIS_URL)),
     },
     RateLimitSweeper,
     LoginLimit,

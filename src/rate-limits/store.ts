@@ -58,7 +58,9 @@ export class RateLimitStore implements OnApplicationShutdown {
    * it: addresses and e-mails are few enough to be found again behind a plain hash.
    */
   keyOf({ name }: RateLimitPolicy, ...parts: string[]): string {
-    return createHmac('sha256', this.#key).update(JSON.stringify([name, ...parts])).digest('hex');
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([name, ...parts]))
+      .digest('hex');
   }
 
   onApplicationShutdown(): void {
@@ -70,6 +72,9 @@ export class RateLimitStore implements OnApplicationShutdown {
     if (Date.now() - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = Date.now();
     // The message alone: the error of a refused AUTH carries the password.
-    this.#log.warn({ event: 'rate_limit_store_unavailable', reason: error.message }, 'each instance counts for itself meanwhile');
+    this.#log.warn(
+      { event: 'rate_limit_store_unavailable', reason: error.message },
+      'each instance counts for itself meanwhile',
+    );
   }
 }

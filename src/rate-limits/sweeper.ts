@@ -27,8 +27,11 @@ export class RateLimitSweeper implements OnApplicationBootstrap, OnApplicationSh
 
   /** @returns how many were removed. */
   async sweep(): Promise<number> {
-    for (let removed = 0; ; ) {
-      const { affectedRows } = await this.dataSource.query<{ affectedRows: number }>(SWEEP_SQL, [Date.now() - GRACE_MS, BATCH]);
+    for (let removed = 0; ;) {
+      const { affectedRows } = await this.dataSource.query<{ affectedRows: number }>(SWEEP_SQL, [
+        Date.now() - GRACE_MS,
+        BATCH,
+      ]);
       removed += affectedRows;
       if (affectedRows < BATCH) return removed;
     }

@@ -8,8 +8,17 @@ const BURST = { name: 'orders-burst', quota: 1000, windowSeconds: 60 };
 describe('the problem too_many_requests', () => {
   it('says which limit it was, and when to come again', () => {
     const problem = tooManyRequests([{ policy: LOGIN, msBeforeNext: 811_001 }]);
-    expect(problem).toMatchObject({ code: 'too_many_requests', status: 429, retryable: true, message: 'try again in 812 seconds' });
-    expect(problem.headers).toEqual({ 'retry-after': '812', 'ratelimit-policy': '"login";q=10;w=900', ratelimit: '"login";r=0;t=812' });
+    expect(problem).toMatchObject({
+      code: 'too_many_requests',
+      status: 429,
+      retryable: true,
+      message: 'try again in 812 seconds',
+    });
+    expect(problem.headers).toEqual({
+      'retry-after': '812',
+      'ratelimit-policy': '"login";q=10;w=900',
+      ratelimit: '"login";r=0;t=812',
+    });
   });
 
   it.each([-1, 0, 1, 999, 1000])('asks for at least a second of patience, at %i ms', (msBeforeNext) => {

@@ -21,8 +21,12 @@ export function tooManyRequests(limits: UsedUp[]): Problem {
     detail: `try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}`,
     headers: {
       'retry-after': String(retryAfter),
-      'ratelimit-policy': limits.map(({ policy: { name, quota, windowSeconds } }) => `"${name}";q=${quota};w=${windowSeconds}`).join(', '),
-      ratelimit: limits.map(({ policy: { name }, msBeforeNext }) => `"${name}";r=0;t=${wholeSeconds(msBeforeNext)}`).join(', '),
+      'ratelimit-policy': limits
+        .map(({ policy: { name, quota, windowSeconds } }) => `"${name}";q=${quota};w=${windowSeconds}`)
+        .join(', '),
+      ratelimit: limits
+        .map(({ policy: { name }, msBeforeNext }) => `"${name}";r=0;t=${wholeSeconds(msBeforeNext)}`)
+        .join(', '),
     },
   });
 }

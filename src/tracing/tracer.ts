@@ -6,7 +6,7 @@ import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
 import { MySQL2Instrumentation } from '@opentelemetry/instrumentation-mysql2';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, ConsoleSpanExporter, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { discreet } from './discretion.js';
+import { redact } from './redaction.js';
 
 /** What is asked every few seconds, and is not what anybody wants to know the course of. */
 const NOT_TRACED = /^\/(health|metrics)(\/|\?|$)/;
@@ -23,7 +23,7 @@ export function startTracer(env: NodeJS.ProcessEnv): () => Promise<void> {
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'cashback-order-service' }))
       .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [discreet(new BatchSpanProcessor(exporter))],
+    spanProcessors: [redact(new BatchSpanProcessor(exporter))],
   });
   provider.register();
   registerInstrumentations({

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { type Caller, CurrentCaller } from '../auth/caller.js';
-import { EntryPageDto, SearchWalletDto, WalletDto } from '../cashback/dto/wallet.dto.js';
-import { StatementsService } from '../cashback/statements.service.js';
-import { ApiProblems } from '../common/api-problems.js';
-import { ApiIdParam, IdParam } from '../common/id-param.js';
-import { PageQueryDto } from '../common/page-query.dto.js';
+import { type Caller, CurrentCaller } from '../http/caller.js';
+import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
+import { StatementsService } from './statements.service.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { PageQueryDto } from '../http/page-query.dto.js';
 
 @ApiTags('wallets')
 @ApiBearerAuth()

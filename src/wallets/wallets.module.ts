@@ -1,7 +1,13 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
+import { StatementsService } from './statements.service.js';
 import { WalletsController } from './wallets.controller.js';
 
 /** Customers' wallets over HTTP; what they are is in `cashback`, which knows none. */
-@Module({ imports: [CashbackModule], controllers: [WalletsController] })
+@Module({
+  imports: [CashbackModule],
+  controllers: [WalletsController],
+  providers: [StatementsService],
+  exports: [StatementsService],
+})
 export class WalletsModule {}

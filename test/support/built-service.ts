@@ -35,7 +35,11 @@ export async function freePort(): Promise<number> {
  *
  * @param stdout where its log goes, if not into `output()`.
  */
-export async function startBuiltService(databaseUrl: string, env: Record<string, string> = {}, stdout: 'pipe' | number = 'pipe'): Promise<BuiltService> {
+export async function startBuiltService(
+  databaseUrl: string,
+  env: Record<string, string> = {},
+  stdout: 'pipe' | number = 'pipe',
+): Promise<BuiltService> {
   if (!existsSync(ENTRY)) throw new Error(`${ENTRY} is not there: run \`npm run build\` first`);
   const port = Number(env.PORT ?? (await freePort()));
   const child = spawn(process.execPath, [ENTRY], {
@@ -43,7 +47,8 @@ export async function startBuiltService(databaseUrl: string, env: Record<string,
     stdio: ['ignore', stdout, 'pipe'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   // By then it has ended and all it wrote has been read.
   const gone = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;

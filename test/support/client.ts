@@ -21,7 +21,11 @@ export class Client {
     readonly token?: string,
   ) {}
 
-  async send(method: string, path: string, { body, raw, token = this.token, headers = {} }: RequestOptions = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    { body, raw, token = this.token, headers = {} }: RequestOptions = {},
+  ): Promise<Answer> {
     const hasBody = body !== undefined || raw !== undefined;
     const response = await fetch(new URL(path, this.service.url), {
       method,

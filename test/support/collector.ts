@@ -43,7 +43,10 @@ export class Collector {
       .flatMap(({ resourceSpans }) => resourceSpans)
       .flatMap(({ scopeSpans }) => scopeSpans)
       .flatMap(({ spans }) => spans)
-      .map((span) => ({ ...span, attributes: Object.fromEntries(span.attributes.map(({ key, value }: any) => [key, Object.values(value)[0]])) }));
+      .map((span) => ({
+        ...span,
+        attributes: Object.fromEntries(span.attributes.map(({ key, value }: any) => [key, Object.values(value)[0]])),
+      }));
   }
 
   /** The spans of one trace, once that of the request itself is there, which ends last. */

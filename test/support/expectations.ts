@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { ReconcileService } from '../../src/cashback/reconcile.service.js';
+import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { parseMoney } from '../../src/common/money.js';
-import { ApiUsersService } from '../../src/merchants/api-users.service.js';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { Client } from './client.js';
@@ -38,7 +38,9 @@ export function aDocument(): string {
 }
 
 /** An order as a merchant sends it; say only the members that decide. */
-export function anOrder(members: Record<string, unknown> = {}): Record<string, unknown> & { external_id: string; document: string } {
+export function anOrder(
+  members: Record<string, unknown> = {},
+): Record<string, unknown> & { external_id: string; document: string } {
   const total = (members.total as string | undefined) ?? '150.00';
   return {
     external_id: `PED-${unique()}`,
@@ -69,7 +71,11 @@ export async function aCreatedOrder(merchant: TestMerchant, members: Record<stri
 }
 
 /** An order that has been completed. */
-export async function aCompletedOrder(merchant: TestMerchant, members: Record<string, unknown> = {}, completion: unknown = {}): Promise<any> {
+export async function aCompletedOrder(
+  merchant: TestMerchant,
+  members: Record<string, unknown> = {},
+  completion: unknown = {},
+): Promise<any> {
   const order = await aCreatedOrder(merchant, members);
   const { status, body } = await merchant.client.post(`/orders/${order.id}/complete`, completion);
   if (status !== 200) throw new Error(`the completion was answered ${status}: ${JSON.stringify(body)}`);

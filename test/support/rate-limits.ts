@@ -11,7 +11,9 @@ interface Store {
   open: () => Promise<{ env: Record<string, string>; close: () => Promise<void> }>;
 }
 
-export const stores: Store[] = [{ store: 'the database', open: () => Promise.resolve({ env: {}, close: () => Promise.resolve() }) }];
+export const stores: Store[] = [
+  { store: 'the database', open: () => Promise.resolve({ env: {}, close: () => Promise.resolve() }) },
+];
 if (hasRedis) {
   stores.push({
     store: 'Redis',
@@ -32,7 +34,9 @@ export function expectLimited(answer: Answer | undefined, policies: string, wind
   expect(Number(retryAfter)).toBeLessThanOrEqual(windowSeconds);
   expect(answer.headers.get('ratelimit-policy')).toBe(policies);
   const names = policies.split(', ').map((policy) => policy.split(';')[0] ?? '');
-  expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`^${names.map((name) => `${name};r=0;t=[1-9]\\d*`).join(', ')}$`));
+  expect(answer.headers.get('ratelimit')).toMatch(
+    new RegExp(`^${names.map((name) => `${name};r=0;t=[1-9]\\d*`).join(', ')}$`),
+  );
 }
 
 /** How many of the answers have each status. */
@@ -49,5 +53,7 @@ export async function endWindows(service: Service): Promise<void> {
 
 /** The events that the service logged, by name. */
 export function eventsOf(service: Service, event: string): Record<string, unknown>[] {
-  return service.logged.map((line) => JSON.parse(line) as Record<string, unknown>).filter((entry) => entry.event === event);
+  return service.logged
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((entry) => entry.event === event);
 }

@@ -20,9 +20,20 @@ export async function sendBytes(service: Pick<Service, 'url'>, bytes: string | B
 }
 
 /** A request's head and body; `Host`, `Connection` and `Content-Length` are there unless `headers` says otherwise. */
-export function aRequest(line: string, headers: Record<string, string | undefined> = {}, body: string | Buffer = ''): Buffer {
-  const fields = { host: 'localhost', connection: 'close', 'content-length': String(Buffer.byteLength(body)), ...headers };
-  const head = Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [`${name}: ${value}\r\n`]));
+export function aRequest(
+  line: string,
+  headers: Record<string, string | undefined> = {},
+  body: string | Buffer = '',
+): Buffer {
+  const fields = {
+    host: 'localhost',
+    connection: 'close',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  };
+  const head = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value}\r\n`],
+  );
   return Buffer.concat([Buffer.from(`${line} HTTP/1.1\r\n${head.join('')}\r\n`, 'latin1'), Buffer.from(body)]);
 }
 
@@ -30,7 +41,9 @@ export function aRequest(line: string, headers: Record<string, string | undefine
 export function parseAnswer(text: string): Answer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');
-  const headers = new Headers(fields.map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]));
+  const headers = new Headers(
+    fields.map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]),
+  );
   const body = text.slice(end + 4);
   const isJson = (headers.get('content-type') ?? '').includes('json') && body !== '';
   return { status: Number(statusLine.split(' ')[1]), headers, body: isJson ? JSON.parse(body) : body };

@@ -22,7 +22,11 @@ export interface RedisServer {
 /** @param port of an earlier one that comes back; a free one if left out. */
 export async function startRedis(port?: number): Promise<RedisServer> {
   const ownPort = port ?? (await findFreePort());
-  const running = await startGuarded({ command: 'redis-server', args: ['--port', String(ownPort), ...OPTIONS], output: 'pipe' });
+  const running = await startGuarded({
+    command: 'redis-server',
+    args: ['--port', String(ownPort), ...OPTIONS],
+    output: 'pipe',
+  });
   let output = '';
   running.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const stop = (): Promise<void> => running.end(5000);

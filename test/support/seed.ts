@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
-import { ApiUser } from '../../src/merchants/api-user.entity.js';
+import { ApiUser } from '../../src/auth/api-user.entity.js';
 import { Merchant } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';

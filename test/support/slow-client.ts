@@ -19,7 +19,8 @@ export class SlowClient {
     // The server may close while a drop is on its way.
     this.#socket.on('error', () => undefined);
     this.#closed = new Promise((resolve) => this.#socket.once('close', resolve));
-    const dripping = drop === undefined ? undefined : setInterval(() => this.#socket.writable && this.#socket.write(drop), PAUSE_MS);
+    const dripping =
+      drop === undefined ? undefined : setInterval(() => this.#socket.writable && this.#socket.write(drop), PAUSE_MS);
     const tooLate = setTimeout(() => {
       this.received = '';
       this.#socket.destroy();

@@ -12,7 +12,7 @@ export async function walletOf(merchant: TestMerchant, document: string): Promis
 export async function statementOf(merchant: TestMerchant, document: string): Promise<any[]> {
   const { id } = await walletOf(merchant, document);
   const entries: any[] = [];
-  for (let cursor = ''; ; ) {
+  for (let cursor = ''; ;) {
     const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=100${cursor}`);
     entries.push(...body.data);
     if (body.next_cursor === null) return entries.reverse();

@@ -67,9 +67,7 @@ export async function startContainer({ name, volume, say }) {
  * @returns {string[]}
  */
 function containerOptions(name, port, volume) {
-  const storage = volume
-    ? ['--volume', `${volume}:/var/lib/mysql`]
-    : ['--tmpfs', '/var/lib/mysql:rw,size=2g'];
+  const storage = volume ? ['--volume', `${volume}:/var/lib/mysql`] : ['--tmpfs', '/var/lib/mysql:rw,size=2g'];
   const server = ['--max-connections=500', '--skip-log-bin'];
   const fast = volume ? [] : ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'];
   const published = ['--publish', `127.0.0.1:${port}:3306`, '--env', 'MYSQL_ALLOW_EMPTY_PASSWORD=yes'];

@@ -88,7 +88,12 @@ function initialiseCommand(server, folder) {
   );
   const script = scripts.find(isExecutable);
   if (!script) throw new Error(`${server.file} came without mariadb-install-db`);
-  const options = ['--no-defaults', '--auth-root-authentication-method=normal', '--skip-test-db', '--skip-name-resolve'];
+  const options = [
+    '--no-defaults',
+    '--auth-root-authentication-method=normal',
+    '--skip-test-db',
+    '--skip-name-resolve',
+  ];
   return [script, [...options, `--datadir=${folder}`, ...userOption()]];
 }
 

@@ -26,7 +26,9 @@ export async function takeLock(folder) {
     const [owner, ...startTime] = readFileSync(file, 'utf8').split(' ');
     const pid = Number(owner);
     if (pid > 1 && isAlive(pid) && (await startTimeOf(pid)) === startTime.join(' ')) {
-      throw new Error(`"npm start" is already running in this folder, as process ${pid}. Stop it first (Ctrl-C there).`);
+      throw new Error(
+        `"npm start" is already running in this folder, as process ${pid}. Stop it first (Ctrl-C there).`,
+      );
     }
     rmSync(file, { force: true });
   }

@@ -22,7 +22,13 @@ export async function runJest({ projects, extraArgs, env, execute }) {
   const folder = makeTempFolder('cashback-jest');
   const resultFile = path.join(folder, 'results.json');
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', ...projects, '--json', `--outputFile=${resultFile}`];
+  const jest = [
+    'node_modules/jest/bin/jest.js',
+    '--selectProjects',
+    ...projects,
+    '--json',
+    `--outputFile=${resultFile}`,
+  ];
   try {
     const ok = await execute(process.execPath, [...node, ...jest, ...extraArgs], env);
     return tally(resultFile, ok);

@@ -14,7 +14,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 export function run(command, args, { timeoutMs = 60_000, env = process.env } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env, timeout: timeoutMs, killSignal: 'SIGKILL' });
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    });
     let output = '';
     child.stdout.on('data', (/** @type {Buffer} */ chunk) => (output += chunk.toString()));
     child.stderr.on('data', (/** @type {Buffer} */ chunk) => (output += chunk.toString()));

@@ -1,6 +1,6 @@
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsAreObjects, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../common/rules.js';
+import { ElementsAreObjects, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../http/validators.js';
 
 /** An item of an order, as the merchant sells it. */
 export class CreateOrderItemDto {

@@ -1,6 +1,6 @@
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsAreObjects, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../common/rules.js';
+import { ElementsAreObjects, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
 import { PaymentMethodDto } from './create-order.dto.js';
 
 /** How much of the customer's cashback to hold for an order. */

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
-import { PageQueryDto } from '../../common/page-query.dto.js';
-import { IsCallerId, IsInstant } from '../../common/rules.js';
+import { PageQueryDto } from '../../http/page-query.dto.js';
+import { IsCallerId, IsInstant } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { OrderDto } from './order.dto.js';
 

@@ -38,7 +38,12 @@ export class ToRedeemDto {
   readonly maximum!: string;
 
   /** Why the maximum is not more; null where nothing but the total limits it, and once the order is finished. */
-  @ApiProperty({ type: String, enum: ['balance', 'order_share', 'minimum_total', null], nullable: true, example: 'order_share' })
+  @ApiProperty({
+    type: String,
+    enum: ['balance', 'order_share', 'minimum_total', null],
+    nullable: true,
+    example: 'order_share',
+  })
   readonly limited_by!: LimitedBy;
 
   /**
@@ -76,7 +81,11 @@ export class ToReceiveDto {
    */
   readonly reversed!: string;
 
-  @ApiProperty({ enum: TO_RECEIVE_STATUSES, description: '`quoted` before completion, `pending` until `available_at`, then `available`; `reversed` where the order was cancelled or refunded.' })
+  @ApiProperty({
+    enum: TO_RECEIVE_STATUSES,
+    description:
+      '`quoted` before completion, `pending` until `available_at`, then `available`; `reversed` where the order was cancelled or refunded.',
+  })
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 
   /** From when it can be spent; before completion, as if the order were completed when it was created. */

@@ -28,8 +28,20 @@ interface Sale {
 /** The sale's requests in their order: half are completed, of these some are refunded; the others are cancelled. */
 function laterIntents(orderId: string, number: number): Intent[] {
   const path = `/orders/${orderId}`;
-  const put: Intent = { kind: 'hold', method: 'PUT', path: `${path}/redemption`, body: { amount: '1.00' }, answered: 0 };
-  const post = (kind: Intent['kind'], action: string, body?: unknown): Intent => ({ kind, method: 'POST', path: `${path}/${action}`, body, answered: 0 });
+  const put: Intent = {
+    kind: 'hold',
+    method: 'PUT',
+    path: `${path}/redemption`,
+    body: { amount: '1.00' },
+    answered: 0,
+  };
+  const post = (kind: Intent['kind'], action: string, body?: unknown): Intent => ({
+    kind,
+    method: 'POST',
+    path: `${path}/${action}`,
+    body,
+    answered: 0,
+  });
   if (number % 3 === 0) return [put, post('cancel', 'cancel')];
   const complete = post('complete', 'complete', number % 2 === 0 ? {} : { redeem: '1.00' });
   return [put, complete, post('refund', 'refunds', { external_id: 'DEV-1', amount: '3.33' })];
@@ -111,7 +123,10 @@ export class Workload {
       total: '10.00',
       payment_methods: [{ id: 'credit_card', amount: '10.00' }],
     };
-    const sale: Sale = { intents: [{ kind: 'create', method: 'POST', path: '/orders', body, answered: 0 }], orderId: undefined };
+    const sale: Sale = {
+      intents: [{ kind: 'create', method: 'POST', path: '/orders', body, answered: 0 }],
+      orderId: undefined,
+    };
     this.sales.push(sale);
     return sale;
   }
@@ -141,9 +156,14 @@ export class Workload {
       this.surprises.push(`${intent.method} ${intent.path}: ${status} ${JSON.stringify(body)}`);
       return;
     }
-    const told = { id: body.id, external_id: body.external_id, ...(intent.kind === 'complete' && { completed_at: body.completed_at }) };
+    const told = {
+      id: body.id,
+      external_id: body.external_id,
+      ...(intent.kind === 'complete' && { completed_at: body.completed_at }),
+    };
     if (intent.told === undefined) intent.told = told;
-    else if (JSON.stringify(intent.told) !== JSON.stringify(told)) this.surprises.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
+    else if (JSON.stringify(intent.told) !== JSON.stringify(told))
+      this.surprises.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
     intent.answered++;
     if (intent.kind === 'create' && sale.orderId === undefined) {
       sale.orderId = body.id as string;
@@ -153,11 +173,16 @@ export class Workload {
 
   /** Every answered request is in the database exactly once, under the id that its caller was told. */
   async expectKept(database: DataSource): Promise<void> {
-    const rows = await database.query<{ id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]>(`
+    const rows = await database.query<
+      { id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]
+    >(
+      `
       SELECT o.id, o.external_id, o.status,
              (SELECT COUNT(*) FROM refunds r WHERE r.order_id = o.id) AS refunds,
              (SELECT COUNT(*) FROM cashback_entries e WHERE e.order_id = o.id AND e.kind = 'earn') AS earned
-        FROM orders o WHERE o.external_id LIKE ?`, [`${this.name}-%`]);
+        FROM orders o WHERE o.external_id LIKE ?`,
+      [`${this.name}-%`],
+    );
     const lost: unknown[] = [];
     for (const { intents } of this.sales) {
       for (const intent of intents.filter(({ answered }) => answered > 0)) {
@@ -180,7 +205,10 @@ async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
 }
 
-function isKept({ kind, told }: Intent, row: { id: string; status: string; refunds: string | number; earned: string | number }): boolean {
+function isKept(
+  { kind, told }: Intent,
+  row: { id: string; status: string; refunds: string | number; earned: string | number },
+): boolean {
   switch (kind) {
     case 'create':
       return row.id === told?.id;

@@ -78,7 +78,8 @@ export function itemsOf(cents: bigint): { id: string; price: string; description
 
 function toRedeem(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
   const held = statusOf(order, now) === 'pending' ? order.redemption : 0n;
-  const maximum = order.end === 'open' ? maximumOf(order.total, available + held, order.rules) : { cents: 0n, limitedBy: null };
+  const maximum =
+    order.end === 'open' ? maximumOf(order.total, available + held, order.rules) : { cents: 0n, limitedBy: null };
   return {
     available: brl(available),
     maximum: brl(maximum.cents),
@@ -90,7 +91,8 @@ function toRedeem(order: ModelOrder, available: bigint, now: number): Record<str
 }
 
 function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
-  if (order.end === 'cancelled') return { amount: '0.00', reversed: '0.00', status: 'reversed', available_at: null, expires_at: null };
+  if (order.end === 'cancelled')
+    return { amount: '0.00', reversed: '0.00', status: 'reversed', available_at: null, expires_at: null };
   const isOpen = order.end === 'open';
   const availableAt = (order.endedAt ?? order.createdAt) + order.rules.releaseDays * DAY;
   return {

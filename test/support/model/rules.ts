@@ -51,7 +51,8 @@ export function maximumOf(orderTotal: bigint, balance: bigint, rules: Rules): { 
 /** floor( (T − R) × (Σ A_i r_i + U r_0) / (T × 10000) ) */
 export function toReceive(orderTotal: bigint, methods: readonly Method[], redeemed: bigint, rules: Rules): bigint {
   const unnamed = orderTotal - total(methods.map(({ cents }) => cents));
-  const rateOf = (id: string): bigint => (Object.hasOwn(rules.earnBpsByMethod, id) ? rules.earnBpsByMethod[id]! : rules.earnBps);
+  const rateOf = (id: string): bigint =>
+    Object.hasOwn(rules.earnBpsByMethod, id) ? rules.earnBpsByMethod[id]! : rules.earnBps;
   const weights = total(methods.map(({ id, cents }) => cents * rateOf(id)));
   return ((orderTotal - redeemed) * (weights + unnamed * rules.earnBps)) / (orderTotal * 10_000n);
 }

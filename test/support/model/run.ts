@@ -66,7 +66,10 @@ export class Run {
       case 'create':
         return this.#create(step);
       case 'change policy':
-        Object.assign(this.#world.rulesOf(step.merchant), { earnBps: BigInt(step.earnBps), shareBps: BigInt(step.shareBps) });
+        Object.assign(this.#world.rulesOf(step.merchant), {
+          earnBps: BigInt(step.earnBps),
+          shareBps: BigInt(step.shareBps),
+        });
         return this.#shop(step.merchant).setRules(this.#world.rulesOf(step.merchant));
       case 'create again':
       case 'hold':
@@ -82,34 +85,74 @@ export class Run {
     }
   }
 
-  async #takeOn(order: ModelOrder, step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'create' | 'change policy' }>): Promise<void> {
+  async #takeOn(
+    order: ModelOrder,
+    step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'create' | 'change policy' }>,
+  ): Promise<void> {
     const path = `/orders/${this.#ids.get(order.key)}`;
     switch (step.do) {
       case 'create again':
         return this.#createAgain(order, step.differ);
       case 'hold': {
         const cents = amountOf(step.amount, this.#world.maximum(order).cents);
-        return this.#both(order.merchant, 'PUT', `${path}/redemption`, { amount: brl(cents) }, () => this.#world.hold(order, cents), step.again);
+        return this.#both(
+          order.merchant,
+          'PUT',
+          `${path}/redemption`,
+          { amount: brl(cents) },
+          () => this.#world.hold(order, cents),
+          step.again,
+        );
       }
       case 'complete': {
         const redeem = step.redeem === null ? undefined : amountOf(step.redeem, this.#world.maximum(order).cents);
         const methods = step.split === null ? undefined : split(order.total, step.split);
-        const body = { ...(redeem !== undefined && { redeem: brl(redeem) }), ...(methods && { payment_methods: sent(methods) }) };
-        return this.#both(order.merchant, 'POST', `${path}/complete`, body, () => this.#world.complete(order, redeem, methods), step.again);
+        const body = {
+          ...(redeem !== undefined && { redeem: brl(redeem) }),
+          ...(methods && { payment_methods: sent(methods) }),
+        };
+        return this.#both(
+          order.merchant,
+          'POST',
+          `${path}/complete`,
+          body,
+          () => this.#world.complete(order, redeem, methods),
+          step.again,
+        );
       }
       case 'cancel':
-        return this.#both(order.merchant, 'POST', `${path}/cancel`, undefined, () => this.#world.cancel(order), step.again);
+        return this.#both(
+          order.merchant,
+          'POST',
+          `${path}/cancel`,
+          undefined,
+          () => this.#world.cancel(order),
+          step.again,
+        );
       case 'refund': {
         const asked = amountOf(step.amount, order.total - order.refunded);
         const cents = asked === 0n ? 1n : asked;
         const externalId = step.name === null ? `R-${order.refunds.size + 10}` : `R-${step.name}`;
         const body = { external_id: externalId, amount: brl(cents) };
-        return this.#both(order.merchant, 'POST', `${path}/refunds`, body, () => this.#world.refund(order, externalId, cents), step.again);
+        return this.#both(
+          order.merchant,
+          'POST',
+          `${path}/refunds`,
+          body,
+          () => this.#world.refund(order, externalId, cents),
+          step.again,
+        );
       }
       case 'look': {
         const other = (order.merchant + 1) % MERCHANTS;
         const stranger = (): Expected => ({ status: 404, body: { code: 'not_found' } });
-        return this.#both(step.asOther ? other : order.merchant, 'GET', path, undefined, step.asOther ? stranger : () => this.#world.look(order));
+        return this.#both(
+          step.asOther ? other : order.merchant,
+          'GET',
+          path,
+          undefined,
+          step.asOther ? stranger : () => this.#world.look(order),
+        );
       }
     }
   }
@@ -122,7 +165,9 @@ export class Run {
       ...(step.inDays > 0 && { availableAt: new Date(availableAt) }),
       ...(step.forDays !== null && { expiresAt: new Date(expiresAt) }),
     };
-    await this.service.app.get(GrantsService).grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, dates);
+    await this.service.app
+      .get(GrantsService)
+      .grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, dates);
     this.#world.grant(merchant, customer, BigInt(step.cents), availableAt, expiresAt);
     await this.#see(merchant, customer);
   }
@@ -130,23 +175,41 @@ export class Run {
   async #create({ merchant, customer, cents, ...step }: Extract<Step, { do: 'create' }>): Promise<void> {
     const key = String(this.#world.orders.length);
     const methods = split(BigInt(cents), step.split);
-    const order = { key, merchant, customer, externalId: `${this.#name}-${key}`, document: this.#documents[customer]!, total: BigInt(cents), methods };
+    const order = {
+      key,
+      merchant,
+      customer,
+      externalId: `${this.#name}-${key}`,
+      document: this.#documents[customer]!,
+      total: BigInt(cents),
+      methods,
+    };
     const body = createBody(order);
     await this.#both(merchant, 'POST', '/orders', body, () => this.#world.create(order), false, key);
     const created = this.#world.orders.at(-1);
-    if (step.again && created?.key === key) await this.#both(merchant, 'POST', '/orders', body, () => this.#world.createAgain(created, []));
+    if (step.again && created?.key === key)
+      await this.#both(merchant, 'POST', '/orders', body, () => this.#world.createAgain(created, []));
   }
 
   #createAgain(order: ModelOrder, differ: string[]): Promise<void> {
     const body = createBody(order);
     if (differ.includes('/document')) body.document = '00000000000';
     if (differ.includes('/total')) body.total = brl(order.total === MOST_CENTS ? order.total - 1n : order.total + 1n);
-    if (differ.includes('/payment_methods')) body.payment_methods = order.methods.length > 0 ? [] : [{ id: 'credit_card', amount: '0.01' }];
+    if (differ.includes('/payment_methods'))
+      body.payment_methods = order.methods.length > 0 ? [] : [{ id: 'credit_card', amount: '0.01' }];
     return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, differ));
   }
 
   /** Sends a request and holds the answer against the model's; `again` sends it a second time. */
-  async #both(merchant: number, method: 'GET' | 'POST' | 'PUT', path: string, body: unknown, model: () => Expected, again = false, newOrder?: string): Promise<void> {
+  async #both(
+    merchant: number,
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body: unknown,
+    model: () => Expected,
+    again = false,
+    newOrder?: string,
+  ): Promise<void> {
     for (let time = 0; time < (again ? 2 : 1); time++) {
       const answer = await this.#shop(merchant).send(method, path, body);
       const expected = model();
@@ -158,7 +221,9 @@ export class Run {
 
   async #see(merchant: number, customer: number): Promise<void> {
     this.#seen.add(`${merchant} ${customer}`);
-    await this.#both(merchant, 'POST', '/wallets/search', { document: this.#documents[customer] }, () => this.#world.search(merchant, customer));
+    await this.#both(merchant, 'POST', '/wallets/search', { document: this.#documents[customer] }, () =>
+      this.#world.search(merchant, customer),
+    );
   }
 
   /** Whatever the dates have done is seen everywhere, in wallets and in orders. */
@@ -168,7 +233,9 @@ export class Run {
       await this.#see(merchant, customer);
     }
     for (const order of this.#world.orders.slice(-2)) {
-      await this.#both(order.merchant, 'GET', `/orders/${this.#ids.get(order.key)}`, undefined, () => this.#world.look(order));
+      await this.#both(order.merchant, 'GET', `/orders/${this.#ids.get(order.key)}`, undefined, () =>
+        this.#world.look(order),
+      );
     }
   }
 
@@ -180,8 +247,15 @@ export class Run {
   /** To one of the next instants at which something happens by itself, or just beside it. */
   #passTo(which: number, plusMs: number): void {
     const now = this.clock.ms;
-    const pairs = Array.from({ length: MERCHANTS * CUSTOMERS }, (_, at) => this.#world.wallet(at % MERCHANTS, Math.floor(at / MERCHANTS)));
-    const dates = [...new Set([...pairs.flatMap((wallet) => wallet.dates(now)), ...this.#world.orders.map(({ expiresAt }) => expiresAt)])].filter((date) => date > now + 1);
+    const pairs = Array.from({ length: MERCHANTS * CUSTOMERS }, (_, at) =>
+      this.#world.wallet(at % MERCHANTS, Math.floor(at / MERCHANTS)),
+    );
+    const dates = [
+      ...new Set([
+        ...pairs.flatMap((wallet) => wallet.dates(now)),
+        ...this.#world.orders.map(({ expiresAt }) => expiresAt),
+      ]),
+    ].filter((date) => date > now + 1);
     const date = dates.sort((a, b) => a - b)[which];
     if (date !== undefined) this.#pass(date + plusMs - now);
   }
@@ -213,12 +287,26 @@ function amountOf(amount: Amount, limit: bigint): bigint {
 }
 
 function split(cents: bigint, { parts, overByCents }: Split): Method[] {
-  const methods = parts.map(({ id, percent }) => ({ id, cents: (cents * BigInt(percent)) / 100n })).filter((method) => method.cents > 0n);
+  const methods = parts
+    .map(({ id, percent }) => ({ id, cents: (cents * BigInt(percent)) / 100n }))
+    .filter((method) => method.cents > 0n);
   return overByCents > 0 ? [{ id: 'pix', cents: least(cents + BigInt(overByCents), MOST_CENTS) }] : methods;
 }
 
-const sent = (methods: Method[]): { id: string; amount: string }[] => methods.map(({ id, cents }) => ({ id, amount: brl(cents) }));
+const sent = (methods: Method[]): { id: string; amount: string }[] =>
+  methods.map(({ id, cents }) => ({ id, amount: brl(cents) }));
 
-function createBody({ externalId, document, total, methods }: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'methods'>): Record<string, unknown> {
-  return { external_id: externalId, items: itemsOf(total), document, total: brl(total), payment_methods: sent(methods) };
+function createBody({
+  externalId,
+  document,
+  total,
+  methods,
+}: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'methods'>): Record<string, unknown> {
+  return {
+    external_id: externalId,
+    items: itemsOf(total),
+    document,
+    total: brl(total),
+    payment_methods: sent(methods),
+  };
 }

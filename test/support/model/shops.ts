@@ -44,7 +44,9 @@ export class Shop {
     await this.service.app.get(MerchantsService).set(this.merchant.id, {
       policy: {
         earnRateBps: Number(rules.earnBps),
-        earnRatesByPaymentMethod: Object.fromEntries(Object.entries(rules.earnBpsByMethod).map(([id, bps]) => [id, Number(bps)])),
+        earnRatesByPaymentMethod: Object.fromEntries(
+          Object.entries(rules.earnBpsByMethod).map(([id, bps]) => [id, Number(bps)]),
+        ),
         redeemShareBps: Number(rules.shareBps),
         redeemMinimumTotalCents: Number(rules.minimumTotal),
         releaseDays: rules.releaseDays,

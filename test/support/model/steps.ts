@@ -27,7 +27,8 @@ export const MERCHANTS = 2;
 export const CUSTOMERS = 3;
 
 /** Steps are printed where they fail: as plain objects they read best. */
-const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(members, { noNullPrototype: true });
+const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
+  fc.record(members, { noNullPrototype: true });
 
 const merchant = fc.nat({ max: MERCHANTS - 1 });
 const customer = fc.nat({ max: CUSTOMERS - 1 });
@@ -40,11 +41,20 @@ const cents = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(4_999, 5_000, 99_999_999_999) },
 );
 const amount: fc.Arbitrary<Amount> = fc.oneof(
-  { weight: 5, arbitrary: record({ ofLimit: fc.constantFrom(100, 100, 50, 33), plusCents: fc.constantFrom(0, 0, 0, 1, -1) }) },
+  {
+    weight: 5,
+    arbitrary: record({ ofLimit: fc.constantFrom(100, 100, 50, 33), plusCents: fc.constantFrom(0, 0, 0, 1, -1) }),
+  },
   { weight: 1, arbitrary: record({ cents: fc.constantFrom(0, 1, 500) }) },
 );
 const split: fc.Arbitrary<Split> = record({
-  parts: fc.array(record({ id: fc.constantFrom('credit_card', 'pix', 'boleto', 'constructor'), percent: fc.constantFrom(10, 33, 50) }), { maxLength: 2 }),
+  parts: fc.array(
+    record({
+      id: fc.constantFrom('credit_card', 'pix', 'boleto', 'constructor'),
+      percent: fc.constantFrom(10, 33, 50),
+    }),
+    { maxLength: 2 },
+  ),
   overByCents: fc.oneof({ weight: 15, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
 });
 
@@ -83,7 +93,16 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: record({ do: fc.constant('cancel' as const), order, again }) },
-  { weight: 6, arbitrary: record({ do: fc.constant('refund' as const), order, amount, name: fc.option<number>(fc.nat({ max: 3 }), { freq: 2 }), again }) },
+  {
+    weight: 6,
+    arbitrary: record({
+      do: fc.constant('refund' as const),
+      order,
+      amount,
+      name: fc.option<number>(fc.nat({ max: 3 }), { freq: 2 }),
+      again,
+    }),
+  },
   { weight: 1, arbitrary: record({ do: fc.constant('look' as const), order, asOther: fc.boolean() }) },
   {
     weight: 1,
@@ -94,7 +113,20 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       shareBps: fc.constantFrom(3_000, 5_000, 10_000),
     }),
   },
-  { weight: 2, arbitrary: record({ do: fc.constant('wait' as const), minutes: fc.constantFrom(1, 10, 30, 60, DAY_MINUTES, 8 * DAY_MINUTES, 60 * DAY_MINUTES) }) },
+  {
+    weight: 2,
+    arbitrary: record({
+      do: fc.constant('wait' as const),
+      minutes: fc.constantFrom(1, 10, 30, 60, DAY_MINUTES, 8 * DAY_MINUTES, 60 * DAY_MINUTES),
+    }),
+  },
   // The instants that decide are those just before, at and after a date.
-  { weight: 5, arbitrary: record({ do: fc.constant('wait for a date' as const), which: fc.nat({ max: 2 }), plusMs: fc.constantFrom(-1, 0, 0, 1) }) },
+  {
+    weight: 5,
+    arbitrary: record({
+      do: fc.constant('wait for a date' as const),
+      which: fc.nat({ max: 2 }),
+      plusMs: fc.constantFrom(-1, 0, 0, 1),
+    }),
+  },
 );

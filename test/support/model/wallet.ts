@@ -29,11 +29,14 @@ export class ModelWallet {
   /** Lets time pass until `now`: each hold lapses and each credit expires at its own instant. */
   elapse(now: number): void {
     for (;;) {
-      const expiring = this.credits.filter(({ remaining }) => remaining > 0n).sort((a, b) => a.expiresAt - b.expiresAt)[0];
+      const expiring = this.credits
+        .filter(({ remaining }) => remaining > 0n)
+        .sort((a, b) => a.expiresAt - b.expiresAt)[0];
       const lapsing = this.holds.toSorted((a, b) => a.until - b.until)[0];
       // At the same instant the credit has expired already: a credit is good until just before its date.
-      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity)) expiring.remaining = 0n;
-      else if (lapsing && lapsing.until <= now) this.letGo(lapsing.order, lapsing.until);
+      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity))
+        expiring.remaining = 0n;
+      else if (lapsing && lapsing.until <= now) this.releaseHold(lapsing.order, lapsing.until);
       else return;
     }
   }
@@ -41,7 +44,10 @@ export class ModelWallet {
   /** The instants at which something happens by itself, after `now`. */
   dates(now: number): number[] {
     const live = this.credits.filter(({ remaining }) => remaining > 0n);
-    const all = [...live.flatMap((credit) => [credit.availableAt, credit.expiresAt]), ...this.holds.map(({ until }) => until)];
+    const all = [
+      ...live.flatMap((credit) => [credit.availableAt, credit.expiresAt]),
+      ...this.holds.map(({ until }) => until),
+    ];
     return all.filter((date) => date > now).sort((a, b) => a - b);
   }
 
@@ -66,17 +72,18 @@ export class ModelWallet {
   }
 
   /** New cashback; a debt is paid from it first. */
-  give(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
+  addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
     const paid = least(this.debt, cents);
     this.debt -= paid;
     this.credits.push({ born: this.credits.length, earnedBy, remaining: cents - paid, availableAt, expiresAt });
   }
 
   hold(order: string, cents: bigint, now: number, until: number): void {
-    for (const { credit, taken } of take(this.#spendable(now), cents)) this.holds.push({ order, credit, cents: taken, until });
+    for (const { credit, taken } of take(this.#spendable(now), cents))
+      this.holds.push({ order, credit, cents: taken, until });
   }
 
-  letGo(order: string, at: number): void {
+  releaseHold(order: string, at: number): void {
     for (const { credit, cents } of this.#end(order)) comeBack(credit, cents, at);
   }
 
@@ -87,9 +94,15 @@ export class ModelWallet {
 
   /** From the order's own credit first, then from the others, earliest to expire first; the rest is debt. */
   clawBack(order: string, cents: bigint): void {
-    const own = take(this.credits.filter(({ earnedBy }) => earnedBy === order), cents);
+    const own = take(
+      this.credits.filter(({ earnedBy }) => earnedBy === order),
+      cents,
+    );
     const rest = cents - total(own.map(({ taken }) => taken));
-    const others = take(this.credits.filter(({ earnedBy }) => earnedBy !== order), rest);
+    const others = take(
+      this.credits.filter(({ earnedBy }) => earnedBy !== order),
+      rest,
+    );
     this.debt += rest - total(others.map(({ taken }) => taken));
   }
 

@@ -33,12 +33,31 @@ export class World {
     return rules;
   }
 
-  create(order: Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'methods'>): Expected {
+  create(
+    order: Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'methods'>,
+  ): Expected {
     if (total(order.methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
     const rules = { ...this.rulesOf(order.merchant) };
-    const nothing = { redemption: 0n, earned: 0n, refunded: 0n, returned: 0n, takenBack: 0n, paid: null, endedAt: null };
+    const nothing = {
+      redemption: 0n,
+      earned: 0n,
+      refunded: 0n,
+      returned: 0n,
+      takenBack: 0n,
+      paid: null,
+      endedAt: null,
+    };
     const expiresAt = this.now + rules.ttlMinutes * MINUTE;
-    const created: ModelOrder = { ...order, ...nothing, rules, end: 'open', createdAt: this.now, expiresAt, spent: [], refunds: new Map() };
+    const created: ModelOrder = {
+      ...order,
+      ...nothing,
+      rules,
+      end: 'open',
+      createdAt: this.now,
+      expiresAt,
+      spent: [],
+      refunds: new Map(),
+    };
     this.orders.push(created);
     return { status: 201, replayed: false, body: this.#answer(created) };
   }
@@ -85,14 +104,15 @@ export class World {
     order.earned = toReceive(order.total, methods ?? order.methods, redeemed, order.rules);
     Object.assign(order, { end: 'completed', endedAt: this.now, redemption: redeemed });
     const availableAt = this.now + order.rules.releaseDays * DAY;
-    if (order.earned > 0n) wallet.give(order.key, order.earned, availableAt, availableAt + order.rules.validityDays * DAY);
+    if (order.earned > 0n)
+      wallet.addCredit(order.key, order.earned, availableAt, availableAt + order.rules.validityDays * DAY);
     return this.look(order);
   }
 
   cancel(order: ModelOrder): Expected {
     if (order.end === 'completed') return this.#impossible(order);
     if (order.end === 'open') {
-      this.wallet(order.merchant, order.customer).letGo(order.key, this.now);
+      this.wallet(order.merchant, order.customer).releaseHold(order.key, this.now);
       Object.assign(order, { end: 'cancelled', endedAt: this.now, redemption: 0n });
     }
     return this.look(order);
@@ -100,7 +120,8 @@ export class World {
 
   refund(order: ModelOrder, externalId: string, cents: bigint): Expected {
     const before = order.refunds.get(externalId);
-    if (before !== undefined && before.cents !== cents) return refused(409, 'external_id_conflict', { pointers: ['/amount'] });
+    if (before !== undefined && before.cents !== cents)
+      return refused(409, 'external_id_conflict', { pointers: ['/amount'] });
     if (before !== undefined) return { status: 201, replayed: true, body: refundAnswer(externalId, before) };
     if (order.end !== 'completed') return this.#impossible(order);
     const left = order.total - order.refunded;
@@ -120,12 +141,13 @@ export class World {
   }
 
   grant(merchant: number, customer: number, cents: bigint, availableAt: number, expiresAt: number): void {
-    this.wallet(merchant, customer).give(null, cents, availableAt, expiresAt);
+    this.wallet(merchant, customer).addCredit(null, cents, availableAt, expiresAt);
   }
 
   search(merchant: number, customer: number): Expected {
     const wallet = this.wallet(merchant, customer);
-    const next = (amount: { cents: bigint; at: number } | null): unknown => amount && { amount: brl(amount.cents), at: iso(amount.at) };
+    const next = (amount: { cents: bigint; at: number } | null): unknown =>
+      amount && { amount: brl(amount.cents), at: iso(amount.at) };
     return {
       status: 200,
       body: {
@@ -152,13 +174,15 @@ export class World {
     if (cents === 0n || cents <= maximum.cents) return undefined;
     const isLate = statusOf(order, this.now) === 'expired' && maximum.limitedBy === 'balance';
     const extensions = { maximum: brl(maximum.cents), limited_by: maximum.limitedBy };
-    return isLate ? refused(409, 'redemption_no_longer_available', extensions) : refused(422, 'redemption_exceeds_maximum', extensions);
+    return isLate
+      ? refused(409, 'redemption_no_longer_available', extensions)
+      : refused(422, 'redemption_exceeds_maximum', extensions);
   }
 
   /** Makes the order's hold exactly that much; one that is so already keeps its credits. */
   #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint): void {
     if (wallet.held(order.key) === cents) return;
-    wallet.letGo(order.key, this.now);
+    wallet.releaseHold(order.key, this.now);
     wallet.hold(order.key, cents, this.now, order.expiresAt);
   }
 

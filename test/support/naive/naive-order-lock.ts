@@ -8,7 +8,7 @@ import { Meeting } from './meeting.js';
 export class NaiveOrderLock extends OrderLock {
   readonly #meeting = new Meeting(10);
 
-  override async take(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
+  override async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
     const order = await manager.findOneBy(Order, { id, merchantId });
     await this.#meeting.arrive();
     if (order === null) throw notFound();

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../../src/auth/caller.js';
+import type { Caller } from '../../../src/http/caller.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { OrdersService } from '../../../src/orders/orders.service.js';
@@ -13,7 +13,10 @@ export class NaiveOrders extends OrdersService {
   readonly #meeting = new Meeting(10);
 
   override async create(caller: Caller, request: CreateOrderDto): ReturnType<OrdersService['create']> {
-    const isKnown = await this.dataSource.manager.existsBy(Order, { merchantId: caller.merchantId, externalId: request.external_id });
+    const isKnown = await this.dataSource.manager.existsBy(Order, {
+      merchantId: caller.merchantId,
+      externalId: request.external_id,
+    });
     await this.#meeting.arrive();
     return { ...(await super.create(caller, request)), replayed: isKnown };
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
-import type { OpenWallet } from '../../../src/cashback/open-wallet.js';
+import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { Wallet } from '../../../src/cashback/wallet.entity.js';
 import { WalletsService } from '../../../src/cashback/wallets.service.js';
 import { Meeting } from './meeting.js';
@@ -13,16 +13,28 @@ export class NaiveWallets extends WalletsService {
   readonly #meeting = new Meeting(10);
   #lastSeq = 1_000_000;
 
-  override async lock(manager: EntityManager, merchantId: string, document: string, now: Date): Promise<OpenWallet> {
+  override async lock(
+    manager: EntityManager,
+    merchantId: string,
+    document: string,
+    now: Date,
+  ): Promise<WalletAggregate> {
     const owner = { merchantId, document };
     const known = await this.view(manager, owner, now);
     await this.#meeting.arrive();
     if (known !== null) return known;
-    await manager.insert(Wallet, { id: randomUUID(), ...owner, debtCents: 0, balanceCents: 0, lastSeq: 0, createdAt: now });
+    await manager.insert(Wallet, {
+      id: randomUUID(),
+      ...owner,
+      debtCents: 0,
+      balanceCents: 0,
+      lastSeq: 0,
+      createdAt: now,
+    });
     return (await this.view(manager, owner, now))!;
   }
 
-  override async save(manager: EntityManager, open: OpenWallet): Promise<void> {
+  override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
     for (const entry of open.entries) entry.seq = ++this.#lastSeq;
     // Writers queue up here instead of meeting in a deadlock, which would run them anew with what is true by then.
     const { id, balanceCents } = open.wallet;

@@ -4,14 +4,22 @@ import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../fa
 import { interleaved, type Race, type Stage, tally } from './stage.js';
 
 /** Complete and cancel of one order, 50 times each at once. */
-export const completeOrCancel: Race<{ completions: Record<string, number>; cancellations: Record<string, number>; status: string; pending: string; discrepancies: unknown[] }> = {
+export const completeOrCancel: Race<{
+  completions: Record<string, number>;
+  cancellations: Record<string, number>;
+  status: string;
+  pending: string;
+  discrepancies: unknown[];
+}> = {
   title: 'of complete and cancel, 50 times each at once, one wins and everybody else gets the truth',
   async run(stage) {
     const document = aDocument();
     const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
     // With a wallet that is there, so that careless ones do not meet in a deadlock over its making and learn the truth after it.
     await grant(stage.service, stage.merchant, document, '1.00');
-    const sent = await atOnce(100, (at) => stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`));
+    const sent = await atOnce(100, (at) =>
+      stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`),
+    );
     return {
       completions: truth(sent.filter((_, at) => at % 2 === 0)),
       cancellations: truth(sent.filter((_, at) => at % 2 === 1)),
@@ -23,12 +31,28 @@ export const completeOrCancel: Race<{ completions: Record<string, number>; cance
   expectFair: (outcome) => {
     expect(outcome.discrepancies).toEqual([]);
     expect([
-      { completions: { '200 completed': 50 }, cancellations: { '409 completed': 50 }, status: 'completed', pending: '5.00', discrepancies: [] },
-      { completions: { '409 cancelled': 50 }, cancellations: { '200 cancelled': 50 }, status: 'cancelled', pending: '0.00', discrepancies: [] },
+      {
+        completions: { '200 completed': 50 },
+        cancellations: { '409 completed': 50 },
+        status: 'completed',
+        pending: '5.00',
+        discrepancies: [],
+      },
+      {
+        completions: { '409 cancelled': 50 },
+        cancellations: { '200 cancelled': 50 },
+        status: 'cancelled',
+        pending: '0.00',
+        discrepancies: [],
+      },
     ]).toContainEqual(outcome);
   },
   expectUnfair: ({ completions, cancellations }) => {
-    const told = { completed: completions['200 completed'], cancelled: cancellations['200 cancelled'], ...failures(completions, cancellations) };
+    const told = {
+      completed: completions['200 completed'],
+      cancelled: cancellations['200 cancelled'],
+      ...failures(completions, cancellations),
+    };
     // Both won, or what came second broke.
     expect(present(Object.values(told))).toBeGreaterThan(1);
   },
@@ -53,11 +77,19 @@ function truth(answers: Answer[]): Record<string, number> {
 }
 
 /** One refund, sent 50 times at once. */
-export const sameRefund: Race<{ answers: Record<string, number>; created: number; ids: number; refunded: string; discrepancies: unknown[] }> = {
+export const sameRefund: Race<{
+  answers: Record<string, number>;
+  created: number;
+  ids: number;
+  refunded: string;
+  discrepancies: unknown[];
+}> = {
   title: 'one refund sent 50 times at once is made once, and everybody gets it',
   async run(stage) {
     const order = await aCompletedOrder(stage.merchant, { total: '100.00' });
-    const answers = await atOnce(50, (at) => stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' }));
+    const answers = await atOnce(50, (at) =>
+      stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' }),
+    );
     return { ...(await refunding(stage, order.id, answers)), ids: new Set(answers.map(({ body }) => body.id)).size };
   },
   expectFair: (outcome) => {
@@ -69,13 +101,20 @@ export const sameRefund: Race<{ answers: Record<string, number>; created: number
 };
 
 /** 30 refunds of 1.00 each, at once, of an order of 10.00. */
-export const manyRefunds: Race<{ answers: Record<string, number>; created: number; refunded: string; discrepancies: unknown[] }> = {
+export const manyRefunds: Race<{
+  answers: Record<string, number>;
+  created: number;
+  refunded: string;
+  discrepancies: unknown[];
+}> = {
   title: 'refunds at once never return more than the total',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '3.33');
     const order = await aCompletedOrder(stage.merchant, { document, total: '10.00' }, { redeem: '3.33' });
-    const answers = await atOnce(30, (at) => stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: `DEV-${at}`, amount: '1.00' }));
+    const answers = await atOnce(30, (at) =>
+      stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: `DEV-${at}`, amount: '1.00' }),
+    );
     return refunding(stage, order.id, answers);
   },
   expectFair: (outcome) => {
@@ -92,17 +131,29 @@ export const manyRefunds: Race<{ answers: Record<string, number>; created: numbe
   },
 };
 
-async function refunding(stage: Stage, orderId: string, answers: Answer[]): Promise<{ answers: Record<string, number>; created: number; refunded: string; discrepancies: unknown[] }> {
+async function refunding(
+  stage: Stage,
+  orderId: string,
+  answers: Answer[],
+): Promise<{ answers: Record<string, number>; created: number; refunded: string; discrepancies: unknown[] }> {
   return {
     answers: tally(answers),
-    created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null).length,
+    created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null)
+      .length,
     refunded: (await stage.send(0, 'GET', `/orders/${orderId}`)).body.refunded.amount,
     discrepancies: await stage.discrepancies(),
   };
 }
 
 /** A completion among redemptions of another amount each. */
-export const completeWhileHolding: Race<{ answers: Record<string, number>; redeemed: number; spent: number; held: string; status: string; discrepancies: unknown[] }> = {
+export const completeWhileHolding: Race<{
+  answers: Record<string, number>;
+  redeemed: number;
+  spent: number;
+  held: string;
+  status: string;
+  discrepancies: unknown[];
+}> = {
   title: 'a completion among redemptions captures one of them whole, and none comes after it',
   async run(stage) {
     const document = aDocument();
@@ -110,7 +161,10 @@ export const completeWhileHolding: Race<{ answers: Record<string, number>; redee
     const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
     const path = `/orders/${order.id}`;
     const holds = (from: number): (() => Promise<Answer>)[] =>
-      Array.from({ length: 10 }, (_, at) => () => stage.send(at, 'PUT', `${path}/redemption`, { amount: `${from + at}.00` }));
+      Array.from(
+        { length: 10 },
+        (_, at) => () => stage.send(at, 'PUT', `${path}/redemption`, { amount: `${from + at}.00` }),
+      );
     const completions = Array.from({ length: 5 }, (_, at) => () => stage.send(at, 'POST', `${path}/complete`));
     const answers = await Promise.all(interleaved(holds(1), completions, holds(20)).map((send) => send()));
     const { body } = await stage.send(0, 'GET', path);
@@ -143,7 +197,8 @@ export const sameOrder: Race<{ answers: Record<string, number>; created: number;
     const answers = await atOnce(50, (at) => stage.send(at, 'POST', '/orders', order));
     return {
       answers: tally(answers),
-      created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null).length,
+      created: answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null)
+        .length,
       ids: new Set(answers.map(({ body }) => body.id)).size,
     };
   },

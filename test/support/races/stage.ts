@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
-import { ReconcileService } from '../../../src/cashback/reconcile.service.js';
+import { ReconcileService } from '../../../src/reconcile/reconcile.service.js';
 import { type Answer, type Client } from '../client.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
@@ -46,7 +46,9 @@ export class Stage {
   }
 
   expectNoFailure(): void {
-    expect(this.answers.filter(({ status }) => status >= 500).map(({ status, body }) => ({ status, body }))).toEqual([]);
+    expect(this.answers.filter(({ status }) => status >= 500).map(({ status, body }) => ({ status, body }))).toEqual(
+      [],
+    );
   }
 }
 
@@ -55,7 +57,10 @@ export class Stage {
  *
  * @param schema statements that take the schema's own guards away, where they alone would stop a naive service.
  */
-export async function naiveStage(override: (builder: TestingModuleBuilder) => TestingModuleBuilder, schema: string[] = []): Promise<Stage> {
+export async function naiveStage(
+  override: (builder: TestingModuleBuilder) => TestingModuleBuilder,
+  schema: string[] = [],
+): Promise<Stage> {
   const service = await startService({ override, env: { DATABASE_POOL_SIZE: '10', LOG_LEVEL: 'silent' } });
   for (const statement of schema) await service.dataSource.query(statement);
   return new Stage(service, await aMerchant(service));
@@ -82,5 +87,7 @@ export function tally(answers: Answer[]): Record<string, number> {
 
 /** 1,2,3 and a,b,c as 1,a,2,b,3,c. */
 export function interleaved<T>(...lists: T[][]): T[] {
-  return Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
+  return Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, at) =>
+    lists.flatMap((list) => list.slice(at, at + 1)),
+  ).flat();
 }

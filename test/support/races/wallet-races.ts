@@ -19,7 +19,8 @@ async function spending(stage: Stage, document: string, answers: Answer[]): Prom
 /** Not all at once: it is what comes after them that is raced. */
 async function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<any[]> {
   const orders: any[] = [];
-  while (orders.length < count) orders.push(...(await atOnce(Math.min(10, count - orders.length), () => aCreatedOrder(stage.merchant, members))));
+  while (orders.length < count)
+    orders.push(...(await atOnce(Math.min(10, count - orders.length), () => aCreatedOrder(stage.merchant, members))));
   return orders;
 }
 
@@ -30,7 +31,9 @@ export const redemptions: Race<Spending> = {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, `${COVERED}.00`);
     const orders = await createdOrders(stage, REDEMPTIONS, { document, total: '2.00' });
-    const answers = await atOnce(REDEMPTIONS, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }));
+    const answers = await atOnce(REDEMPTIONS, (at) =>
+      stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }),
+    );
     return spending(stage, document, answers);
   },
   expectFair: ({ answers, wallet, discrepancies }) => {
@@ -51,7 +54,9 @@ export const spendingCompletions: Race<Spending> = {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '10.00');
     const orders = await createdOrders(stage, 40, { document, total: '2.00' });
-    const answers = await atOnce(40, (at) => stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }));
+    const answers = await atOnce(40, (at) =>
+      stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }),
+    );
     return spending(stage, document, answers);
   },
   expectFair: ({ answers, wallet, discrepancies }) => {
@@ -74,7 +79,9 @@ export const twoOrders: Race<Record<string, number>> = {
       await grant(stage.service, stage.merchant, document, '100.00');
       return createdOrders(stage, 2, { document, total: '150.00' });
     });
-    const answers = await atOnce(20, (at) => stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2].id}/redemption`, { amount: '60.00' }));
+    const answers = await atOnce(20, (at) =>
+      stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2].id}/redemption`, { amount: '60.00' }),
+    );
     return tally(answers);
   },
   expectFair: (answers) => {

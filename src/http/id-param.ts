@@ -1,0 +1,21 @@
+import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
+import { notFound } from '../common/problem.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Where an id can't be one of ours, nothing is there: it never reaches a look-up. */
+const uuidOrNotFound: PipeTransform<string, string> = {
+  transform(value) {
+    const id = value.toLowerCase();
+    if (!UUID.test(id)) throw notFound();
+    return id;
+  },
+};
+
+/** The `{id}` of a path: a UUID, else 404. */
+export const IdParam = (): ParameterDecorator => Param('id', uuidOrNotFound);
+
+/** Documents the `{id}` of a path. */
+export const ApiIdParam = (description: string): MethodDecorator =>
+  applyDecorators(ApiParam({ name: 'id', description, schema: { type: 'string', format: 'uuid' } }));

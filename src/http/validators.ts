@@ -1,0 +1,108 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { buildMessage, Matches, ValidateBy, type ValidationOptions } from 'class-validator';
+import { isCpf } from '../common/cpf.js';
+import { isInstant } from '../common/instants.js';
+import { MONEY_PATTERN, parseMoney } from '../common/money.js';
+
+/** The group of rules that hold only where CPF_CHECK_DIGITS is on. */
+export const CHECK_DIGITS = 'check_digits';
+
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+function rule(
+  name: string,
+  validate: (value: unknown) => boolean,
+  message: string,
+  options: ValidationOptions = {},
+): PropertyDecorator {
+  return ValidateBy(
+    { name, validator: { validate, defaultMessage: buildMessage((each) => each + message, options) } },
+    options,
+  );
+}
+
+/** Money in BRL as a decimal string; over zero unless `zero` is allowed. (contract, section 1) */
+export function IsMoney(options: { zero: boolean }): PropertyDecorator {
+  const example = options.zero ? '"49.90"' : '"49.90", over zero';
+  return applyDecorators(
+    rule(
+      'isMoney',
+      (value) => typeof value === 'string' && MONEY_PATTERN.test(value) && (options.zero || parseMoney(value) > 0),
+      `must be a decimal string such as ${example}, at most "999999999.99"`,
+    ),
+    ApiProperty({ type: String, pattern: MONEY_PATTERN.source }),
+  );
+}
+
+/** An id of the caller: 1 to 100 characters, none of them a control character or half a surrogate pair. */
+export function IsCallerId(): PropertyDecorator {
+  return applyDecorators(
+    rule(
+      'isCallerId',
+      (value) => isText(value, 100) && value.length > 0 && !CONTROL_CHARACTER.test(value),
+      'must be a string of 1 to 100 characters without control characters',
+    ),
+    ApiProperty({ type: String, minLength: 1, maxLength: 100 }),
+  );
+}
+
+/** Free text of at most `maximum` characters that a database can hold as it stands. */
+export function IsText(maximum: number): PropertyDecorator {
+  return applyDecorators(
+    rule('isText', (value) => isText(value, maximum), `must be a string of at most ${maximum} characters`),
+    ApiProperty({ type: String, maxLength: maximum }),
+  );
+}
+
+/** A customer's taxpayer number (CPF): 11 digits, and their check digits where the configuration asks for it. */
+export function IsDocument(): PropertyDecorator {
+  return applyDecorators(
+    Matches(/^\d{11}$/, { message: 'must be a string of exactly 11 digits' }),
+    rule(
+      'isCpf',
+      (value) => typeof value !== 'string' || !/^\d{11}$/.test(value) || isCpf(value),
+      'must be a CPF whose check digits hold',
+      {
+        groups: [CHECK_DIGITS],
+        always: false,
+      },
+    ),
+    ApiProperty({ type: String, pattern: '^\\d{11}$' }),
+  );
+}
+
+/**
+ * For arrays of objects: what is no object becomes something that nested validation refuses by its index.
+ * Left alone, it would pass over `null` and walk into an array within the array. Of an array that is too
+ * long nothing is looked at but its length: a body has room for a hundred thousand elements.
+ */
+export function ElementsAreObjects(maximum: number): PropertyDecorator {
+  return Transform(({ value, obj, key }: { value: unknown; obj: Record<string, unknown>; key: string }) => {
+    const given = obj[key];
+    if (!Array.isArray(given) || !Array.isArray(value)) return given;
+    return given.length > maximum
+      ? Array<null>(given.length).fill(null)
+      : value.map((element: unknown) => (isObject(element) ? element : ''));
+  });
+}
+
+export const MUST_BE_OBJECTS = { each: true, message: 'must be an object' };
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Counts code points, as the person who typed them would, of which there are never more than units; a lone surrogate has no UTF-8 and is refused. */
+function isText(value: unknown, maximum: number): value is string {
+  return typeof value === 'string' && value.isWellFormed() && (value.length <= maximum || [...value].length <= maximum);
+}
+
+/** An instant in RFC 3339, such as `2026-11-20T13:45:00.000Z`. */
+export function IsInstant(): PropertyDecorator {
+  return applyDecorators(
+    rule('isInstant', isInstant, 'must be an instant such as "2026-11-20T13:45:00.000Z"'),
+    ApiProperty({ type: String, format: 'date-time' }),
+  );
+}

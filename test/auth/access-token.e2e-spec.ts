@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { expectProblem } from '../support/expectations.js';
+import { aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aRequest, sendBytes } from '../support/raw.js';
+import { type Service, startService, TEST_SECRET } from '../support/service.js';
+
+const GUARDED = [
+  ['POST', '/orders'],
+  ['GET', '/orders'],
+  ['GET', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'],
+  ['PUT', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/redemption'],
+  ['POST', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/complete'],
+  ['POST', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/cancel'],
+  ['POST', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/refunds'],
+  ['POST', '/wallets/search'],
+  ['GET', '/wallets/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/entries'],
+  ['POST', '/auth/logout'],
+] as const;
+
+let service: Service;
+let merchant: TestMerchant;
+let anyone: Client;
+
+beforeAll(async () => {
+  service = await startService();
+  anyone = new Client(service);
+});
+beforeEach(async () => {
+  merchant = await aMerchant(service);
+});
+afterAll(() => service.stop());
+
+const list = (authorization?: string): Promise<Answer> =>
+  anyone.get('/orders', { headers: authorization === undefined ? {} : { authorization } });
+
+function expectInvalidToken(answer: Answer): void {
+  expectProblem(answer, 401, 'invalid_token');
+  expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm="cashback", error="invalid_token"/);
+}
+
+describe('the access token', () => {
+  it.each(GUARDED)('is asked for by %s %s, before anything is said about the request', async (method, path) => {
+    const missing = await anyone.send(method, path);
+    expectProblem(missing, 401, 'missing_token');
+    expect(missing.headers.get('www-authenticate')).toBe('Bearer realm="cashback"');
+    expectInvalidToken(await anyone.send(method, path, { token: 'cbat_00000000-0000-4000-8000-000000000000' }));
+  });
+
+  it.each(['Bearer', 'bearer', 'BEARER', 'BeArEr'])('is taken after the scheme written %s', async (scheme) => {
+    expect((await list(`${scheme} ${merchant.tokens.access_token}`)).status).toBe(200);
+  });
+
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Basic dXNlcjpwYXNz',
+    'cbat_00000000-0000-4000-8000-000000000000',
+    'Token x',
+    'Bearercbat_x',
+  ])('is missing from the header %j', async (authorization) => {
+    expectProblem(await list(authorization), 401, 'missing_token');
+  });
+
+  it('is taken from nowhere but the header', async () => {
+    const { access_token: token } = merchant.tokens;
+    expectProblem(await anyone.get(`/orders?access_token=${token}`), 401, 'missing_token');
+    expectProblem(await anyone.post('/orders', { ...anOrder(), access_token: token }), 401, 'missing_token');
+    expectProblem(
+      await anyone.get('/orders', { headers: { cookie: `access_token=${token}`, 'x-access-token': token } }),
+      401,
+      'missing_token',
+    );
+  });
+
+  it('is compared to the letter', async () => {
+    const { access_token: token, refresh_token: refreshToken } = merchant.tokens;
+    for (const almost of [
+      token.toUpperCase(),
+      token.slice(0, -1),
+      `${token}0`,
+      token.slice(5),
+      `${token} ${token}`,
+      `"${token}"`,
+      refreshToken,
+    ]) {
+      expectInvalidToken(await list(`Bearer ${almost}`));
+    }
+  });
+
+  it('survives bytes in the header that are no text', async () => {
+    const bytes = aRequest('GET /orders', { authorization: 'Bearer \xff\xfe\x80' });
+    expectInvalidToken(await sendBytes(service, bytes));
+  });
+
+  it('lives an hour, to the instant it was said to', async () => {
+    const left = Date.parse(merchant.tokens.access_token_expire_at) - service.clock.now().getTime();
+    service.clock.advance({ ms: left - 2_000 });
+    expect((await merchant.client.get('/orders')).status).toBe(200);
+    service.clock.advance({ ms: 2_000 });
+    expectInvalidToken(await merchant.client.get('/orders'));
+  });
+
+  it('stops at once when its user is disabled, and no other merchant’s does', async () => {
+    const other = await aMerchant(service);
+    await service.app.get(ApiUsersService).setDisabled(merchant.email, true);
+    expectInvalidToken(await merchant.client.get('/orders'));
+    expect((await other.client.get('/orders')).status).toBe(200);
+  });
+
+  it('opens the orders of its own merchant alone', async () => {
+    const other = await aMerchant(service);
+    const order = await aCreatedOrder(merchant);
+    expect((await merchant.client.get(`/orders/${order.id}`)).status).toBe(200);
+    expectProblem(await other.client.get(`/orders/${order.id}`), 404, 'not_found');
+  });
+});
+
+describe('logging out', () => {
+  it('answers 204 without a body, and ends the session with every token of it', async () => {
+    const { body: next } = await anyone.post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
+    const answer = await merchant.client.send('POST', '/auth/logout');
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: '' });
+    expectInvalidToken(await merchant.client.get('/orders'));
+    expectInvalidToken(await anyone.get('/orders', { token: next.access_token }));
+    expectProblem(
+      await anyone.post('/auth/refresh', { refresh_token: next.refresh_token }),
+      401,
+      'invalid_refresh_token',
+    );
+  });
+
+  it('a second time finds the token revoked', async () => {
+    await merchant.client.send('POST', '/auth/logout');
+    expectInvalidToken(await merchant.client.send('POST', '/auth/logout'));
+  });
+
+  it('twenty times at once fails for none of them but as a revoked token', async () => {
+    const answers = await atOnce(20, () => merchant.client.send('POST', '/auth/logout'));
+    expect(answers.filter(({ status }) => status !== 204 && status !== 401)).toEqual([]);
+    expect(answers.some(({ status }) => status === 204)).toBe(true);
+    expectInvalidToken(await merchant.client.get('/orders'));
+  });
+
+  it('leaves other sessions of the user, and other merchants, alone', async () => {
+    const other = await aMerchant(service);
+    const sibling = await anyone.post('/auth/login', { email: merchant.email, password: merchant.password });
+    await merchant.client.send('POST', '/auth/logout');
+    expect((await anyone.get('/orders', { token: sibling.body.access_token })).status).toBe(200);
+    expect((await other.client.get('/orders')).status).toBe(200);
+  });
+
+  it('takes whatever body comes along for none', async () => {
+    expect((await merchant.client.post('/auth/logout', { all: true })).status).toBe(204);
+  });
+});
+
+describe('the JWT behind an access token', () => {
+  const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+  const jwtOf = async ({ tokens }: TestMerchant): Promise<string> => {
+    const rows = await service.dataSource.query('SELECT jwt FROM token_sets WHERE access_hash = ?', [
+      hashOf(tokens.access_token),
+    ]);
+    return rows[0].jwt;
+  };
+  const putBehind = ({ tokens }: TestMerchant, replaced: string): Promise<unknown> =>
+    service.dataSource.query('UPDATE token_sets SET jwt = ? WHERE access_hash = ?', [
+      replaced,
+      hashOf(tokens.access_token),
+    ]);
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claimsOf = async (of: TestMerchant): Promise<Record<string, unknown>> =>
+    jwt.decode(await jwtOf(of)) as Record<string, unknown>;
+
+  it('is signed with HS256 and says who, for whom, which set, and until when', async () => {
+    const { header, payload } = jwt.decode(await jwtOf(merchant), { complete: true }) ?? {};
+    expect(header).toEqual({ alg: 'HS256', typ: 'JWT' });
+    expect(payload).toEqual({
+      iss: 'cashback-order-service',
+      aud: 'cashback-orders',
+      sub: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      merchant_id: merchant.id,
+      iat: expect.any(Number),
+      exp: Math.ceil(Date.parse(merchant.tokens.access_token_expire_at) / 1000),
+    });
+  });
+
+  it('is refused when it is sent itself', async () => {
+    expectInvalidToken(await list(`Bearer ${await jwtOf(merchant)}`));
+  });
+
+  it.each<[string, (claims: Record<string, unknown>, genuine: string) => string]>([
+    [
+      'with another merchant under the old signature',
+      (claims, genuine) => genuine.replace(/\..*\./, `.${part({ ...claims, merchant_id: claims.sub })}.`),
+    ],
+    ['signed with another secret', (claims) => jwt.sign(claims, `${TEST_SECRET}!`)],
+    ['signed with HS512', (claims) => jwt.sign(claims, TEST_SECRET, { algorithm: 'HS512' })],
+    ['signed with HS384', (claims) => jwt.sign(claims, TEST_SECRET, { algorithm: 'HS384' })],
+    ['not signed (alg none)', (claims) => `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`],
+    ['without an expiry', ({ exp: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
+    ['that has expired', (claims) => jwt.sign({ ...claims, exp: 1 }, TEST_SECRET)],
+    ['not valid yet', (claims) => jwt.sign({ ...claims, nbf: 99_999_999_999 }, TEST_SECRET)],
+    ['of another issuer', (claims) => jwt.sign({ ...claims, iss: 'someone' }, TEST_SECRET)],
+    ['for another audience', (claims) => jwt.sign({ ...claims, aud: 'others' }, TEST_SECRET)],
+    ['without an audience', ({ aud: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
+    ['without a subject', ({ sub: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
+    ['without a merchant', ({ merchant_id: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
+    ['with a merchant that is no text', (claims) => jwt.sign({ ...claims, merchant_id: { length: 1 } }, TEST_SECRET)],
+    ['that is an array', (claims) => jwt.sign(JSON.stringify([claims]), TEST_SECRET)],
+    ['that is none', () => 'not-a-jwt'],
+    ['that is empty', () => ''],
+  ])('is refused where the row holds one %s', async (_, forge) => {
+    await putBehind(merchant, forge(await claimsOf(merchant), await jwtOf(merchant)));
+    expectInvalidToken(await merchant.client.get('/orders'));
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { expectProblem, pointersOf } from '../support/expectations.js';
+import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+const TOKEN = (prefix: string): RegExp =>
+  new RegExp(`^${prefix}[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
+
+describe('logging in', () => {
+  let service: Service;
+  let merchant: TestMerchant;
+  let anyone: Client;
+
+  beforeAll(async () => {
+    service = await startService();
+    merchant = await aMerchant(service);
+    anyone = new Client(service);
+  });
+  afterAll(() => service.stop());
+
+  const login = (credentials: unknown): Promise<Answer> => anyone.post('/auth/login', credentials);
+
+  it('answers 201 with a token set: exactly its three members, not to be cached', async () => {
+    const { status, headers, body } = await login({ email: merchant.email, password: PASSWORD });
+    expect(status).toBe(201);
+    expect(Object.keys(body).sort()).toEqual(['access_token', 'access_token_expire_at', 'refresh_token']);
+    expect(body.access_token).toMatch(TOKEN('cbat_'));
+    expect(body.refresh_token).toMatch(TOKEN('cbrt_'));
+    expect(body.access_token_expire_at).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('says the instant of expiry an hour ahead', async () => {
+    const before = service.clock.now().getTime();
+    const { body } = await login({ email: merchant.email, password: PASSWORD });
+    const lifetime = Date.parse(body.access_token_expire_at) - before;
+    expect(lifetime).toBeGreaterThanOrEqual(3_600_000);
+    expect(Date.parse(body.access_token_expire_at)).toBeLessThanOrEqual(service.clock.now().getTime() + 3_600_000);
+  });
+
+  it('compares e-mails without case, and passwords with it', async () => {
+    expect((await login({ email: merchant.email.toUpperCase(), password: PASSWORD })).status).toBe(201);
+    expectProblem(await login({ email: merchant.email, password: PASSWORD.toUpperCase() }), 401, 'invalid_credentials');
+  });
+
+  it('finds a user whose e-mail the operator gave in upper case', async () => {
+    await service.app.get(ApiUsersService).create(merchant.id, 'Someone.ELSE@Shop.Example', PASSWORD);
+    expect((await login({ email: 'someone.else@shop.example', password: PASSWORD })).status).toBe(201);
+  });
+
+  it('begins a session of its own each time', async () => {
+    const [one, other] = await atOnce(2, () => login({ email: merchant.email, password: PASSWORD }));
+    await anyone.send('POST', '/auth/logout', { token: one?.body.access_token });
+    expectProblem(await anyone.get('/orders', { token: one?.body.access_token }), 401, 'invalid_token');
+    expect((await anyone.get('/orders', { token: other?.body.access_token })).status).toBe(200);
+  });
+
+  it('gives twenty who log in at once twenty token sets', async () => {
+    const answers = await atOnce(20, () => login({ email: merchant.email, password: PASSWORD }));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    expect(new Set(answers.flatMap(({ body }) => [body.access_token, body.refresh_token])).size).toBe(40);
+  });
+
+  it('keeps SHA-256 of both tokens, and neither of them in the clear anywhere', async () => {
+    const { body } = await login({ email: merchant.email, password: PASSWORD });
+    const hash = createHash('sha256').update(body.access_token).digest();
+    const rows = await service.dataSource.query('SELECT * FROM token_sets WHERE access_hash = ?', [hash]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0].refresh_hash).toEqual(createHash('sha256').update(body.refresh_token).digest());
+    const kept = JSON.stringify(
+      await service.dataSource.query('SELECT * FROM token_sets JOIN sessions ON sessions.id = session_id'),
+    );
+    expect(kept).not.toContain(body.access_token.slice(5));
+    expect(kept).not.toContain(body.refresh_token.slice(5));
+  });
+
+  it('ignores members it does not know', async () => {
+    expect((await login({ email: merchant.email, password: PASSWORD, merchant_id: 'x', remember: true })).status).toBe(
+      201,
+    );
+  });
+
+  describe('is refused', () => {
+    it('in the very same way for a wrong password, an unknown e-mail and a disabled user', async () => {
+      const disabled = await aMerchant(service);
+      await service.app.get(ApiUsersService).setDisabled(disabled.email, true);
+      const answers = [
+        await login({ email: merchant.email, password: `${PASSWORD}!` }),
+        await login({ email: 'nobody@shop.example', password: PASSWORD }),
+        await login({ email: disabled.email, password: PASSWORD }),
+      ];
+      for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
+      const bodies = answers.map(({ body }) => ({ ...body, request_id: undefined }));
+      expect(bodies[1]).toEqual(bodies[0]);
+      expect(bodies[2]).toEqual(bodies[0]);
+      const names = answers.map(({ headers }) => [...headers.keys()].sort());
+      expect(names[1]).toEqual(names[0]);
+      expect(names[2]).toEqual(names[0]);
+    });
+
+    it('without starting a session', async () => {
+      const count = async (): Promise<unknown> =>
+        service.dataSource.query('SELECT (SELECT COUNT(*) FROM sessions) s, (SELECT COUNT(*) FROM token_sets) t');
+      const before = await count();
+      await login({ email: merchant.email, password: 'wrong' });
+      expect(await count()).toEqual(before);
+    });
+
+    it.each([
+      ['longer by a NUL', `${PASSWORD}\0`],
+      ['longer by what follows a NUL', `${PASSWORD}\0rest`],
+      ['shorter by a character', PASSWORD.slice(0, -1)],
+      ['longer by a blank', `${PASSWORD} `],
+      ['made longer than bcrypt reads', PASSWORD.padEnd(100_000, 'x')],
+      ['the hash of the password', '$2b$04$abcdefghijklmnopqrstuuS8g4Gx2aS0bT1kV8Jk1pQyQvJvJvJvJv'],
+      ['half a surrogate pair', `${PASSWORD}\ud800`],
+    ])('for a password that is %s', async (_, password) => {
+      expectProblem(await login({ email: merchant.email, password }), 401, 'invalid_credentials');
+    });
+
+    it('for a password that agrees only in the 72 bytes bcrypt reads', async () => {
+      const password = 'é'.repeat(36);
+      await service.app.get(ApiUsersService).create(merchant.id, 'long@shop.example', password);
+      expect((await login({ email: 'long@shop.example', password })).status).toBe(201);
+      expectProblem(await login({ email: 'long@shop.example', password: `${password}x` }), 401, 'invalid_credentials');
+    });
+
+    it.each([
+      ['nothing', {}, ['/email', '/password']],
+      ['an e-mail that is none', { email: 'shop', password: 'p' }, ['/email']],
+      ['an e-mail with a blank behind it', { email: 'a@shop.example ', password: 'p' }, ['/email']],
+      ['an e-mail with a NUL', { email: 'a\0@shop.example', password: 'p' }, ['/email']],
+      ['two e-mails', { email: ['a@shop.example', 'b@shop.example'], password: 'p' }, ['/email']],
+      ['an empty password', { email: 'a@shop.example', password: '' }, ['/password']],
+      ['null', { email: null, password: null }, ['/email', '/password']],
+      ['numbers', { email: 1, password: 123456789012 }, ['/email', '/password']],
+      ['objects', { email: { $ne: '' }, password: { $gt: '' } }, ['/email', '/password']],
+      [
+        'objects with a constructor',
+        { email: { constructor: 1 }, password: [{ constructor: 1 }] },
+        ['/email', '/password'],
+      ],
+      ['booleans', { email: true, password: true }, ['/email', '/password']],
+    ])('with every fault at once for %s', async (_, credentials, pointers) => {
+      const answer = await login(credentials);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(pointers);
+    });
+
+    it.each([
+      ['an array', []],
+      ['an array with credentials in it', [{ email: 'a@shop.example', password: 'p' }]],
+    ])('for %s', async (_, body) => {
+      const answer = await login(body);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(['']);
+    });
+
+    it('with the old password once the operator has set another', async () => {
+      const other = await aMerchant(service);
+      await service.app.get(ApiUsersService).setPassword(other.email, 'another password');
+      expectProblem(await login({ email: other.email, password: PASSWORD }), 401, 'invalid_credentials');
+      expect((await login({ email: other.email, password: 'another password' })).status).toBe(201);
+    });
+
+    it('only as long as the user is disabled', async () => {
+      const other = await aMerchant(service);
+      await service.app.get(ApiUsersService).setDisabled(other.email, true);
+      await service.app.get(ApiUsersService).setDisabled(other.email, false);
+      expect((await login({ email: other.email, password: PASSWORD })).status).toBe(201);
+    });
+  });
+});

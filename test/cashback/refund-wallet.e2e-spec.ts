@@ -1,0 +1,215 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { atOnce } from '../support/client.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aLastingMerchant } from '../support/lasting-merchant.js';
+import { type Service, startService } from '../support/service.js';
+import { daysAfter, movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aLastingMerchant(service);
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+let counter = 0;
+async function refund(order: { id: string }, amount: string): Promise<any> {
+  const { status, body } = await merchant.client.post(`/orders/${order.id}/refunds`, {
+    external_id: `DEV-${++counter}`,
+    amount,
+  });
+  expect(status).toBe(201);
+  return body;
+}
+
+const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
+
+/** What each credit of a customer has left, the one that expires first ahead. */
+async function creditsOf(document: string): Promise<string[]> {
+  const sql =
+    'SELECT c.remaining_cents FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.expires_at, c.id';
+  return (await rowsOf(service, sql, [document])).map((row) => (Number(row.remaining_cents) / 100).toFixed(2));
+}
+
+describe('redeemed cashback that a refund returns', () => {
+  it('goes to the credits it came from, with their own dates', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(10) });
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '15.00' });
+    expect(await creditsOf(document)).toEqual(['0.00', '5.00', '6.75']);
+    await refund(order, '60.00');
+    expect(await creditsOf(document)).toEqual(['1.00', '10.00', '4.05']);
+    await refund(order, '90.00');
+    expect(await creditsOf(document)).toEqual(['10.00', '10.00', '0.00']);
+    service.clock.advance({ days: 10 });
+    expect((await walletOf(merchant, document)).available).toBe('10.00');
+  });
+
+  it('comes back for 7 days where its credit has lapsed', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
+    service.clock.advance({ days: 3 });
+    const { created_at } = await refund(order, '150.00');
+    expect(await walletOf(merchant, document)).toMatchObject({
+      available: '10.00',
+      next_expiry: { amount: '10.00', at: daysAfter(created_at as string, 7) },
+    });
+    service.clock.advance({ days: 7 });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', next_expiry: null });
+  });
+
+  it('comes back alone: what had expired of its credit does not', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '30.00', { expiresAt: inDays(1) });
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
+    service.clock.advance({ days: 3 });
+    await refund(order, '150.00');
+    expect((await walletOf(merchant, document)).available).toBe('10.00');
+    expect((await movementsOf(merchant, document)).slice(-3)).toEqual([
+      'expire -20.00',
+      'restore 10.00',
+      'clawback -7.00',
+    ]);
+  });
+
+  it('can be spent again, and returned again', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
+    for (let round = 1; round <= 3; round++) {
+      const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
+      await refund(order, '150.00');
+      expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', pending: '0.00', debt: '0.00' });
+    }
+  });
+});
+
+describe('granted cashback that a refund takes back', () => {
+  it("is taken from the order's own credit first, then from the earliest to expire, pending or available", async () => {
+    const shop = await aLastingMerchant(service, { releaseDays: 0 });
+    const document = aDocument();
+    const order = await aCompletedOrder(shop, { document, total: '400.00' });
+    expect((await walletOf(shop, document)).available).toBe('20.00');
+    await aCompletedOrder(shop, { document, total: '100.00' }, { redeem: '18.00' });
+    await grant(service, shop, document, '6.00', { expiresAt: inDays(2) });
+    await grant(service, shop, document, '6.00', { availableAt: inDays(0.5), expiresAt: inDays(1) });
+    // The order's own credit has 2.00 left, the pending grant 6.00, the available one 6.00; the other order's 4.10 expire last.
+    expect(await creditsOf(document)).toEqual(['6.00', '6.00', '2.00', '4.10']);
+    const body = (await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '100.00' }))
+      .body;
+    expect(body.cashback_taken_back).toBe('5.00');
+    expect(await creditsOf(document)).toEqual(['3.00', '6.00', '0.00', '4.10']);
+    await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-2', amount: '100.00' });
+    expect(await creditsOf(document)).toEqual(['0.00', '4.00', '0.00', '4.10']);
+  });
+
+  it('leaves alone what another order holds, and becomes debt instead', async () => {
+    const document = aDocument();
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    service.clock.advance({ days: 8 });
+    const open = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
+    expect(await refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00', amount_to_pay_back: '100.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '5.00', debt: '5.00' });
+    const { body } = await merchant.client.post(`/orders/${open.id}/complete`);
+    expect(body.cashback).toMatchObject({ to_redeem: { redeemed: '5.00' }, to_receive: { amount: '7.25' } });
+    expect(await walletOf(merchant, document)).toMatchObject({ pending: '2.25', debt: '0.00' });
+  });
+
+  it('becomes debt where it has expired', async () => {
+    const order = await aCompletedOrder(merchant, { total: '100.00' });
+    service.clock.advance({ days: 188 });
+    await refund(order, '100.00');
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00', 'debt 5.00']);
+    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', debt: '5.00' });
+  });
+});
+
+describe('a debt', () => {
+  /** A customer who spent 5.00 that the refund of their order then could not take back. */
+  async function aDebtor(): Promise<{ document: string; spent: any }> {
+    const document = aDocument();
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    service.clock.advance({ days: 8 });
+    const spent = await aCompletedOrder(
+      merchant,
+      { document, total: '10.00', payment_methods: [] },
+      { redeem: '5.00' },
+    );
+    await refund(order, '100.00');
+    return { document, spent };
+  }
+
+  it('is what all credits together did not cover', async () => {
+    const { document } = await aDebtor();
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
+    expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['clawback -0.25', 'debt 4.75']);
+  });
+
+  it('is repaid first by a grant, in part where that is all there is', async () => {
+    const { document } = await aDebtor();
+    await grant(service, merchant, document, '2.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '2.75' });
+    await grant(service, merchant, document, '10.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.25', debt: '0.00' });
+    expect((await movementsOf(merchant, document)).slice(-6)).toEqual([
+      'grant 2.00',
+      'clawback -2.00',
+      'repay -2.00',
+      'grant 10.00',
+      'clawback -2.75',
+      'repay -2.75',
+    ]);
+  });
+
+  it('is repaid first by new cashback, which the order shows as granted in full', async () => {
+    const { document } = await aDebtor();
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    expect(order.cashback.to_receive).toMatchObject({ amount: '5.00', reversed: '0.00', status: 'pending' });
+    expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.25', debt: '0.00' });
+    const entries = await statementOf(merchant, document);
+    expect(entries.slice(-3)).toMatchObject([
+      { kind: 'earn', balance: '5.00', debt: '4.75' },
+      { kind: 'clawback', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
+      { kind: 'repay', balance: '0.25', debt: '0.00', credit_id: null },
+    ]);
+    // The same cashback can't be owed and repaid, and then be taken back for nothing.
+    await refund(order, '100.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
+  });
+
+  it('is not repaid by what a refund returns, which is no new cashback', async () => {
+    const { document, spent } = await aDebtor();
+    expect(await refund(spent, '10.00')).toMatchObject({
+      cashback_returned: '5.00',
+      cashback_taken_back: '0.25',
+      amount_to_pay_back: '5.00',
+    });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '4.75', debt: '4.75' });
+  });
+
+  it('is with one merchant, and no other knows of it', async () => {
+    const { document } = await aDebtor();
+    const other = await aLastingMerchant(service);
+    await grant(service, other, document, '10.00');
+    expect(await walletOf(other, document)).toMatchObject({ available: '10.00', debt: '0.00' });
+  });
+
+  it('comes out the same when all orders of a customer are refunded at once', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '40.00');
+    const orders = await atOnce(8, () => aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '5.00' }));
+    await atOnce(8, (index) => refund(orders[index], '100.00'));
+    expect(await walletOf(merchant, document)).toMatchObject({
+      available: '40.00',
+      pending: '0.00',
+      held: '0.00',
+      debt: '0.00',
+    });
+  });
+});

@@ -1,0 +1,230 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { daysAfter, statementOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
+const NEVER_SEEN = {
+  id: null,
+  available: '0.00',
+  pending: '0.00',
+  held: '0.00',
+  debt: '0.00',
+  next_release: null,
+  next_expiry: null,
+};
+
+describe("searching for a customer's wallet", () => {
+  it('answers zeros and no id for a customer never seen, as often as one asks', async () => {
+    const document = aDocument();
+    for (const _attempt of ['first', 'second']) {
+      expect(await merchant.client.post('/wallets/search', { document })).toMatchObject({
+        status: 200,
+        body: NEVER_SEEN,
+      });
+    }
+  });
+
+  it('answers what there is, and what comes and goes next', async () => {
+    const document = aDocument();
+    const [soon, later] = [inDays(3), inDays(9)];
+    await grant(service, merchant, document, '5.00', { expiresAt: later });
+    await grant(service, merchant, document, '1.00', { expiresAt: soon });
+    await grant(service, merchant, document, '2.00', { expiresAt: soon });
+    await grant(service, merchant, document, '30.00', { availableAt: inDays(20), expiresAt: inDays(21) });
+    const completed = await aCompletedOrder(merchant, { document });
+    const open = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '2.00' });
+    expect(await walletOf(merchant, document)).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      available: '6.00',
+      pending: '37.50',
+      held: '2.00',
+      debt: '0.00',
+      next_release: { amount: '7.50', at: daysAfter(completed.completed_at as string, 8) },
+      next_expiry: { amount: '1.00', at: soon.toISOString() },
+    });
+  });
+
+  it('adds up what is released and what expires at one instant', async () => {
+    const document = aDocument();
+    const [from, to] = [inDays(1), inDays(2)];
+    for (const amount of ['1.00', '2.50']) {
+      await grant(service, merchant, document, amount, { expiresAt: to });
+      await grant(service, merchant, document, amount, { availableAt: from, expiresAt: to });
+    }
+    expect(await walletOf(merchant, document)).toMatchObject({
+      next_release: { amount: '3.50', at: from.toISOString() },
+      next_expiry: { amount: '3.50', at: to.toISOString() },
+    });
+  });
+
+  it('answers the wallet with this merchant alone', async () => {
+    const document = aDocument();
+    const other = await aMerchant(service);
+    await grant(service, merchant, document, '5.00');
+    expect(await walletOf(other, document)).toEqual(NEVER_SEEN);
+    await grant(service, other, document, '7.00');
+    expect((await walletOf(other, document)).available).toBe('7.00');
+    expect((await walletOf(merchant, document)).available).toBe('5.00');
+    expect((await walletOf(merchant, document)).id).not.toBe((await walletOf(other, document)).id);
+  });
+
+  it('finds one wallet however many orders of a new customer were completed at once', async () => {
+    const document = aDocument();
+    await atOnce(10, () => aCompletedOrder(merchant, { document }));
+    expect((await walletOf(merchant, document)).pending).toBe('75.00');
+    expect((await statementOf(merchant, document)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  it.each([
+    [undefined],
+    [null],
+    [52998224725],
+    [''],
+    ['5299822472'],
+    ['529982247255'],
+    ['529.982.247-25'],
+    ['5299822472a'],
+    ['５２９９８２２４７２５'],
+    ['52998224725\n'],
+    [' 52998224725'],
+    [['52998224725']],
+  ])('is refused for what is no document: %j', async (document) => {
+    const answer = await merchant.client.post('/wallets/search', { document });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual(['/document']);
+  });
+
+  it('needs a token', async () => {
+    const answer = await merchant.client.post(
+      '/wallets/search',
+      { document: aDocument() },
+      { headers: { authorization: '' } },
+    );
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe('the statement of a wallet', () => {
+  /** A customer with 80.00 who held 20.00, completed, and was refunded in part. */
+  async function aStory(): Promise<{ document: string; order: any; refund: any; id: string }> {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const created = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${created.id}/redemption`, { amount: '20.00' });
+    const { body: order } = await merchant.client.post(`/orders/${created.id}/complete`);
+    const { body: refund } = await merchant.client.post(`/orders/${created.id}/refunds`, {
+      external_id: 'DEV-1',
+      amount: '75.00',
+    });
+    return { document, order, refund, id: (await walletOf(merchant, document)).id };
+  }
+
+  it('has every movement with its kind, amount, order and running balance, newest first', async () => {
+    const { order, refund, id } = await aStory();
+    const { status, body } = await merchant.client.get(`/wallets/${id}/entries`);
+    expect(status).toBe(200);
+    const caused = { order_id: order.id, refund_id: null };
+    expect(body).toMatchObject({
+      next_cursor: null,
+      data: [
+        { seq: 7, kind: 'clawback', amount: '-3.25', balance: '73.25', order_id: order.id, refund_id: refund.id },
+        { seq: 6, kind: 'restore', amount: '10.00', balance: '76.50', order_id: order.id, refund_id: refund.id },
+        { seq: 5, kind: 'earn', amount: '6.50', balance: '66.50', ...caused, effective_at: order.completed_at },
+        { seq: 4, kind: 'redeem', amount: '-20.00', balance: '60.00', ...caused },
+        { seq: 3, kind: 'release', amount: '20.00', balance: '80.00', ...caused },
+        { seq: 2, kind: 'hold', amount: '-20.00', balance: '60.00', ...caused },
+        { seq: 1, kind: 'grant', amount: '80.00', balance: '80.00', order_id: null, refund_id: null },
+      ],
+    });
+    expect(body.data.map(({ debt }: { debt: string }) => debt)).toEqual(Array(7).fill('0.00'));
+    expect(body.data[0]).toEqual({
+      ...body.data[0],
+      credit_id: expect.any(String),
+      created_at: expect.stringMatching(/\.\d{3}Z$/),
+    });
+  });
+
+  it('answers the same to the same question, with the id in either case', async () => {
+    const { id } = await aStory();
+    const { body } = await merchant.client.get(`/wallets/${id}/entries`);
+    expect(await merchant.client.get(`/wallets/${id.toUpperCase()}/entries`)).toMatchObject({ status: 200, body });
+  });
+
+  it('is read page by page, while movements are added', async () => {
+    const { id, document } = await aStory();
+    const seqs: number[] = [];
+    let cursor = '';
+    for (;;) {
+      const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=3${cursor}`);
+      seqs.push(...body.data.map(({ seq }: { seq: number }) => seq));
+      if (body.next_cursor === null) break;
+      await grant(service, merchant, document, '1.00');
+      cursor = `&cursor=${body.next_cursor}`;
+    }
+    expect(seqs).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  });
+
+  it('has 20 on a page unless told otherwise', async () => {
+    const document = aDocument();
+    for (let at = 0; at < 21; at++) await grant(service, merchant, document, '1.00');
+    const { id } = await walletOf(merchant, document);
+    const first = await merchant.client.get(`/wallets/${id}/entries`);
+    expect(first.body.data.map(({ seq }: { seq: number }) => seq)).toEqual(
+      Array.from({ length: 20 }, (_, at) => 21 - at),
+    );
+    const last = await merchant.client.get(`/wallets/${id}/entries?cursor=${first.body.next_cursor}`);
+    expect(last.body).toMatchObject({ data: [{ seq: 1, balance: '1.00' }], next_cursor: null });
+  });
+
+  it('is refused to another merchant, as if the wallet were not there', async () => {
+    const { id } = await aStory();
+    const other = await aMerchant(service);
+    expectProblem(await other.client.get(`/wallets/${id}/entries`), 404, 'not_found');
+    const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=1`);
+    expectProblem(await other.client.get(`/wallets/${id}/entries?cursor=${body.next_cursor}`), 404, 'not_found');
+  });
+
+  it.each(['null', '1', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '52998224725', '%F0%9F%8D%95'])(
+    'answers 404 where there is no such wallet: %s',
+    async (id) => {
+      expectProblem(await merchant.client.get(`/wallets/${id}/entries`), 404, 'not_found');
+    },
+  );
+
+  it.each([
+    ['limit', 'limit=0'],
+    ['limit', 'limit=101'],
+    ['limit', 'limit=x'],
+    ['cursor', 'cursor='],
+    ['cursor', 'cursor=abc'],
+    ['cursor', `cursor=${Buffer.from('["1"]').toString('base64url')}`],
+    ['cursor', `cursor=${Buffer.from('[1.5]').toString('base64url')}`],
+    ['cursor', `cursor=${Buffer.from('[1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
+  ])('is refused where %s can not be understood: %s', async (parameter, query) => {
+    const { id } = await aStory();
+    const answer = await merchant.client.get(`/wallets/${id}/entries?${query}`);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toMatchObject([{ parameter }]);
+  });
+});

@@ -1,0 +1,81 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { Workload } from '../support/load/workload.js';
+import { type Service, startService } from '../support/service.js';
+
+const KILLS = 50;
+const WORKERS = 6;
+
+describe('a process that is killed under load', () => {
+  let database: TestDatabase;
+  /** An instance inside the test, to look on. */
+  let onlooker: Service;
+  let merchant: TestMerchant;
+  let documents: string[];
+  let running: BuiltService;
+  /** The next one starts while this one works. */
+  let spare: Promise<BuiltService>;
+
+  /** Every process that was started, to be ended whatever happens. */
+  const started: Promise<BuiltService>[] = [];
+
+  function start(): Promise<BuiltService> {
+    const starting = startBuiltService(database.url, { LOG_LEVEL: 'error' });
+    started.push(starting);
+    return starting;
+  }
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    onlooker = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
+    merchant = await aMerchant(onlooker);
+    documents = Array.from({ length: 4 }, aDocument);
+    for (const document of documents) await grant(onlooker, merchant, document, '100000.00');
+    running = await start();
+    spare = start();
+  });
+  afterAll(async () => {
+    for (const settled of await Promise.allSettled(started))
+      if (settled.status === 'fulfilled') await settled.value.kill();
+    await onlooker.stop();
+    await database.drop();
+  });
+
+  it(`has every answered request in the database exactly once, and what got no answer comes out right when sent again, ${KILLS} times`, async () => {
+    let answered = 0;
+    let unanswered = 0;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const load = new Workload(merchant.tokens.access_token, `K${kill}`, documents);
+      let isOver = false;
+      const working = load.work(running.url, WORKERS, () => isOver);
+      // At any instant between the first request and the thirtieth answer, whatever is under way by then.
+      const enough = randomInt(30);
+      for (let wait = 0; load.answered < enough && wait < 500; wait++) await sleep(5);
+      await sleep(randomInt(20));
+      await running.kill();
+      isOver = true;
+      await working;
+      answered += load.answered;
+      unanswered += load.unanswered;
+      await load.expectKept(onlooker.dataSource);
+      await expectInvariants(onlooker);
+
+      running = await spare;
+      if (kill < KILLS) spare = start();
+      await load.finish(running.url);
+      expect(load.surprises).toEqual([]);
+      await load.expectKept(onlooker.dataSource);
+    }
+    await expectInvariants(onlooker);
+    process.stdout.write(
+      `${KILLS} kills: ${answered} requests answered before them, ${unanswered} left without an answer\n`,
+    );
+    // A kill that met nobody at work would have shown nothing.
+    expect(unanswered).toBeGreaterThan(KILLS);
+  }, 600_000);
+});

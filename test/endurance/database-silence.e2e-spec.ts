@@ -1,0 +1,119 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createDataSource } from '../../src/database/data-source.js';
+import { startPrivateServer } from '../../tools/database/private-server.mjs';
+import { findServers } from '../../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { expectProblem } from '../support/expectations.js';
+import { anOrder, PASSWORD } from '../support/factories.js';
+import { seedMerchant } from '../support/seed.js';
+
+/** What the operator is promised, for the answer and for the recovery. */
+const PROMISED_MS = 5000;
+/** The way to the service and back, on a machine that has other things to do. */
+const SLACK_MS = 1500;
+
+/** A server that may be stopped can only be one of our own: never the one that the run was given. */
+const servers = await findServers();
+
+if (servers.length > 0) {
+  describe('a database that stops answering, with its connections open', () => {
+    let folder: string;
+    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+    let service: BuiltService;
+    let client: Client;
+    let tokens: { access_token: string; refresh_token: string };
+    let email: string;
+
+    beforeAll(async () => {
+      folder = makeTempFolder('cashback-silence');
+      server = await startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: false });
+      const schema = await createDataSource(server.url).initialize();
+      await schema.runMigrations({ transaction: 'each' });
+      await schema.destroy();
+      email = await seedMerchant(createDataSource(server.url));
+      service = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
+      tokens = (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
+      client = new Client(service, tokens.access_token);
+    });
+    afterAll(async () => {
+      server?.resume();
+      await service?.stop();
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('is a 503 with Retry-After within five seconds, whatever is asked, and the service is alive all the while', async () => {
+      await atOnce(20, () => client.post('/orders', anOrder()));
+      await server.pause();
+      const asked: (() => Promise<Answer>)[] = [
+        () => client.post('/orders', anOrder()),
+        () => client.get('/orders'),
+        () => client.post('/wallets/search', { document: '52998224725' }),
+        () => new Client(service).post('/auth/login', { email, password: PASSWORD }),
+        () => new Client(service).post('/auth/refresh', { refresh_token: tokens.refresh_token }),
+        () => client.get('/health/ready'),
+      ];
+      // More at once than there are connections, and again when every connection is known to be stuck.
+      for (let round = 1; round <= 2; round++) {
+        const answers = await Promise.all([...asked, ...asked, ...asked].map((ask) => timed(ask)));
+        for (const { answer, took } of answers) {
+          expectProblem(answer, 503, 'unavailable');
+          expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+          expect(took).toBeLessThan(PROMISED_MS + SLACK_MS);
+        }
+        expect((await client.get('/health/live')).status).toBe(200);
+      }
+    });
+
+    it('is used again by itself within five seconds, once it answers', async () => {
+      server.resume();
+      const order = anOrder();
+      const { took } = await timed(async () => {
+        for (const deadline = Date.now() + PROMISED_MS + SLACK_MS; ; await sleep(50)) {
+          const answer = await client.post('/orders', order);
+          if (answer.status === 201 || Date.now() > deadline) return answer;
+        }
+      });
+      expect(took).toBeLessThan(PROMISED_MS + SLACK_MS);
+      expect((await client.get('/health/ready')).status).toBe(200);
+      expect((await atOnce(30, () => client.post('/orders', anOrder()))).map(({ status }) => status)).toEqual(
+        Array(30).fill(201),
+      );
+    });
+
+    it('makes nothing twice of what was asked meanwhile and is asked again', async () => {
+      const orders = Array.from({ length: 5 }, () => anOrder());
+      await server.pause();
+      const first = await Promise.all(orders.map((order) => client.post('/orders', order)));
+      expect(first.map(({ status }) => status)).toEqual(Array(5).fill(503));
+      server.resume();
+      for (const order of orders) {
+        let answer = await client.post('/orders', order);
+        for (let attempt = 0; answer.status === 503 && attempt < 100; attempt++) {
+          await sleep(50);
+          answer = await client.post('/orders', order);
+        }
+        expect(answer.status).toBe(201);
+        const { body } = await client.get(`/orders?external_id=${order.external_id}`);
+        expect(body.data.map(({ id }: { id: string }) => id)).toEqual([answer.body.id]);
+      }
+    });
+  });
+
+  async function timed(ask: () => Promise<Answer>): Promise<{ answer: Answer; took: number }> {
+    const startedAt = performance.now();
+    const answer = await ask();
+    return { answer, took: performance.now() - startedAt };
+  }
+} else {
+  describe('a database that stops answering, on a machine without a mysqld or mariadbd to stop', () => {
+    it('can not be seen: no program of a server is found', async () => {
+      expect(await findServers()).toEqual([]);
+    });
+  });
+}

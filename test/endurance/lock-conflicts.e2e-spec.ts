@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { type Service, startService } from '../support/service.js';
+
+const DEADLOCK = 1213;
+const LOCK_WAIT_TIMEOUT = 1205;
+
+describe('conflicts of locks inside the database', () => {
+  let database: TestDatabase;
+  let service: Service;
+  let merchant: TestMerchant;
+  /** Somebody else in the same database, who takes the same locks in another order. */
+  let other: mysql.Connection;
+  /** Looks on from outside; what it locks in looking it lets go at once. */
+  let onlooker: mysql.Connection;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+    merchant = await aMerchant(service);
+    [other, onlooker] = await Promise.all([connect(database), connect(database)]);
+    await other.query('CREATE TABLE ballast (n INT PRIMARY KEY) ENGINE = InnoDB');
+  });
+  afterAll(async () => {
+    await Promise.all([other.end(), onlooker.end()]);
+    await service.stop();
+    await database.drop();
+  });
+
+  /** Whether the service holds the lock of an order now. */
+  async function isLocked(orderId: string): Promise<boolean> {
+    try {
+      await onlooker.query('SELECT id FROM orders WHERE id = ? FOR UPDATE NOWAIT', [orderId]);
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  it('a use case that the database chose as the victim of a deadlock is run anew, and its caller sees success', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '50.00');
+    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
+
+    await other.beginTransaction();
+    // The server takes back whoever wrote less.
+    await other.query(`INSERT INTO ballast VALUES ${Array.from({ length: 500 }, (_, n) => `(${n})`).join(',')}`);
+    await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
+    const completion = merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    for (let attempt = 0; attempt < 100 && !(await isLocked(order.id)); attempt++) await sleep(20);
+    expect(await isLocked(order.id)).toBe(true);
+    // The service has the order and waits for the wallet; now we wait for the order: one of us must give way.
+    await other.query('SELECT id FROM orders WHERE id = ? FOR UPDATE', [order.id]);
+    await other.rollback();
+
+    const { status, body } = await completion;
+    expect({ status, redeemed: body.cashback.to_redeem.redeemed }).toEqual({ status: 200, redeemed: '50.00' });
+    await expectInvariants(service);
+  });
+
+  it('a lock that does not come in time leaves nothing half done, and the service goes on', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '50.00');
+    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
+
+    await other.beginTransaction();
+    await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
+    const printed = jest.spyOn(console, 'log');
+    const answer = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    await other.rollback();
+    // A query that took too long must not be printed with its parameters: the document is among them.
+    expect(JSON.stringify([printed.mock.calls, service.logged])).not.toContain(document);
+    printed.mockRestore();
+    expectProblem(answer, 503, 'unavailable');
+    expect(answer.headers.get('retry-after')).toBe('1');
+
+    const again = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    expect({ status: again.status, redeemed: again.body.cashback.to_redeem.redeemed }).toEqual({
+      status: 200,
+      redeemed: '50.00',
+    });
+    await expectInvariants(service);
+  });
+
+  describe.each([
+    ['deadlocks', DEADLOCK],
+    ['lock-wait time-outs', LOCK_WAIT_TIMEOUT],
+  ])('%s, one after the other', (_, errno) => {
+    let order: any;
+    beforeEach(async () => {
+      // A number that was given out stays so when the use case is rolled back: so attempts are counted.
+      await other.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');
+      order = await aCompletedOrder(merchant, { total: '100.00' });
+    });
+    afterEach(async () => {
+      await other.query('DROP TRIGGER tr_conflict');
+      await other.query('DROP TABLE attempts');
+    });
+
+    /** The server itself answers every refund with the error, the first `times` times. */
+    async function conflict(times: number): Promise<void> {
+      await other.query(`
+        CREATE TRIGGER tr_conflict BEFORE INSERT ON refunds FOR EACH ROW
+        BEGIN
+          INSERT INTO attempts VALUES ();
+          IF LAST_INSERT_ID() <= ${times} THEN
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'a conflict of locks';
+          END IF;
+        END`);
+    }
+
+    async function attempts(): Promise<number> {
+      const [{ insertId }] = await other.query<mysql.ResultSetHeader>('INSERT INTO attempts VALUES ()');
+      return insertId - 1;
+    }
+
+    it('reach no caller while there are few', async () => {
+      await conflict(3);
+      const { status, body } = await merchant.client.post(`/orders/${order.id}/refunds`, {
+        external_id: 'DEV-1',
+        amount: '10.00',
+      });
+      expect({ status, amount: body.amount, attempts: await attempts() }).toEqual({
+        status: 201,
+        amount: '10.00',
+        attempts: 4,
+      });
+      await expectInvariants(service);
+    });
+
+    it('are not retried for ever: the caller is told to come again', async () => {
+      await conflict(1_000_000);
+      const answer = await merchant.client.post(`/orders/${order.id}/refunds`, {
+        external_id: 'DEV-1',
+        amount: '10.00',
+      });
+      expectProblem(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(await attempts()).toBe(6);
+      const { body } = await merchant.client.get(`/orders/${order.id}`);
+      expect({ status: body.status, refunded: body.refunded.amount }).toEqual({
+        status: 'completed',
+        refunded: '0.00',
+      });
+      await expectInvariants(service);
+    });
+  });
+});
+
+function connect({ url }: TestDatabase): Promise<mysql.Connection> {
+  return mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'));
+}

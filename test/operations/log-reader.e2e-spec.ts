@@ -1,0 +1,86 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, openSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { refuseSecrets } from '../support/discretion.js';
+
+/** More than a pipe holds (64 KiB), with a line of some 200 bytes for each. */
+const REQUESTS = 2000;
+const AT_ONCE = 20;
+
+describe('while nobody reads the log, in the build', () => {
+  let database: TestDatabase;
+  let folder: string;
+  let pipe: string;
+  let service: BuiltService;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+  });
+  beforeEach(async () => {
+    folder = makeTempFolder('cashback-log');
+    // A pipe as a shell makes it. Node's own for a child is a socket, which takes megabytes.
+    pipe = path.join(folder, 'log');
+    execFileSync('mkfifo', [pipe]);
+    // Open for both, as to open it for writing alone would wait for a reader.
+    const stdout = openSync(pipe, 'r+');
+    service = await startBuiltService(database.url, { LOG_LEVEL: 'info' }, stdout);
+    closeSync(stdout);
+  });
+  afterEach(async () => {
+    await service.kill();
+    rmSync(folder, { recursive: true });
+  });
+  afterAll(() => database.drop());
+
+  async function ask(route: string, requests: number): Promise<number[]> {
+    const client = new Client(service);
+    const statuses = new Set<number>();
+    for (let asked = 0; asked < requests; asked += AT_ONCE) {
+      const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => client.get(route)));
+      for (const { status } of answers) statuses.add(status);
+    }
+    return [...statuses];
+  }
+
+  /** Reads the log from now on, until it says what is looked for. */
+  async function readUntil(isThere: (lines: string[]) => boolean): Promise<string[]> {
+    let text = '';
+    const reader = spawn('cat', [pipe]);
+    reader.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    for (let attempt = 0; attempt < 200 && !isThere(text.split('\n')); attempt++) await sleep(50);
+    reader.kill();
+    refuseSecrets(text);
+    return text.split('\n');
+  }
+  const linesOf = (route: string, lines: string[]): number =>
+    lines.filter((line) => line.includes(`"route":"${route}"`)).length;
+
+  it('requests are answered, and when somebody does again, no line is missing', async () => {
+    expect(await ask('/health/live', REQUESTS)).toEqual([200]);
+    const lines = await readUntil((sofar) => linesOf('/health/live', sofar) >= REQUESTS);
+    expect(linesOf('/health/live', lines)).toBe(REQUESTS);
+  }, 60_000);
+
+  it('lines beyond what memory is there for are dropped, and it is said how many', async () => {
+    const unknown = `/${'x'.repeat(12_000)}`;
+    expect(await ask(unknown, 1000)).toEqual([404]);
+    const lines = await readUntil((sofar) =>
+      sofar.some((line) => line.includes('log_lines_dropped') && line.endsWith('}')),
+    );
+    const report = lines.find((line) => line.includes('log_lines_dropped'));
+    expect(linesOf(unknown, lines) + (JSON.parse(report ?? '{}') as { lines: number }).lines).toBe(1000);
+  }, 60_000);
+
+  it('what was logged last is written before the process ends', async () => {
+    const reading = readUntil((sofar) => linesOf('/health/live', sofar) >= AT_ONCE);
+    await ask('/health/live', AT_ONCE);
+    expect(await service.stop()).toBe(0);
+    expect(linesOf('/health/live', await reading)).toBe(AT_ONCE);
+  });
+});

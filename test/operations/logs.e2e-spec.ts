@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { lockOrder } from '../support/locked-order.js';
+import { type Service, startService } from '../support/service.js';
+
+/** Everything the service logs, at its most talkative, while one merchant lives through all it has. */
+describe('the log', () => {
+  const document = aDocument();
+  const secrets: string[] = [];
+  let database: TestDatabase;
+  let service: Service;
+  let merchant: TestMerchant;
+  let anyone: Client;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'trace' } });
+    merchant = await aMerchant(service);
+    anyone = new Client(service);
+    await liveThroughTokens();
+    await liveThroughOrders();
+    await liveThroughFaultsOfOurs();
+    const jwts: { jwt: string }[] = await service.dataSource.query('SELECT jwt FROM token_sets');
+    secrets.push(PASSWORD, 'not the password', ...jwts.map(({ jwt }) => jwt));
+  }, 30_000);
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  /** Notes the tokens of an answer, for the log to be searched for. */
+  function noting(tokens: { access_token?: string; refresh_token?: string }): string {
+    secrets.push(...[tokens.access_token, tokens.refresh_token].filter((token) => token !== undefined));
+    return tokens.refresh_token ?? '';
+  }
+
+  async function liveThroughTokens(): Promise<void> {
+    const first = noting(merchant.tokens);
+    await anyone.post('/auth/login', { email: merchant.email, password: 'not the password' });
+    await anyone.post('/auth/login', { email: 'nobody', password: ['not the password'] });
+    await anyone.send('POST', '/auth/login', { raw: `{"email":"${merchant.email}","password":"${PASSWORD}` });
+    const { body: session } = await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD });
+    const { body: second } = await anyone.post('/auth/refresh', { refresh_token: noting(session) });
+    await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
+    const { body: third } = await anyone.post('/auth/refresh', { refresh_token: noting(second) });
+    noting(third);
+    await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
+    await anyone.get(`/orders?access_token=${session.access_token}`, { token: session.access_token });
+    await anyone.get('/orders', { token: first });
+  }
+
+  async function liveThroughOrders(): Promise<void> {
+    await grant(service, merchant, document, '80.00');
+    const order = anOrder({ document });
+    const { body } = await merchant.client.post('/orders', order);
+    await merchant.client.post('/orders', order);
+    await merchant.client.post('/orders', { ...order, total: '151.00' });
+    await merchant.client.post('/orders', { ...order, total: 1, document: `${document}x` });
+    await merchant.client.send('POST', '/orders', { raw: `{"document":"${document}",` });
+    await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
+    await merchant.client.post(`/orders/${body.id}/complete`, {});
+    await merchant.client.post(`/orders/${body.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    const { body: wallet } = await merchant.client.post('/wallets/search', { document });
+    await merchant.client.get(`/wallets/${wallet.id}/entries`);
+    await merchant.client.get(`/orders?document=${document}`);
+  }
+
+  /** A statement that fails is where a database driver says most: its text, with every value in it. */
+  async function liveThroughFaultsOfOurs(): Promise<void> {
+    // A key that we do not expect to be violated: the database's own message repeats the value.
+    await service.dataSource.query('CREATE UNIQUE INDEX uq_orders_document ON orders (document)');
+    expect((await merchant.client.post('/orders', anOrder({ document }))).status).toBe(500);
+    await service.dataSource.query('DROP INDEX uq_orders_document ON orders');
+    for (const [table, column] of [
+      ['token_sets', 'jwt'],
+      ['orders', 'policy'],
+      ['wallets', 'document'],
+      ['api_users', 'email'],
+    ]) {
+      await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN ${column} TO gone`);
+      const answers = [
+        await merchant.client.post('/orders', anOrder({ document })),
+        await merchant.client.post('/wallets/search', { document }),
+        await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD }),
+      ];
+      answers.forEach(({ body }) => noting(body));
+      await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);
+      expect(answers.map(({ status }) => status)).toContain(500);
+    }
+  }
+
+  const linesWith = (text: string): string[] => service.logged.filter((line) => line.includes(text));
+
+  it('has a line for each request, as JSON', () => {
+    expect(service.logged.length).toBeGreaterThan(20);
+    expect(service.logged.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+      expect.objectContaining({ method: 'POST', route: '/orders', status: 201, merchant_id: merchant.id }),
+    );
+  });
+
+  it('says of a caller that it hung up before its answer', async () => {
+    const { body } = await merchant.client.post('/orders', anOrder());
+    const lock = await lockOrder(database.url, body.id);
+    const caller = new AbortController();
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'x-request-id': 'hung-up' };
+    const asking = fetch(`${service.url}/orders/${body.id}/cancel`, { method: 'POST', headers, signal: caller.signal });
+    await lock.untilWaiting();
+    caller.abort();
+    await expect(asking).rejects.toThrow('abort');
+    while (linesWith('hung-up').length === 0) await sleep(10);
+    await lock.release();
+    expect(linesWith('hung-up').map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ route: '/orders/:id/cancel', aborted: true }),
+    ]);
+  });
+
+  it('tells each member of a line once', () => {
+    for (const line of service.logged) expect(JSON.stringify(JSON.parse(line))).toHaveLength(line.trim().length);
+  });
+
+  it('says what went wrong on our side', () => {
+    expect(linesWith('Unknown column').length).toBeGreaterThan(0);
+  });
+
+  it('holds no password, no hash of one, no token and no JWT', () => {
+    expect(secrets.length).toBeGreaterThan(10);
+    for (const secret of secrets) expect(linesWith(secret)).toEqual([]);
+    expect(linesWith('cbat_')).toEqual([]);
+    expect(linesWith('cbrt_')).toEqual([]);
+    expect(linesWith('eyJ')).toEqual([]);
+    expect(linesWith('$2b$')).toEqual([]);
+    expect(linesWith('Bearer ')).toEqual([]);
+  });
+
+  it('holds no document but masked', () => {
+    expect(linesWith(document)).toEqual([]);
+  });
+
+  it('holds no customer’s or merchant’s words: no e-mail, no item', () => {
+    expect(linesWith(merchant.email)).toEqual([]);
+    expect(linesWith('Café')).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from '../support/client.js';
+import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+describe('the metrics', () => {
+  let service: Service;
+  let merchant: TestMerchant;
+
+  beforeAll(async () => {
+    service = await startService();
+    merchant = await aMerchant(service);
+  });
+  afterAll(() => service.stop());
+
+  async function figure(line: string): Promise<number> {
+    const { body } = await new Client(service).get('/metrics');
+    const found = (body as string).split('\n').find((candidate) => candidate.startsWith(`${line} `));
+    return Number(found?.split(' ').at(-1) ?? 0);
+  }
+
+  it('need no token and are in the text format of Prometheus', async () => {
+    const { status, headers, body } = await new Client(service).get('/metrics');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(body).toContain('nodejs_eventloop_lag_seconds');
+    expect(body).toMatch(/database_pool_connections\{state="in_use"\} \d+/);
+    expect(body).toMatch(/bcrypt_comparisons\{state="waiting"\} 0/);
+  });
+
+  it('count an order once, however often it is sent or completed', async () => {
+    const before = {
+      created: await figure('orders_total{event="created"}'),
+      replayed: await figure('orders_total{event="replayed"}'),
+    };
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '20.00' });
+    await merchant.client.post(`/orders/${order.id}/complete`);
+    const sent = anOrder();
+    await merchant.client.post('/orders', sent);
+    await merchant.client.post('/orders', sent);
+    expect(await figure('orders_total{event="created"}')).toBe(before.created + 2);
+    expect(await figure('orders_total{event="replayed"}')).toBe(before.replayed + 1);
+    expect(await figure('orders_total{event="completed"}')).toBe(1);
+    expect(await figure('cashback_brl_total{event="redeemed"}')).toBe(20);
+    expect(await figure('cashback_brl_total{event="granted"}')).toBe(6.5);
+  });
+
+  it('count refusals by code, and requests by the pattern of their route', async () => {
+    await merchant.client.get('/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
+    expect(await figure('problems_total{code="not_found"}')).toBe(1);
+    expect(await figure('http_request_duration_seconds_count{method="GET",route="/orders/:id",status="404"}')).toBe(1);
+  });
+});

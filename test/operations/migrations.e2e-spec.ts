@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { createDataSource } from '../../src/database/data-source.js';
+import { built, runNode } from '../support/build.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { type Service, startService, testEnvironment } from '../support/service.js';
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let dataSource: DataSource;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataSource = await createDataSource(database.url).initialize();
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.drop();
+});
+
+const rows = (sql: string, values: unknown[] = []): Promise<any[]> => dataSource.query(sql, values);
+const tables = async (): Promise<string[]> =>
+  (
+    await rows(
+      'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name',
+    )
+  ).map(({ name }) => name);
+
+/** The schema as the server tells it: each table's statement, and the triggers. */
+async function schema(): Promise<unknown[]> {
+  const statements: unknown[] = [];
+  for (const table of await tables()) {
+    const [row] = await rows(`SHOW CREATE TABLE ${table}`);
+    statements.push(String(row['Create Table']).replace(/ AUTO_INCREMENT=\d+/, ''));
+  }
+  const triggers = await rows(
+    'SELECT trigger_name AS name, event_manipulation AS event FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1',
+  );
+  return [...statements, ...triggers.map(({ name, event }) => `${name}: ${event}`)];
+}
+
+describe('migrations', () => {
+  it('go up, all the way down, and up to the same schema again', async () => {
+    const done = await dataSource.runMigrations({ transaction: 'each' });
+    expect(done).toHaveLength(dataSource.migrations.length);
+    const first = await schema();
+    expect(await tables()).toEqual(expect.arrayContaining(['cashback_entries', 'migrations', 'orders', 'token_sets']));
+    for (const _migration of done) await dataSource.undoLastMigration({ transaction: 'each' });
+    // TypeORM's own two.
+    expect(await tables()).toEqual(['migrations', 'typeorm_metadata']);
+    await dataSource.runMigrations({ transaction: 'each' });
+    expect(await schema()).toEqual(first);
+  });
+
+  it('have nothing left to do the second time', async () => {
+    expect(await dataSource.showMigrations()).toBe(false);
+    expect(await dataSource.runMigrations()).toEqual([]);
+  });
+
+  it('make what the entities say, and nothing else', async () => {
+    const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect([...upQueries, ...downQueries].map(({ query }) => query)).toEqual([]);
+  });
+
+  it('run from the build, up and down, with nothing but DATABASE_URL', async () => {
+    const fresh = await createDatabase();
+    const typeorm = (command: string) =>
+      runNode('node_modules/typeorm/cli.js', [command, '-d', built('src/database/migrations-data-source.js')], {
+        DATABASE_URL: fresh.url,
+      });
+    try {
+      const up = await typeorm('migration:run');
+      expect({ code: up.code, stderr: up.stderr }).toEqual({ code: 0, stderr: '' });
+      const down = await typeorm('migration:revert');
+      expect({ code: down.code, stderr: down.stderr }).toEqual({ code: 0, stderr: '' });
+      const shown = await typeorm('migration:show');
+      expect(shown.stdout.match(/\[X\]/g)).toHaveLength(dataSource.migrations.length - 1);
+      const missing = await runNode('node_modules/typeorm/cli.js', [
+        'migration:run',
+        '-d',
+        built('src/database/migrations-data-source.js'),
+      ]);
+      expect(missing.code).not.toBe(0);
+      expect(missing.stdout + missing.stderr).toContain('DATABASE_URL is missing');
+    } finally {
+      await fresh.drop();
+    }
+  });
+});
+
+describe('the schema', () => {
+  it('has an index of no name but ours', async () => {
+    const names = await rows(
+      'SELECT DISTINCT table_name AS tbl, index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE()',
+    );
+    expect(
+      names.filter(
+        ({ tbl, name }) => name !== 'PRIMARY' && !new RegExp(`^(uq|ix)_${tbl}_[a-z_]+$`).test(name as string),
+      ),
+    ).toEqual([]);
+  });
+
+  it('has a constraint of no name but ours', async () => {
+    // MariaDB's JSON is a text with a check of its own, which bears the column's name.
+    const names = await rows(`
+      SELECT t.table_name AS tbl, t.constraint_name AS name FROM information_schema.table_constraints t
+       WHERE t.table_schema = DATABASE() AND NOT EXISTS (
+         SELECT 1 FROM information_schema.check_constraints c
+          WHERE c.constraint_schema = t.constraint_schema AND c.constraint_name = t.constraint_name AND c.check_clause LIKE 'json_valid(%')`);
+    expect(names.length).toBeGreaterThan(30);
+    expect(
+      names.filter(
+        ({ tbl, name }) => name !== 'PRIMARY' && !new RegExp(`^(uq|fk|ck)_${tbl}_[a-z_]+$`).test(name as string),
+      ),
+    ).toEqual([]);
+  });
+
+  it('has no column that rounds money or drops milliseconds', async () => {
+    const columns = await rows(
+      'SELECT column_name AS name, data_type AS type, datetime_precision AS digits FROM information_schema.columns WHERE table_schema = DATABASE()',
+    );
+    const money = columns.filter(({ name }) => name.endsWith('_cents'));
+    const instants = columns.filter(({ name }) => name.endsWith('_at'));
+    expect(new Set(money.map(({ type }) => type))).toEqual(new Set(['bigint']));
+    expect(new Set(instants.map(({ type, digits }) => `${type}(${digits})`))).toEqual(new Set(['datetime(3)']));
+  });
+});
+
+describe('the rows of a service', () => {
+  let service: Service;
+  beforeAll(async () => {
+    // One connection, so that a session's settings are those of every query.
+    service = await startService({
+      databaseUrl: database.url,
+      env: { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' },
+    });
+  });
+  afterAll(() => service.stop());
+
+  it('hold instants in UTC with milliseconds, whatever zone the session is in', async () => {
+    for (const zone of ['-03:00', '+12:45']) {
+      await service.dataSource.query('SET SESSION time_zone = ?', [zone]);
+      const merchant = await aMerchant(service);
+      const order = await aCompletedOrder(merchant);
+      expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+      const [row] = await rows(
+        'SELECT CAST(created_at AS CHAR) AS created, CAST(expires_at AS CHAR) AS expires, CAST(completed_at AS CHAR) AS completed FROM orders WHERE id = ?',
+        [order.id],
+      );
+      const stored = (instant: string): string => instant.replace('T', ' ').replace('Z', '');
+      expect(row).toEqual({
+        created: stored(order.created_at),
+        expires: stored(order.expires_at),
+        completed: stored(order.completed_at),
+      });
+      const listed = await merchant.client.get(`/orders?created_from=${order.created_at}`);
+      expect(listed.body.data).toHaveLength(1);
+    }
+  });
+
+  it('are closed to change in the ledger', async () => {
+    await aCompletedOrder(await aMerchant(service));
+    for (const sql of [
+      'UPDATE cashback_entries SET amount_cents = amount_cents',
+      'DELETE FROM cashback_entries',
+      'DELETE FROM cashback_entries WHERE seq = 1',
+    ]) {
+      await expect(service.dataSource.query(sql)).rejects.toThrow('append-only');
+    }
+    const [{ number }] = (await rows('SELECT COUNT(*) AS number FROM cashback_entries')) as [any];
+    expect(Number(number)).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      'ck_cashback_entries_sign',
+      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+    ],
+    [
+      'ck_cashback_entries_credit',
+      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+    ],
+    ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = -1'],
+    ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = amount_cents + 1'],
+    ['ck_wallets_debt', 'UPDATE wallets SET debt_cents = -1'],
+    ['ck_orders_refunded', 'UPDATE orders SET refunded_cents = total_cents + 1'],
+    ['ck_orders_status', "UPDATE orders SET status = 'expired'"],
+    [
+      'uq_orders_merchant_external_id',
+      'INSERT INTO orders SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
+    ],
+  ])('are kept from what can not be, by %s', async (constraint, sql) => {
+    await aCompletedOrder(await aMerchant(service));
+    await expect(service.dataSource.query(sql)).rejects.toThrow(constraint);
+  });
+});

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { createDataSource } from '../../src/database/data-source.js';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { type Answer, Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
+import { seedMerchant } from '../support/seed.js';
+
+/** The document and the service are both the build's: the Swagger plugin works only there. */
+describe('the OpenAPI document', () => {
+  let database: TestDatabase;
+  let service: BuiltService;
+  let document: any;
+  let ajv: Ajv2020;
+  let client: Client;
+  const seen = new Set<string>();
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startBuiltService(database.url);
+    const email = await seedMerchant(createDataSource(database.url));
+    document = (await new Client(service).get('/docs-json')).body;
+    // An answer must not say more than is documented, either; a problem may carry extensions.
+    for (const [name, schema] of Object.entries<any>(document.components.schemas))
+      if (name !== 'ProblemDto') schema.additionalProperties = false;
+    ajv = new Ajv2020({ strict: false, allErrors: true });
+    (addFormats as unknown as (to: Ajv2020) => void)(ajv);
+    ajv.addSchema({ $id: 'openapi', ...document });
+    const login = await expectDocumented('post', '/auth/login', { email, password: PASSWORD });
+    client = new Client(service, login.body.access_token);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  /** Compiles the schema that the document has for an answer. */
+  function schemaOf(method: string, route: string, answer: Answer): ValidateFunction {
+    const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
+    const pointer = ['paths', route, method, 'responses', String(answer.status), 'content', media, 'schema'];
+    const escaped = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1'));
+    return ajv.compile({ $ref: `openapi#/${escaped.join('/')}` });
+  }
+
+  /** Sends a request and holds the answer against the document. */
+  async function expectDocumented(
+    method: 'get' | 'post' | 'put',
+    route: string,
+    body?: unknown,
+    values: Record<string, string> = {},
+    query = '',
+  ): Promise<Answer> {
+    const path = route.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '') + query;
+    const answer = await (client ?? new Client(service)).send(method.toUpperCase(), path, { body });
+    const documented = document.paths[route]?.[method]?.responses[answer.status];
+    expect({ route, method, status: answer.status, documented: documented !== undefined }).toMatchObject({
+      documented: true,
+    });
+    seen.add(`${method} ${route}`);
+    if (answer.status === 204) return answer;
+    const validate = schemaOf(method, route, answer);
+    expect({ route, status: answer.status, valid: validate(answer.body), errors: validate.errors }).toMatchObject({
+      valid: true,
+    });
+    return answer;
+  }
+
+  it('describes the answers of every operation, the refusals too', async () => {
+    const document = aDocument();
+    const order = anOrder({ document });
+    const created = await expectDocumented('post', '/orders', order);
+    const id: string = created.body.id;
+    await expectDocumented('post', '/orders', order);
+    await expectDocumented('post', '/orders', { ...order, total: '1.00', payment_methods: [] });
+    await expectDocumented('post', '/orders', {});
+    await expectDocumented(
+      'post',
+      '/orders',
+      anOrder({ total: '1.00', payment_methods: [{ id: 'pix', amount: '2.00' }] }),
+    );
+    await expectDocumented('get', '/orders', undefined, {}, '?limit=1');
+    await expectDocumented('get', '/orders', undefined, {}, '?limit=0');
+    await expectDocumented('get', '/orders/{id}', undefined, { id });
+    await expectDocumented('get', '/orders/{id}', undefined, { id: 'nothing' });
+    await expectDocumented('put', '/orders/{id}/redemption', { amount: '0.00' }, { id });
+    await expectDocumented('put', '/orders/{id}/redemption', { amount: '1.00' }, { id });
+    await expectDocumented('post', '/orders/{id}/complete', undefined, { id });
+    await expectDocumented('post', '/orders/{id}/cancel', undefined, { id });
+    const { body: other } = await expectDocumented('post', '/orders', anOrder({ document }));
+    await expectDocumented('post', '/orders/{id}/cancel', undefined, { id: other.id });
+    await expectDocumented('post', '/orders/{id}/complete', undefined, { id: other.id });
+    await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '50.00' }, { id });
+    await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
+    await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-2', amount: '151.00' }, { id });
+    const wallet = await expectDocumented('post', '/wallets/search', { document });
+    await expectDocumented('post', '/wallets/search', { document: aDocument() });
+    await expectDocumented('post', '/wallets/search', { document: 1 });
+    await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
+    await expectDocumented('get', '/health/live');
+    await expectDocumented('get', '/health/ready');
+    await expectDocumented('get', '/metrics');
+    await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
+    await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
+    await expectDocumented('post', '/auth/logout');
+    await expectDocumented('post', '/orders', order);
+  });
+
+  it('describes nothing that was not seen', () => {
+    const described = Object.entries(document.paths as Record<string, object>).flatMap(([route, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${route}`),
+    );
+    expect([...seen].sort()).toEqual(described.sort());
+  });
+
+  it('names the classes of the specification, and gives every request an example that is valid', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining(['LoginDto', 'RefreshTokenDto', 'ConfigurationUserTokensDto']),
+    );
+    const exampleOf = (schema: any): unknown => {
+      if (schema.$ref !== undefined) return exampleOf(document.components.schemas[schema.$ref.split('/').at(-1)]);
+      if (schema.type === 'array') return [exampleOf(schema.items)];
+      if (schema.type !== 'object') return schema.example;
+      return Object.fromEntries(
+        Object.entries(schema.properties).map(([name, property]) => [name, exampleOf(property)]),
+      );
+    };
+    for (const name of [
+      'LoginDto',
+      'RefreshTokenDto',
+      'CreateOrderDto',
+      'SetRedemptionDto',
+      'CompleteOrderDto',
+      'CreateRefundDto',
+      'SearchWalletDto',
+    ]) {
+      const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
+      const example = exampleOf({ $ref: `#/components/schemas/${name}` });
+      expect({ name, valid: validate(example), example }).toMatchObject({ valid: true });
+      expect(JSON.stringify(example)).not.toContain('null');
+      expect(Object.values(example as object)).not.toContain(undefined);
+    }
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answer, Client } from '../support/client.js';
+import { expectProblem } from '../support/expectations.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aRequest, sendBytes } from '../support/raw.js';
+import { type Service, startService } from '../support/service.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: Service;
+let merchant: TestMerchant;
+let anyone: Client;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+  anyone = new Client(service);
+});
+afterAll(() => service.stop());
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['no request at all', 'hello\r\n\r\n'],
+    ['TLS', Buffer.from('16030100a5010000a10303', 'hex')],
+    ['a method nobody knows', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['a version nobody speaks', 'GET / HTTP/9.9\r\nhost: x\r\n\r\n'],
+    ['bytes in the target that no target has', Buffer.from('GET /caf\xe9 HTTP/1.1\r\nhost: x\r\n\r\n', 'latin1')],
+    ['a header without a colon', 'GET / HTTP/1.1\r\nhost x\r\n\r\n'],
+    ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n'],
+    ['two lengths', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
+    [
+      'a length and chunks, as smugglers send',
+      'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['a length that is no number', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1e3\r\n\r\n{}'],
+    ['no Host', 'GET /orders HTTP/1.1\r\nconnection: close\r\n\r\n'],
+  ])('because of %s is a malformed_request, and the connection ends', async (_, bytes) => {
+    expectProblem(await sendBytes(service, bytes), 400, 'malformed_request');
+  });
+
+  it('because its head is too large is a problem of its own', async () => {
+    expectProblem(
+      await sendBytes(service, aRequest('GET /orders', { 'x-padding': 'x'.repeat(20_000) })),
+      431,
+      'headers_too_large',
+    );
+    expectProblem(
+      await sendBytes(service, aRequest(`GET /orders?cursor=${'x'.repeat(20_000)}`)),
+      431,
+      'headers_too_large',
+    );
+  });
+
+  it('after its head, in a broken chunk, is refused too', async () => {
+    const headers = { 'content-length': undefined, 'transfer-encoding': 'chunked', 'content-type': 'application/json' };
+    expectProblem(
+      await sendBytes(service, aRequest('POST /auth/login', headers, 'zz\r\n{}\r\n0\r\n\r\n')),
+      400,
+      'malformed_request',
+    );
+  });
+
+  it('leaves the service as it was', async () => {
+    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    expect(service.logged.filter((line) => line.includes('internal_error'))).toEqual([]);
+  });
+});
+
+describe('what is unusual HTTP', () => {
+  it('is served: HTTP/1.0, an upgrade nobody asked us for, an expectation nobody knows', async () => {
+    expect((await sendBytes(service, 'GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
+    expect(
+      (await sendBytes(service, aRequest('GET /health/live', { connection: 'close, upgrade', upgrade: 'h2c' }))).status,
+    ).toBe(200);
+    const answer = await sendBytes(service, aRequest('GET /nowhere', { expect: 'the-unexpected' }));
+    expectProblem(answer, 404, 'not_found');
+  });
+
+  it('gets 100-continue where it asks whether to send its body', async () => {
+    const body = JSON.stringify({ email: merchant.email, password: merchant.password });
+    const answer = await sendBytes(
+      service,
+      aRequest('POST /auth/login', { expect: '100-continue', 'content-type': 'application/json' }, body),
+    );
+    expect(answer.status).toBe(100);
+    expect(answer.body).toContain('HTTP/1.1 201 Created');
+  });
+});
+
+describe('the id of a request', () => {
+  /** An answer of every sort: created, found, empty, refused, not there. */
+  const everySort = (headers: Record<string, string>): Promise<Answer[]> =>
+    Promise.all([
+      merchant.client.post('/orders', anOrder(), { headers }),
+      merchant.client.get('/orders', { headers }),
+      anyone.post('/auth/login', {}, { headers }),
+      anyone.get('/nowhere', { headers }),
+      anyone.get('/orders', { headers }),
+      anyone.send('DELETE', '/orders', { headers }),
+      anyone.send('POST', '/orders', { raw: '{', headers }),
+      anyone.get('/health/live', { headers }),
+      anyone.get('/docs', { headers }),
+    ]);
+
+  it('is the caller’s own in every answer, and in its problem', async () => {
+    const answers = await everySort({ 'x-request-id': 'Order_7.retry-2' });
+    for (const { headers } of answers) expect(headers.get('x-request-id')).toBe('Order_7.retry-2');
+    const problems = answers.filter(({ status }) => status >= 400);
+    expect(problems.map(({ body }) => body.request_id)).toEqual(Array(5).fill('Order_7.retry-2'));
+  });
+
+  it('is another for each request that brings none', async () => {
+    const ids = (await everySort({})).map(({ headers }) => headers.get('x-request-id'));
+    for (const id of ids) expect(id).toMatch(UUID);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it.each(['', 'x'.repeat(129), 'a b', 'a,b', '"><script>', 'caf\xe9', '{}'])(
+    'is a new one instead of %j',
+    async (offered) => {
+      const answer = await sendBytes(service, aRequest('GET /nowhere', { 'x-request-id': offered }));
+      expect(answer.headers.get('x-request-id')).toMatch(UUID);
+      expectProblem(answer, 404, 'not_found');
+    },
+  );
+
+  it('is a new one instead of two', async () => {
+    const answer = await sendBytes(service, aRequest('GET /nowhere', { 'x-request-id': 'one\r\nx-request-id: two' }));
+    expect(answer.headers.get('x-request-id')).toMatch(UUID);
+  });
+});
+
+describe('an answer', () => {
+  it('says nothing of what it is made with, and is not sniffed or cached by what comes between', async () => {
+    const { headers } = await merchant.client.get('/orders');
+    expect(headers.get('x-powered-by')).toBeNull();
+    expect(headers.get('etag')).toBeNull();
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('of a fault of ours tells the caller nothing and the log the rest', async () => {
+    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN items TO things');
+    const answer = await merchant.client.post('/orders', anOrder());
+    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN things TO items');
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.body).toEqual({
+      type: 'urn:problem:cashback:internal_error',
+      title: 'Something went wrong on our side',
+      status: 500,
+      detail: 'Something went wrong on our side',
+      instance: '/orders',
+      code: 'internal_error',
+      request_id: expect.stringMatching(UUID),
+      retryable: false,
+    });
+    const lines = service.logged.filter((line) => line.includes(answer.body.request_id));
+    expect(lines.join('')).toContain('Unknown column');
+  });
+});

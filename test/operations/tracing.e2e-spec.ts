@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createDataSource } from '../../src/database/data-source.js';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { atOnce, Client } from '../support/client.js';
+import { Collector } from '../support/collector.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
+import { seedMerchant } from '../support/seed.js';
+
+/** What Node then says of each module that is loaded. */
+const TELL_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
+const TRACER = /@opentelemetry\/(sdk-trace|instrumentation|exporter)/;
+
+let database: TestDatabase;
+let email: string;
+let collector: Collector;
+let collectorUrl: string;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  email = await seedMerchant(createDataSource(database.url));
+  collector = new Collector();
+  collectorUrl = await collector.start();
+});
+afterAll(async () => {
+  await collector.stop();
+  await database.drop();
+});
+
+async function logIn(service: BuiltService): Promise<{ access_token: string }> {
+  return (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
+}
+
+/** A trace that the caller began, and the header that says so. */
+function aTrace(): { traceId: string; headers: Record<string, string> } {
+  const traceId = randomBytes(16).toString('hex');
+  return { traceId, headers: { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` } };
+}
+
+describe('with an endpoint in the environment', () => {
+  let service: BuiltService;
+  let token: string;
+
+  beforeAll(async () => {
+    service = await startBuiltService(database.url, {
+      ...TELL_MODULES,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    });
+    token = (await logIn(service)).access_token;
+  });
+  afterAll(() => service?.kill());
+
+  it("a request is a span of its route with its queries under it, in the caller's own trace", async () => {
+    const { traceId, headers } = aTrace();
+    await new Client(service, token).post('/orders', anOrder(), { headers });
+    const spans = await collector.trace(traceId);
+    const request = spans.find(({ kind }) => kind === 2);
+    expect(request).toMatchObject({
+      name: 'POST /orders',
+      attributes: { 'http.route': '/orders', 'http.status_code': 201 },
+    });
+    const queries = spans.filter(({ attributes }) => attributes['db.statement'] !== undefined);
+    expect(queries.some(({ attributes }) => String(attributes['db.statement']).startsWith('INSERT INTO'))).toBe(true);
+    const ids = new Set(spans.map(({ spanId }) => spanId));
+    for (const { parentSpanId } of queries) expect(ids).toContain(parentSpanId);
+  });
+
+  it('no span holds a document, a token, an address, or a value of a query, not even of one that failed', async () => {
+    const document = aDocument();
+    const client = new Client(service, token);
+    const order = anOrder({ document });
+    const { traceId, headers } = aTrace();
+    await client.post('/orders', order);
+    await client.post('/orders', order);
+    await client.post('/wallets/search', { document });
+    await client.get(`/orders?external_id=${order.external_id}`);
+    await client.get(`/unknown/${document}?document=${document}`);
+    await client.get('/orders/not-an-id', { headers: { 'user-agent': `document ${document}` } });
+    await client.post('/orders', anOrder({ document, external_id: order.external_id }), { headers });
+    await collector.trace(traceId);
+
+    const sent = collector.received.join('\n');
+    for (const secret of [
+      document,
+      token,
+      token.slice(5),
+      email,
+      PASSWORD,
+      order.external_id,
+      '127.0.0.1',
+      'user-agent',
+      'Bearer',
+    ])
+      expect(sent).not.toContain(secret);
+    expect(sent).toContain('WHERE');
+  });
+
+  it('health and metrics are not traced, and what is not yet sent is sent at the end', async () => {
+    const { traceId, headers } = aTrace();
+    await new Client(service).get('/health/live', { headers });
+    await new Client(service).get('/metrics', { headers });
+    const last = aTrace();
+    await new Client(service, token).get('/orders', { headers: last.headers });
+    expect(await service.stop()).toBe(0);
+    expect((await collector.trace(last.traceId)).length).toBeGreaterThan(1);
+    expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+    expect(service.output()).toMatch(TRACER);
+  });
+});
+
+describe('several workers', () => {
+  /** Two workers, both of which listen: the service is ready as soon as one does. */
+  async function startTwo(scheduleDelay: string): Promise<BuiltService> {
+    const service = await startBuiltService(database.url, {
+      WORKERS: '2',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
+      OTEL_BSP_SCHEDULE_DELAY: scheduleDelay,
+    });
+    while (service.output().split('"listening"').length <= 2) await sleep(50);
+    return service;
+  }
+
+  /** Sends requests that spread over the workers, as each has a connection of its own. @returns their traces. */
+  async function sendSome(service: BuiltService): Promise<string[]> {
+    const client = new Client(service, (await logIn(service)).access_token);
+    return atOnce(10, async () => {
+      const { traceId, headers } = aTrace();
+      const { status } = await client.post('/orders', anOrder(), { headers: { ...headers, connection: 'close' } });
+      expect(status).toBe(201);
+      return traceId;
+    });
+  }
+
+  it('send the spans of what they served', async () => {
+    const service = await startTwo('100');
+    for (const traceId of await sendSome(service)) expect((await collector.trace(traceId)).length).toBeGreaterThan(1);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('each send at their end what is not yet sent', async () => {
+    const service = await startTwo('600000');
+    const before = collector.received.length;
+    const traces = await sendSome(service);
+    expect(collector.received).toHaveLength(before);
+    expect(await service.stop()).toBe(0);
+    for (const traceId of traces) expect((await collector.trace(traceId)).length).toBeGreaterThan(1);
+    // What a process has waiting is so little that it goes in one piece.
+    const batches = collector.received.slice(before);
+    expect(batches).toHaveLength(2);
+    for (const batch of batches) expect(traces.filter((traceId) => batch.includes(traceId))).not.toEqual([]);
+  });
+});
+
+describe('a collector that is away', () => {
+  it('holds up neither requests nor the end', async () => {
+    const service = await startBuiltService(database.url, {
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces',
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+    });
+    const { access_token: token } = await logIn(service);
+    expect((await new Client(service, token).post('/orders', anOrder())).status).toBe(201);
+    expect(await service.stop()).toBe(0);
+  });
+});
+
+describe('tracing that nobody asked for', () => {
+  it.each<Record<string, string>>([
+    {},
+    { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
+    { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
+  ])('with %j sends nothing, and is not even loaded', async (variables) => {
+    const here = {
+      ...variables,
+      ...(variables.OTEL_EXPORTER_OTLP_ENDPOINT && { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl }),
+    };
+    const before = collector.received.length;
+    const service = await startBuiltService(database.url, { ...TELL_MODULES, ...here });
+    await logIn(service);
+    expect(await service.stop()).toBe(0);
+    expect(collector.received).toHaveLength(before);
+    expect(service.output()).toContain('node_modules');
+    expect(service.output()).not.toMatch(TRACER);
+  });
+});

@@ -1,0 +1,259 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { daysAfter, movementsOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 700 } });
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
+  merchant.client.post(`/orders/${order.id}/complete`, body);
+
+async function anOrderWith(
+  balance: string,
+  members: Record<string, unknown> = {},
+): Promise<{ id: string; document: string }> {
+  const document = aDocument();
+  await grant(service, merchant, document, balance);
+  return aCreatedOrder(merchant, { document, ...members });
+}
+
+describe('completing an order', () => {
+  it('grants the cashback, pending until it is released', async () => {
+    const order = await aCreatedOrder(merchant);
+    service.clock.advance({ minutes: 5 });
+    const { status, body } = await complete(order);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      id: order.id,
+      status: 'completed',
+      cashback: {
+        to_redeem: { maximum: '0.00', limited_by: null, held: '0.00', redeemed: '0.00' },
+        to_receive: {
+          amount: '7.50',
+          reversed: '0.00',
+          status: 'pending',
+          available_at: daysAfter(body.completed_at, 8),
+          expires_at: daysAfter(body.completed_at, 188),
+        },
+      },
+      refunded: { amount: '0.00', amount_to_pay_back: '0.00' },
+      cancelled_at: null,
+    });
+    expect(Date.parse(body.completed_at) - Date.parse(body.created_at)).toBeGreaterThanOrEqual(5 * 60_000);
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '0.00',
+      pending: '7.50',
+      next_release: { amount: '7.50', at: body.cashback.to_receive.available_at },
+      next_expiry: null,
+    });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
+  });
+
+  it('captures what is held', async () => {
+    const order = await anOrderWith('80.00');
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const { body } = await complete(order);
+    expect(body.cashback).toMatchObject({
+      to_redeem: { available: '60.00', held: '0.00', redeemed: '20.00' },
+      to_receive: { amount: '6.50' },
+    });
+    expect(await movementsOf(merchant, order.document)).toEqual([
+      'grant 80.00',
+      'hold -20.00',
+      'release 20.00',
+      'redeem -20.00',
+      'earn 6.50',
+    ]);
+  });
+
+  it('holds and captures in one step', async () => {
+    const order = await anOrderWith('80.00');
+    const { status, body } = await complete(order, { redeem: '20.00' });
+    expect({ status, redeemed: body.cashback.to_redeem.redeemed }).toEqual({ status: 200, redeemed: '20.00' });
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '60.00',
+      held: '0.00',
+      pending: '6.50',
+    });
+  });
+
+  it.each([
+    ['more', '50.00'],
+    ['less', '5.00'],
+    ['nothing', '0.00'],
+    ['as much', '20'],
+  ])('captures %s than was held where it says so', async (_what, redeem) => {
+    const order = await anOrderWith('80.00');
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const redeemed = Number(redeem).toFixed(2);
+    expect((await complete(order, { redeem })).body.cashback.to_redeem).toMatchObject({
+      redeemed,
+      available: (80 - Number(redeem)).toFixed(2),
+    });
+  });
+
+  it('grants by the payment methods it was paid with in the end', async () => {
+    const order = await aCreatedOrder(merchant, { total: '100.00' });
+    const { body } = await complete(order, { payment_methods: [{ id: 'pix', amount: '60' }] });
+    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '60.00' }]);
+    expect(body.cashback.to_receive.amount).toBe('6.20');
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
+  });
+
+  it('grants nothing on what is paid by cashback alone, and makes no credit of nothing', async () => {
+    const shop = await aMerchant(service, { redeemShareBps: 10_000 });
+    const document = aDocument();
+    await grant(service, shop, document, '150.00');
+    const order = await aCompletedOrder(shop, { document }, { redeem: '150.00' });
+    expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '150.00' }, to_receive: { amount: '0.00' } });
+    expect(await movementsOf(shop, document)).toEqual([
+      'grant 150.00',
+      'hold -150.00',
+      'release 150.00',
+      'redeem -150.00',
+    ]);
+  });
+
+  it('makes the cashback spendable at once where the policy waits no day', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0 });
+    const order = await aCompletedOrder(shop);
+    expect(order.cashback).toMatchObject({ to_redeem: { available: '7.50' }, to_receive: { status: 'available' } });
+  });
+});
+
+describe('completing an order again', () => {
+  it('answers the same and moves nothing', async () => {
+    const order = await anOrderWith('80.00');
+    const request = { redeem: '20.00', payment_methods: [{ id: 'pix', amount: '130.00' }] };
+    const { body } = await complete(order, request);
+    for (const again of [
+      request,
+      undefined,
+      {},
+      { redeem: '20' },
+      { redeem: null, payment_methods: null },
+      { payment_methods: [{ id: 'pix', amount: '130' }] },
+    ]) {
+      expect(await complete(order, again)).toMatchObject({ status: 200, body });
+    }
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '60.00',
+      pending: body.cashback.to_receive.amount,
+    });
+  });
+
+  it('is refused where it says something else, with a pointer at what differs', async () => {
+    const order = await anOrderWith('80.00');
+    const { body } = await complete(order, { redeem: '20.00' });
+    const answer = await complete(order, { redeem: '20.01', payment_methods: [{ id: 'pix', amount: '150.00' }] });
+    expectProblem(answer, 409, 'invalid_transition');
+    expect(answer.body).toMatchObject({ current_status: 'completed', allowed: ['partially_refunded', 'refunded'] });
+    expect(pointersOf(answer)).toEqual(['/payment_methods/0/id', '/redeem']);
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
+  });
+
+  it('answers with the order as it now stands once it is refunded', async () => {
+    const order = await aCompletedOrder(merchant);
+    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    expect(await complete(order)).toMatchObject({ status: 200, body: { status: 'refunded' } });
+  });
+
+  it('grants and captures once of 25 at once', async () => {
+    const order = await anOrderWith('80.00');
+    const answers = await atOnce(25, () => complete(order, { redeem: '20.00' }));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await movementsOf(merchant, order.document)).toEqual([
+      'grant 80.00',
+      'hold -20.00',
+      'release 20.00',
+      'redeem -20.00',
+      'earn 6.50',
+    ]);
+  });
+
+  it('is won by one of 25 different ones at once', async () => {
+    const order = await anOrderWith('80.00');
+    const answers = await atOnce(25, (index) => complete(order, { redeem: `${index + 1}.00` }));
+    const [won, ...others] = answers.filter(({ status }) => status === 200);
+    expect(others).toEqual([]);
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectProblem(answer, 409, 'invalid_transition');
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(won?.body);
+  });
+});
+
+describe('completing is refused', () => {
+  it('where it would redeem over the maximum, and leaves the order as it was', async () => {
+    const order = await anOrderWith('80.00');
+    for (const _attempt of ['first', 'second']) {
+      const answer = await complete(order, { redeem: '75.01' });
+      expectProblem(answer, 422, 'redemption_exceeds_maximum');
+      expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
+    }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+    expect((await complete(order, { redeem: '75.00' })).status).toBe(200);
+  });
+
+  it('where the payment methods exceed the total', async () => {
+    const order = await aCreatedOrder(merchant, { total: '10.00' });
+    const answer = await complete(order, { payment_methods: [{ id: 'pix', amount: '10.01' }] });
+    expectProblem(answer, 422, 'payments_exceed_total');
+    expect(pointersOf(answer)).toEqual(['/payment_methods']);
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+  });
+
+  it('on a cancelled order', async () => {
+    const order = await aCreatedOrder(merchant);
+    await merchant.client.post(`/orders/${order.id}/cancel`);
+    for (const _attempt of ['first', 'second']) {
+      const answer = await complete(order);
+      expectProblem(answer, 409, 'invalid_transition');
+      expect(answer.body).toMatchObject({ current_status: 'cancelled', allowed: [] });
+    }
+    expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '0.00' });
+  });
+
+  it('to another merchant, as if the order were not there', async () => {
+    const other = await aMerchant(service);
+    const order = await aCreatedOrder(merchant);
+    expectProblem(await other.client.post(`/orders/${order.id}/complete`), 404, 'not_found');
+    const completed = await aCompletedOrder(merchant);
+    expectProblem(await other.client.post(`/orders/${completed.id}/complete`), 404, 'not_found');
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('pending');
+  });
+
+  it('for members that break their rules, all at once', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answer = await complete(order, {
+      redeem: 20,
+      payment_methods: [null, { id: '', amount: '0.00' }, { id: 'pix', amount: '1.00' }],
+    });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual([
+      '/payment_methods/0',
+      '/payment_methods/1/amount',
+      '/payment_methods/1/id',
+      '/redeem',
+    ]);
+    expectProblem(await complete(order, []), 400, 'validation_failed');
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+  });
+});

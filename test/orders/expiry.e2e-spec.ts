@@ -1,0 +1,285 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aLastingMerchant } from '../support/lasting-merchant.js';
+import { type Service, startService } from '../support/service.js';
+import { daysAfter, movementsOf, statementOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aLastingMerchant(service);
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
+const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
+  merchant.client.post(`/orders/${order.id}/complete`, body);
+const hold = async (order: { id: string }, amount: string): Promise<any> => {
+  const { status, body } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount });
+  expect(status).toBe(200);
+  return body;
+};
+const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
+/** Puts the clock to just before an instant, then onto it. */
+const until = (instant: string, offsetMs = 0): void =>
+  service.clock.advance({ ms: Date.parse(instant) + offsetMs - service.clock.now().getTime() });
+
+async function anOrderWith(balance: string, options: { availableAt?: Date; expiresAt?: Date } = {}): Promise<any> {
+  const document = aDocument();
+  await grant(service, merchant, document, balance, options);
+  return aCreatedOrder(merchant, { document });
+}
+
+describe('earned cashback', () => {
+  it('is pending, then available for 180 days, then gone, by its dates alone', async () => {
+    const order = await aCompletedOrder(merchant);
+    const { available_at, expires_at } = order.cashback.to_receive;
+    until(available_at, -2000);
+    expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '7.50', available: '0.00' });
+    expect((await read(order)).cashback.to_receive.status).toBe('pending');
+    until(available_at);
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      pending: '0.00',
+      available: '7.50',
+      next_release: null,
+      next_expiry: { amount: '7.50', at: expires_at },
+    });
+    expect((await read(order)).cashback).toMatchObject({
+      to_receive: { status: 'available' },
+      to_redeem: { available: '7.50' },
+    });
+    until(expires_at, -2000);
+    expect((await walletOf(merchant, order.document)).available).toBe('7.50');
+    until(expires_at);
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      pending: '0.00',
+      available: '0.00',
+      next_expiry: null,
+    });
+    expect((await aCreatedOrder(merchant, { document: order.document })).cashback.to_redeem).toMatchObject({
+      available: '0.00',
+      maximum: '0.00',
+    });
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50']);
+  });
+
+  it('is written off, with the date it expired at, by whoever next touches the wallet', async () => {
+    const order = await aCompletedOrder(merchant);
+    service.clock.advance({ days: 200 });
+    await aCompletedOrder(merchant, { document: order.document });
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50', 'expire -7.50', 'earn 7.50']);
+    const [, expiry] = await statementOf(merchant, order.document);
+    expect(expiry).toMatchObject({
+      effective_at: order.cashback.to_receive.expires_at,
+      balance: '0.00',
+      order_id: null,
+    });
+  });
+
+  it('can be spent by the last order that still finds it', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '20.00', { expiresAt: inMinutes(1) });
+    const order = await aCreatedOrder(merchant, { document });
+    service.clock.advance({ seconds: 55 });
+    expect((await complete(order, { redeem: '20.00' })).body.cashback.to_redeem.redeemed).toBe('20.00');
+  });
+});
+
+describe('an order that nobody finished', () => {
+  it("is expired from its expires_at on, and its hold is the customer's again", async () => {
+    const order = await anOrderWith('80.00');
+    await hold(order, '20.00');
+    until(order.expires_at, -2000);
+    expect(await read(order)).toMatchObject({
+      status: 'pending',
+      cashback: { to_redeem: { held: '20.00', available: '60.00' } },
+    });
+    until(order.expires_at);
+    expect(await read(order)).toMatchObject({
+      status: 'expired',
+      cashback: {
+        to_redeem: { held: '0.00', available: '80.00', maximum: '75.00' },
+        to_receive: { amount: '6.50', status: 'quoted' },
+      },
+    });
+    expect(await walletOf(merchant, order.document)).toMatchObject({ held: '0.00', available: '80.00' });
+  });
+
+  it('leaves its hold to the next order, without any job having run', async () => {
+    const order = await anOrderWith('50.00');
+    await hold(order, '50.00');
+    service.clock.advance({ minutes: 30 });
+    const next = await aCreatedOrder(merchant, { document: order.document });
+    expect(next.cashback.to_redeem).toMatchObject({ available: '50.00', maximum: '50.00' });
+    expect((await hold(next, '50.00')).cashback.to_redeem).toMatchObject({ held: '50.00', available: '0.00' });
+    expect(await movementsOf(merchant, order.document)).toEqual([
+      'grant 50.00',
+      'hold -50.00',
+      'release 50.00',
+      'hold -50.00',
+    ]);
+    const [, , release] = await statementOf(merchant, order.document);
+    expect(release).toMatchObject({ order_id: order.id, effective_at: order.expires_at });
+  });
+
+  it('can be completed after expires_at, and takes its hold again', async () => {
+    const order = await anOrderWith('80.00');
+    await hold(order, '20.00');
+    service.clock.advance({ days: 2 });
+    const { status, body } = await complete(order);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      status: 'completed',
+      cashback: { to_redeem: { redeemed: '20.00', available: '60.00' }, to_receive: { amount: '6.50' } },
+    });
+    expect(body.cashback.to_receive.available_at).toBe(daysAfter(body.completed_at, 8));
+    expect(await complete(order)).toMatchObject({ status: 200, body });
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '60.00',
+      held: '0.00',
+      pending: '6.50',
+    });
+  });
+
+  it('can be completed with another redemption than it held', async () => {
+    const order = await anOrderWith('80.00');
+    await hold(order, '20.00');
+    service.clock.advance({ days: 2 });
+    expect((await complete(order, { redeem: '75.00' })).body.cashback.to_redeem).toMatchObject({
+      redeemed: '75.00',
+      available: '5.00',
+    });
+  });
+
+  it('is refused with what is left where another order took the balance, and can be completed with that', async () => {
+    const order = await anOrderWith('50.00');
+    await hold(order, '40.00');
+    service.clock.advance({ minutes: 30 });
+    await aCompletedOrder(merchant, { document: order.document }, { redeem: '35.00' });
+    for (const request of [undefined, {}, { redeem: '40.00' }, { redeem: '15.01' }]) {
+      const answer = await complete(order, request);
+      expectProblem(answer, 409, 'redemption_no_longer_available');
+      expect(answer.body).toMatchObject({ maximum: '15.00', limited_by: 'balance' });
+    }
+    expect(await read(order)).toMatchObject({ status: 'expired', cashback: { to_redeem: { maximum: '15.00' } } });
+    expect((await complete(order, { redeem: '15.00' })).body.cashback.to_redeem).toMatchObject({
+      redeemed: '15.00',
+      available: '0.00',
+    });
+  });
+
+  it('is refused over the share of its total as it always would have been', async () => {
+    const order = await anOrderWith('80.00');
+    service.clock.advance({ minutes: 30 });
+    const answer = await complete(order, { redeem: '75.01' });
+    expectProblem(answer, 422, 'redemption_exceeds_maximum');
+    expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
+  });
+
+  it('gives its balance to one of 10 orders that are completed at once', async () => {
+    const first = await anOrderWith('20.00');
+    const others = await atOnce(9, () => aCreatedOrder(merchant, { document: first.document }));
+    const orders = [first, ...others];
+    await hold(first, '20.00');
+    service.clock.advance({ minutes: 30 });
+    const answers = await atOnce(10, (index) => complete(orders[index], { redeem: '20.00' }));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expectProblem(answer, 409, 'redemption_no_longer_available');
+      expect(answer.body.maximum).toBe('0.00');
+    }
+    expect((await walletOf(merchant, first.document)).available).toBe('0.00');
+  });
+});
+
+describe('cashback whose date passes under a hold', () => {
+  it('can be captured all the same', async () => {
+    const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
+    await hold(order, '20.00');
+    service.clock.advance({ minutes: 20 });
+    expect((await read(order)).cashback.to_redeem).toMatchObject({
+      held: '20.00',
+      available: '0.00',
+      maximum: '20.00',
+    });
+    expect((await complete(order)).body.cashback.to_redeem).toMatchObject({ redeemed: '20.00', available: '0.00' });
+  });
+
+  it('comes back for 7 days from when the hold lapsed, and without what was not held', async () => {
+    const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
+    await hold(order, '20.00');
+    service.clock.advance({ days: 6 });
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '20.00',
+      held: '0.00',
+      next_expiry: { amount: '20.00', at: daysAfter(order.expires_at as string, 7) },
+    });
+    expect((await read(order)).cashback.to_redeem.available).toBe('20.00');
+    until(order.expires_at, 7 * 86_400_000);
+    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', next_expiry: null });
+    expect((await read(order)).cashback.to_redeem.available).toBe('0.00');
+    expectProblem(await complete(order), 409, 'redemption_no_longer_available');
+    await complete(order, { redeem: '0.00' });
+    expect(await movementsOf(merchant, order.document)).toEqual([
+      'grant 30.00',
+      'hold -20.00',
+      'expire -10.00',
+      'release 20.00',
+      'expire -20.00',
+      'earn 7.50',
+    ]);
+  });
+
+  it('comes back for 7 days from when the hold is let go', async () => {
+    const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
+    await hold(order, '20.00');
+    service.clock.advance({ minutes: 20 });
+    const { body } = await merchant.client.post(`/orders/${order.id}/cancel`);
+    expect(body.cashback.to_redeem.available).toBe('20.00');
+    expect((await walletOf(merchant, order.document)).next_expiry).toEqual({
+      amount: '20.00',
+      at: daysAfter(body.cancelled_at as string, 7),
+    });
+    service.clock.advance({ days: 7 });
+    expect((await walletOf(merchant, order.document)).available).toBe('0.00');
+  });
+
+  it('is the same to whoever looks, before and after it is written down', async () => {
+    const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
+    const other = await aCreatedOrder(merchant, { document: order.document });
+    await hold(order, '12.00');
+    await hold(other, '7.00');
+    service.clock.advance({ days: 1 });
+    const seen = async (): Promise<unknown> => [
+      await walletOf(merchant, order.document),
+      (await read(order)).cashback,
+      (await read(other)).cashback,
+    ];
+    const before = await seen();
+    expect(before).toMatchObject([
+      { available: '19.00', held: '0.00' },
+      { to_redeem: { available: '19.00' } },
+      { to_redeem: { available: '19.00' } },
+    ]);
+    await complete(await aCreatedOrder(merchant, { document: order.document, total: '0.01' }));
+    expect(await seen()).toEqual(before);
+  });
+
+  it('keeps its own date where the hold lapses before it', async () => {
+    const expiresAt = inMinutes(45);
+    const order = await anOrderWith('20.00', { expiresAt });
+    await hold(order, '20.00');
+    service.clock.advance({ minutes: 40 });
+    expect((await walletOf(merchant, order.document)).next_expiry).toEqual({
+      amount: '20.00',
+      at: expiresAt.toISOString(),
+    });
+    service.clock.advance({ minutes: 10 });
+    expect((await walletOf(merchant, order.document)).available).toBe('0.00');
+  });
+});

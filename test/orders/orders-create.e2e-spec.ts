@@ -1,0 +1,306 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import type { Policy } from '../../src/merchants/policy.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { daysAfter, rowsOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+describe('creating an order', () => {
+  it('answers with the cashback that can be redeemed and will be received', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const { status, body } = await merchant.client.post('/orders', anOrder({ document }));
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      status: 'pending',
+      cashback: {
+        to_redeem: { available: '80.00', maximum: '75.00', limited_by: 'order_share', held: '0.00', redeemed: '0.00' },
+        to_receive: { amount: '7.50', status: 'quoted' },
+      },
+    });
+  });
+
+  it('answers with what was sent, its amounts with two decimals', async () => {
+    const order = anOrder({
+      total: '150',
+      items: [
+        { id: 'sku-1', price: '0' },
+        { id: 'sku-2', price: '149.5', description: '' },
+      ],
+      payment_methods: [{ id: 'pix', amount: '0.5' }],
+    });
+    const { body } = await merchant.client.post('/orders', order);
+    expect(body).toMatchObject({
+      external_id: order.external_id,
+      document: order.document,
+      currency: 'BRL',
+      total: '150.00',
+    });
+    expect(body.items).toEqual([
+      { id: 'sku-1', price: '0.00' },
+      { id: 'sku-2', price: '149.50', description: '' },
+    ]);
+    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '0.50' }]);
+  });
+
+  it('answers with an id in version 7 and with its dates: 30 minutes to finish, 8 days to release, 180 days to spend', async () => {
+    const before = service.clock.now();
+    const { body } = await merchant.client.post('/orders', anOrder());
+    expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Date.parse(body.created_at)).toBeGreaterThanOrEqual(before.getTime());
+    expect(body.created_at).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+    expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(30 * 60_000);
+    expect(body.cashback.to_receive.available_at).toBe(daysAfter(body.created_at, 8));
+    expect(body.cashback.to_receive.expires_at).toBe(daysAfter(body.created_at, 188));
+  });
+
+  it('drops members it does not know, and keeps them nowhere', async () => {
+    const order = anOrder({ note: 'poison-in-the-order' });
+    order.items = [{ id: 'sku-1', price: '1.00', colour: 'poison-in-the-item' }];
+    const { status, body } = await merchant.client.post('/orders', order);
+    expect(status).toBe(201);
+    const [row] = await rowsOf(service, 'SELECT * FROM orders WHERE id = ?', [body.id]);
+    expect(JSON.stringify([body, row])).not.toContain('poison');
+  });
+
+  it('takes nothing from the wallet, and makes none for a customer never seen', async () => {
+    const document = aDocument();
+    await aCreatedOrder(merchant, { document });
+    expect(await walletOf(merchant, document)).toMatchObject({ id: null, available: '0.00' });
+  });
+
+  it('counts no cashback that the customer has with another merchant', async () => {
+    const document = aDocument();
+    const other = await aMerchant(service);
+    await grant(service, other, document, '80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    expect(order.cashback.to_redeem).toMatchObject({ available: '0.00', maximum: '0.00', limited_by: 'balance' });
+  });
+
+  it('keeps the longest ids and the largest body parts whole, emoji included', async () => {
+    const items = Array.from({ length: 500 }, (_, at) => ({
+      id: `${'🎁'.repeat(97)}${String(at).padStart(3, '0')}`,
+      price: '1.00',
+      description: 'ação',
+    }));
+    const order = anOrder({ external_id: '🧾'.repeat(100), items });
+    const created = await merchant.client.post('/orders', order);
+    expect(created.status).toBe(201);
+    const { body } = await merchant.client.get(`/orders/${created.body.id}`);
+    expect(body.external_id).toBe(order.external_id);
+    expect(body.items).toEqual(items);
+  });
+});
+
+describe('the cashback of an order', () => {
+  const card = (amount: string): object => ({ id: 'credit_card', amount });
+  const pix = (amount: string): object => ({ id: 'pix', amount });
+  const policyOf = (policy: Partial<Policy>): Partial<Policy> => ({
+    earnRatesByPaymentMethod: { pix: 700, boleto: 0 },
+    ...policy,
+  });
+
+  it.each([
+    {
+      total: '150.00',
+      methods: [card('150.00')],
+      redeem: '0.00',
+      balance: '80.00',
+      policy: {},
+      maximum: '75.00',
+      by: 'order_share',
+      receive: '7.50',
+    },
+    {
+      total: '150.00',
+      methods: [card('100.00'), pix('50.00')],
+      redeem: '0.00',
+      balance: '12.50',
+      policy: {},
+      maximum: '12.50',
+      by: 'balance',
+      receive: '8.50',
+    },
+    {
+      total: '150.00',
+      methods: [card('100.00'), pix('50.00')],
+      redeem: '12.50',
+      balance: '12.50',
+      policy: {},
+      maximum: '12.50',
+      by: 'balance',
+      receive: '7.79',
+    },
+    {
+      total: '100.00',
+      methods: [pix('80.00')],
+      redeem: '20.00',
+      balance: '20.00',
+      policy: {},
+      maximum: '20.00',
+      by: 'balance',
+      receive: '5.28',
+    },
+    {
+      total: '0.10',
+      methods: [card('0.10')],
+      redeem: '0.00',
+      balance: '0.00',
+      policy: {},
+      maximum: '0.00',
+      by: 'balance',
+      receive: '0.00',
+    },
+    {
+      total: '0.19',
+      methods: [card('0.19')],
+      redeem: '0.00',
+      balance: '5.00',
+      policy: {},
+      maximum: '0.09',
+      by: 'order_share',
+      receive: '0.00',
+    },
+    {
+      total: '40.00',
+      methods: [card('40.00')],
+      redeem: '0.00',
+      balance: '30.00',
+      policy: { redeemMinimumTotalCents: 5000 },
+      maximum: '0.00',
+      by: 'minimum_total',
+      receive: '2.00',
+    },
+    {
+      total: '30.00',
+      methods: [],
+      redeem: '0.00',
+      balance: '99.00',
+      policy: { redeemShareBps: 10_000 },
+      maximum: '30.00',
+      by: null,
+      receive: '1.50',
+    },
+    {
+      total: '999999999.99',
+      methods: [card('999999999.99')],
+      redeem: '0.00',
+      balance: '0.00',
+      policy: { earnRateBps: 10_000 },
+      maximum: '0.00',
+      by: 'balance',
+      receive: '999999999.99',
+    },
+    {
+      total: '100.00',
+      methods: [{ id: 'boleto', amount: '100.00' }],
+      redeem: '0.00',
+      balance: '0.00',
+      policy: {},
+      maximum: '0.00',
+      by: 'balance',
+      receive: '0.00',
+    },
+  ])(
+    'is $maximum to redeem ($by) and $receive to receive for $total with $redeem redeemed of $balance',
+    async ({ total, methods, redeem, balance, policy, maximum, by, receive }) => {
+      const document = aDocument();
+      const shop = await aMerchant(service, policyOf(policy));
+      if (balance !== '0.00') await grant(service, shop, document, balance);
+      let order = await aCreatedOrder(shop, { document, total, payment_methods: methods });
+      if (redeem !== '0.00') order = (await shop.client.put(`/orders/${order.id}/redemption`, { amount: redeem })).body;
+      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: by, held: redeem });
+      expect(order.cashback.to_receive.amount).toBe(receive);
+
+      const { status, body } = await shop.client.post(`/orders/${order.id}/complete`);
+      expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
+      expect((await walletOf(shop, document)).pending).toBe(receive);
+    },
+  );
+
+  it('is redeemable from exactly the minimum total on', async () => {
+    const document = aDocument();
+    const shop = await aMerchant(service, { redeemMinimumTotalCents: 5000 });
+    await grant(service, shop, document, '10.00');
+    const under = await aCreatedOrder(shop, { document, total: '49.99' });
+    const at = await aCreatedOrder(shop, { document, total: '50.00' });
+    expect(under.cashback.to_redeem).toMatchObject({ maximum: '0.00', limited_by: 'minimum_total' });
+    expect(at.cashback.to_redeem).toMatchObject({ maximum: '10.00', limited_by: 'balance' });
+    expectProblem(
+      await shop.client.put(`/orders/${under.id}/redemption`, { amount: '0.01' }),
+      422,
+      'redemption_exceeds_maximum',
+    );
+  });
+
+  it('has no rate of its own for a payment method that is called as something every object has', async () => {
+    for (const id of ['constructor', '__proto__', 'toString']) {
+      const order = await aCreatedOrder(merchant, { payment_methods: [{ id, amount: '150.00' }] });
+      expect(order.cashback.to_receive.amount).toBe('7.50');
+    }
+  });
+
+  it('stays as it was quoted when the merchant changes its policy', async () => {
+    const document = aDocument();
+    const shop = await aMerchant(service);
+    await grant(service, shop, document, '80.00');
+    const request = anOrder({ document, total: '100.00' });
+    const { body: order } = await shop.client.post('/orders', request);
+    const harsh = {
+      earnRateBps: 100,
+      redeemShareBps: 1000,
+      releaseDays: 1,
+      validityDays: 1,
+      orderTtlMinutes: 1,
+      redeemMinimumTotalCents: 99_999,
+    };
+    await service.app.get(MerchantsService).set(shop.id, { policy: harsh });
+
+    expect((await shop.client.get(`/orders/${order.id}`)).body).toEqual(order);
+    expect((await shop.client.post('/orders', request)).body).toEqual(order);
+    const completed = await shop.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    expect(completed.body.cashback).toMatchObject({ to_redeem: { redeemed: '50.00' }, to_receive: { amount: '2.50' } });
+    expect(completed.body.cashback.to_receive.available_at).toBe(daysAfter(completed.body.completed_at, 8));
+    const next = await aCreatedOrder(shop, { document, total: '100.00' });
+    expect(next.cashback).toMatchObject({ to_redeem: { limited_by: 'minimum_total' }, to_receive: { amount: '1.00' } });
+  });
+});
+
+describe('payment methods', () => {
+  it('may come to the total, and to not a centavo more', async () => {
+    const of = (amount: string): object =>
+      anOrder({
+        total: '10.00',
+        payment_methods: [
+          { id: 'pix', amount: '4.00' },
+          { id: 'pix', amount },
+        ],
+      });
+    expect((await merchant.client.post('/orders', of('6.00'))).status).toBe(201);
+    const refused = of('6.01');
+    for (const _attempt of ['first', 'second']) {
+      const answer = await merchant.client.post('/orders', refused);
+      expectProblem(answer, 422, 'payments_exceed_total');
+      expect(pointersOf(answer)).toEqual(['/payment_methods']);
+    }
+  });
+
+  it('leave no order behind when they exceed the total, so that a corrected one can be sent', async () => {
+    const order = anOrder({ total: '10.00' });
+    await merchant.client.post('/orders', { ...order, payment_methods: [{ id: 'pix', amount: '999999999.99' }] });
+    const corrected = await merchant.client.post('/orders', order);
+    expect(corrected.status).toBe(201);
+    expect(corrected.headers.get('idempotency-replayed')).toBeNull();
+  });
+});

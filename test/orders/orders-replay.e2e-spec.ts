@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+});
+afterAll(() => service.stop());
+
+const ordersWith = async (externalId: string, shop = merchant): Promise<number> => {
+  const [row] = await rowsOf(
+    service,
+    'SELECT COUNT(*) AS number FROM orders WHERE merchant_id = ? AND external_id = ?',
+    [shop.id, Buffer.from(externalId)],
+  );
+  return Number(row.number);
+};
+
+const TWO_ITEMS = {
+  total: '150.00',
+  items: [
+    { id: 'sku-1', price: '100.00', description: 'Café' },
+    { id: 'sku-2', price: '50.00' },
+  ],
+  payment_methods: [
+    { id: 'credit_card', amount: '100.00' },
+    { id: 'pix', amount: '50.00' },
+  ],
+};
+
+describe('an order sent again', () => {
+  it('is answered 201 with the same order, and says that it was replayed', async () => {
+    const order = anOrder();
+    const first = await merchant.client.post('/orders', order);
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    for (const _attempt of ['second', 'third']) {
+      const again = await merchant.client.post('/orders', order);
+      expect(again).toMatchObject({ status: 201, body: first.body });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    }
+    expect(await ordersWith(order.external_id)).toBe(1);
+  });
+
+  it.each([
+    [
+      'amounts written otherwise',
+      {
+        total: '150',
+        items: [
+          { id: 'sku-1', price: '100', description: 'Café' },
+          { id: 'sku-2', price: '50.0' },
+        ],
+      },
+    ],
+    ['unknown members', { channel: 'app', items: TWO_ITEMS.items.map((item) => ({ ...item, colour: 'red' })) }],
+    ['a null for an absent description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: null }] }],
+    [
+      'members in another order',
+      { items: TWO_ITEMS.items.map((item) => Object.fromEntries(Object.entries(item).reverse())) },
+    ],
+  ])('is the same by meaning with %s', async (_what, changes) => {
+    const order = anOrder(TWO_ITEMS);
+    const { body } = await merchant.client.post('/orders', order);
+    const reversed = Object.fromEntries(Object.entries({ ...order, ...changes }).reverse());
+    const again = await merchant.client.post('/orders', reversed);
+    expect(again).toMatchObject({ status: 201, body });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('is the same by meaning with letters escaped in the JSON text', async () => {
+    const order = anOrder({ external_id: `café-${Date.now()}` });
+    const { body } = await merchant.client.post('/orders', order);
+    const raw = JSON.stringify(order).replaceAll('é', String.raw`\u00e9`);
+    expect(await merchant.client.send('POST', '/orders', { raw })).toMatchObject({ status: 201, body });
+  });
+
+  it('is answered with the order as it now stands', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '20.00');
+    const order = anOrder({ document });
+    const { body: created } = await merchant.client.post('/orders', order);
+    const { body: completed } = await merchant.client.post(`/orders/${created.id}/complete`, {
+      redeem: '20.00',
+      payment_methods: [{ id: 'pix', amount: '1.00' }],
+    });
+    const again = await merchant.client.post('/orders', order);
+    expect(again).toMatchObject({ status: 201, body: completed });
+    expect(again.body.status).toBe('completed');
+
+    await merchant.client.post(`/orders/${created.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    expect((await merchant.client.post('/orders', order)).body).toMatchObject({ id: created.id, status: 'refunded' });
+    await expectInvariants(service);
+  });
+
+  it('is answered as cancelled or expired where it has become so', async () => {
+    const [expiring, cancelled] = [anOrder(), anOrder()];
+    await merchant.client.post('/orders', expiring);
+    const { body } = await merchant.client.post('/orders', cancelled);
+    await merchant.client.post(`/orders/${body.id}/cancel`);
+    service.clock.advance({ minutes: 31 });
+    expect(await merchant.client.post('/orders', expiring)).toMatchObject({ status: 201, body: { status: 'expired' } });
+    expect(await merchant.client.post('/orders', cancelled)).toMatchObject({
+      status: 201,
+      body: { status: 'cancelled' },
+    });
+  });
+
+  it('creates once of 25 at once, and is answered 201 by all of them', async () => {
+    const order = anOrder();
+    const answers = await atOnce(25, () => merchant.client.post('/orders', order));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(24);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await ordersWith(order.external_id)).toBe(1);
+  });
+});
+
+describe('another order under an external_id that is taken', () => {
+  it('is refused with a pointer at each member that differs', async () => {
+    const order = anOrder(TWO_ITEMS);
+    await merchant.client.post('/orders', order);
+    const other = {
+      ...order,
+      document: aDocument(),
+      total: '151.00',
+      items: [
+        { id: 'sku-9', price: '100.00', description: 'Cafe' },
+        { id: 'sku-2', price: '49.99', description: '' },
+      ],
+      payment_methods: [
+        { id: 'credit_card', amount: '99.00' },
+        { id: 'boleto', amount: '50.00' },
+      ],
+    };
+    for (const _attempt of ['first', 'second']) {
+      const answer = await merchant.client.post('/orders', other);
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual([
+        '/document',
+        '/items/0/description',
+        '/items/0/id',
+        '/items/1/description',
+        '/items/1/price',
+        '/payment_methods/0/amount',
+        '/payment_methods/1/id',
+        '/total',
+      ]);
+    }
+    expect(await ordersWith(order.external_id)).toBe(1);
+  });
+
+  it.each([
+    ['/items', { items: [TWO_ITEMS.items[0]] }],
+    ['/payment_methods', { payment_methods: [] }],
+    ['/items/1/description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: 'Chá' }] }],
+    ['/items/0/description', { items: [{ id: 'sku-1', price: '100.00' }, TWO_ITEMS.items[1]] }],
+    ['/items/0/id', { items: [{ ...TWO_ITEMS.items[0], id: 'SKU-1' }, TWO_ITEMS.items[1]] }],
+    ['/total', { total: '150.01' }],
+  ])('is refused with a pointer at %s alone', async (pointer, changes) => {
+    const order = anOrder(TWO_ITEMS);
+    await merchant.client.post('/orders', order);
+    const answer = await merchant.client.post('/orders', { ...order, ...changes });
+    expectProblem(answer, 409, 'external_id_conflict');
+    expect(pointersOf(answer)).toEqual([pointer]);
+  });
+
+  it('tells its sender which members differ, and not what the other order holds', async () => {
+    const order = anOrder();
+    await merchant.client.post('/orders', order);
+    const answer = await merchant.client.post('/orders', { ...order, document: aDocument() });
+    expect(JSON.stringify(answer.body)).not.toContain(order.document);
+  });
+
+  it('wins of 25 at once in which all differ, and the other 24 are refused', async () => {
+    const order = anOrder();
+    const answers = await atOnce(25, (index) =>
+      merchant.client.post('/orders', { ...order, total: `${200 + index}.00` }),
+    );
+    const created = answers.filter(({ status }) => status === 201);
+    expect(created).toHaveLength(1);
+    expect(created[0]?.headers.get('idempotency-replayed')).toBeNull();
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual(['/total']);
+    }
+    expect(await ordersWith(order.external_id)).toBe(1);
+  });
+
+  it('is an order of its own for another merchant', async () => {
+    const order = anOrder();
+    const other = await aMerchant(service);
+    const { body } = await merchant.client.post('/orders', order);
+    const elsewhere = await other.client.post('/orders', { ...order, total: '151.00' });
+    expect(elsewhere.status).toBe(201);
+    expect(elsewhere.headers.get('idempotency-replayed')).toBeNull();
+    expect(elsewhere.body.id).not.toBe(body.id);
+    expect(await ordersWith(order.external_id, other)).toBe(1);
+  });
+});
+
+describe('an external_id', () => {
+  // Each of these is held for equal by some collation of some server.
+  it('is another one by case, accent, blanks, normal form, width or look', async () => {
+    const ids = [
+      'Pedido-é',
+      'pedido-é',
+      'PEDIDO-É',
+      'Pedido-e',
+      'Pedido-e\u0301',
+      'Pedido-é ',
+      ' Pedido-é',
+      'Pedido-é\u00a0',
+      'Pedido-é\u200b',
+      'Pedido-é\ufeff',
+      'Pedido-é\u00ad',
+      'Pedido-\uff45\u0301',
+      'straße',
+      'strasse',
+      'ﬁm',
+      'fim',
+      'ı',
+      'i',
+      'İ',
+      'I',
+      'К',
+      'K',
+      '🍕',
+      '🍔',
+      '👩',
+      '👩\u200d',
+      '0',
+      '00',
+      'æ',
+      'ae',
+    ];
+    const answers = await atOnce(ids.length, (index) =>
+      merchant.client.post('/orders', anOrder({ external_id: ids[index] })),
+    );
+    expect(answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])).toEqual(
+      ids.map(() => [201, null]),
+    );
+    expect(answers.map(({ body }) => body.external_id)).toEqual(ids);
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(ids.length);
+  });
+
+  it.each([
+    ['100 emoji', '🧾'.repeat(100)],
+    ["words of the database's own message", "x' for key 'orders.uq_other"],
+    ['quotes and backslashes', String.raw`\'"--\\ %_ ;`],
+  ])('can be replayed when it is made of %s', async (_what, externalId) => {
+    const order = anOrder({ external_id: externalId });
+    const { body } = await merchant.client.post('/orders', order);
+    const again = await merchant.client.post('/orders', order);
+    expect(again).toMatchObject({ status: 201, body });
+    const listed = await merchant.client.get(`/orders?external_id=${encodeURIComponent(externalId)}`);
+    expect(listed.body.data).toEqual([body]);
+  });
+});

@@ -1,0 +1,372 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Answer } from '../support/client.js';
+import { expectProblem, pointersOf } from '../support/expectations.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+});
+afterAll(() => service.stop());
+
+const send = (members: Record<string, unknown>): Promise<Answer> => merchant.client.post('/orders', anOrder(members));
+const anItem = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
+  id: 'sku-1',
+  price: '150.00',
+  ...members,
+});
+const aMethod = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
+  id: 'card',
+  amount: '1.00',
+  ...members,
+});
+const times = (count: number, element: unknown): unknown[] => Array.from({ length: count }, () => element);
+
+async function expectFaults(members: Record<string, unknown>, pointers: string[]): Promise<void> {
+  const answer = await send(members);
+  expectProblem(answer, 400, 'validation_failed');
+  expect(pointersOf(answer)).toEqual(pointers);
+}
+
+async function expectCreated(members: Record<string, unknown>): Promise<any> {
+  const { status, body } = await send(members);
+  expect({ status, body }).toMatchObject({ status: 201 });
+  return body;
+}
+
+/** What no member of ours may be. */
+const NO_TEXT: unknown[] = [null, undefined, 0, 150, 1.5, true, [], ['1'], {}, { toString: '1' }];
+const NO_MONEY = [
+  ...NO_TEXT,
+  '',
+  ' ',
+  '-1',
+  '-0.01',
+  '+1',
+  '1,50',
+  '1.000',
+  '150.',
+  '.5',
+  '00',
+  '01.00',
+  '1e2',
+  '1E2',
+  ' 1',
+  '1 ',
+  '1\n',
+  '0x10',
+  'NaN',
+  'Infinity',
+  '1_000',
+  '1000000000',
+  '1000000000.00',
+  '١٥٠',
+  '1.٥',
+  'R$ 1',
+  '1\0',
+];
+const NO_CALLER_ID = [
+  ...NO_TEXT,
+  '',
+  'x'.repeat(101),
+  '😀'.repeat(101),
+  'a\nb',
+  'a\0',
+  '\t',
+  '\x7f',
+  'a\x85',
+  '\ud800',
+  'a\udc00b',
+];
+const CALLER_IDS = [
+  'a',
+  ' ',
+  'x'.repeat(100),
+  '😀'.repeat(100),
+  'José',
+  'a/b?c#d%20',
+  '"\'\\;--',
+  '\u2028',
+  '\ufeff',
+  '__proto__',
+  'constructor',
+  '0',
+  'null',
+];
+
+describe('the total', () => {
+  it.each([...NO_MONEY, '0', '0.0', '0.00'])('is not %j', (total) =>
+    expectFaults({ total, items: [anItem()], payment_methods: [] }, ['/total']),
+  );
+
+  it.each([
+    ['0.01', '0.01'],
+    ['150', '150.00'],
+    ['150.5', '150.50'],
+    ['999999999.99', '999999999.99'],
+  ])('may be written %s, and is answered as %s', async (total, answered) => {
+    expect((await expectCreated({ total, payment_methods: [] })).total).toBe(answered);
+  });
+
+  it('is not compared with the items', async () => {
+    await expectCreated({ total: '1.00', items: [anItem({ price: '999.00' })], payment_methods: [] });
+  });
+});
+
+describe('the external_id', () => {
+  it.each(NO_CALLER_ID)('is not %j', (id) => expectFaults({ external_id: id }, ['/external_id']));
+
+  it.each(CALLER_IDS)('may be %j, and comes back to the letter', async (id) => {
+    expect((await expectCreated({ external_id: id })).external_id).toBe(id);
+  });
+});
+
+describe('the document', () => {
+  it.each([
+    ...NO_TEXT,
+    '',
+    '5299822472',
+    '529982247255',
+    '529.982.247-25',
+    '5299822472a',
+    ' 52998224725',
+    '52998224725\n',
+    '٥٢٩٩٨٢٢٤٧٢٥',
+    '52998224725\0',
+    '-2998224725',
+    '5299822472.',
+  ])('is not %j', (document) => expectFaults({ document }, ['/document']));
+
+  it('needs no check digits that hold, and keeps its leading zeros', async () => {
+    expect((await expectCreated({ document: '00000000000' })).document).toBe('00000000000');
+    expect((await expectCreated({ document: '52998224726' })).document).toBe('52998224726');
+  });
+});
+
+describe('the items', () => {
+  it.each([null, undefined, [], 'sku-1', '', 1, true, {}, { 0: anItem(), length: 1 }, anItem()])(
+    'are not %j',
+    (items) => expectFaults({ items }, ['/items']),
+  );
+
+  it.each([null, 'sku-1', '', 1, true, [], [anItem()]])('hold no %j', (element) =>
+    expectFaults({ items: [anItem(), element] }, ['/items/1']),
+  );
+
+  it('are at most 500', async () => {
+    expect((await expectCreated({ items: times(500, anItem()) })).items).toHaveLength(500);
+    await expectFaults({ items: times(501, anItem()) }, ['/items']);
+  });
+
+  it('that are too many are refused in one fault, not in one for each of them', async () => {
+    await expectFaults({ items: times(100_000, 0) }, ['/items']);
+    await expectFaults({ items: times(80_000, {}), payment_methods: times(100, null) }, ['/items', '/payment_methods']);
+  });
+
+  it.each(NO_CALLER_ID)('have no id %j', (id) => expectFaults({ items: [anItem(), anItem({ id })] }, ['/items/1/id']));
+
+  it.each(NO_MONEY)('have no price %j', (price) => expectFaults({ items: [anItem({ price })] }, ['/items/0/price']));
+
+  it('may be free, of the same id, and without a description', async () => {
+    const { items } = await expectCreated({
+      items: [anItem({ price: '0' }), anItem({ price: '0.00' }), anItem({ description: null })],
+    });
+    expect(items).toEqual([
+      { id: 'sku-1', price: '0.00' },
+      { id: 'sku-1', price: '0.00' },
+      { id: 'sku-1', price: '150.00' },
+    ]);
+  });
+
+  it.each([0, true, [], {}, 'x'.repeat(501), '😀'.repeat(501), '\ud83d'])('have no description %j', (description) =>
+    expectFaults({ items: [anItem({ description })] }, ['/items/0/description']),
+  );
+
+  it.each(['', 'x'.repeat(500), '😀'.repeat(500), 'Café\n\t"quoted" \\ \u0000 end', '<script>', '\u202e'])(
+    'may have the description %j, and it comes back to the letter',
+    async (description) => {
+      const order = await expectCreated({ items: [anItem({ description })] });
+      expect(order.items[0].description).toBe(description);
+      expect((await merchant.client.get(`/orders/${order.id}`)).body.items[0].description).toBe(description);
+    },
+  );
+});
+
+describe('the payment methods', () => {
+  it.each([null, undefined, 'card', 1, true, {}, { 0: aMethod(), length: 1 }])('are not %j', (methods) =>
+    expectFaults({ payment_methods: methods }, ['/payment_methods']),
+  );
+
+  it.each([null, 'card', 1, true, [], [aMethod()]])('hold no %j', (element) =>
+    expectFaults({ payment_methods: [aMethod(), element] }, ['/payment_methods/1']),
+  );
+
+  it('are at most 20', async () => {
+    await expectCreated({ payment_methods: times(20, aMethod()) });
+    await expectFaults({ payment_methods: times(21, aMethod()) }, ['/payment_methods']);
+  });
+
+  it('may be none', async () => {
+    expect((await expectCreated({ payment_methods: [] })).payment_methods).toEqual([]);
+  });
+
+  it.each(NO_CALLER_ID)('have no id %j', (id) =>
+    expectFaults({ payment_methods: [aMethod({ id })] }, ['/payment_methods/0/id']),
+  );
+
+  it.each([...NO_MONEY, '0', '0.0', '0.00'])('have no amount %j', (amount) =>
+    expectFaults({ payment_methods: [aMethod({ amount })] }, ['/payment_methods/0/amount']),
+  );
+
+  it('come together to the total at most, to the centavo', async () => {
+    await expectCreated({ total: '0.30', payment_methods: [aMethod({ amount: '0.10' }), aMethod({ amount: '0.20' })] });
+    const answer = await send({
+      total: '0.30',
+      payment_methods: [aMethod({ amount: '0.10' }), aMethod({ amount: '0.21' })],
+    });
+    expectProblem(answer, 422, 'payments_exceed_total');
+    expect(pointersOf(answer)).toEqual(['/payment_methods']);
+    expectProblem(
+      await send({ total: '999999999.99', payment_methods: times(20, aMethod({ amount: '999999999.99' })) }),
+      422,
+      'payments_exceed_total',
+    );
+  });
+});
+
+describe('the whole order', () => {
+  it('is told all of its faults at once', async () => {
+    const answer = await merchant.client.post('/orders', {
+      external_id: '',
+      items: [anItem({ id: 1, price: 1, description: 1 }), null, anItem({ price: '1.234' })],
+      document: '123',
+      total: 150,
+      payment_methods: [aMethod({ amount: '0' }), {}],
+    });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual([
+      '/document',
+      '/external_id',
+      '/items/0/description',
+      '/items/0/id',
+      '/items/0/price',
+      '/items/1',
+      '/items/2/price',
+      '/payment_methods/0/amount',
+      '/payment_methods/1/amount',
+      '/payment_methods/1/id',
+      '/total',
+    ]);
+    expect(answer.body.detail).toBe('11 members are not valid');
+  });
+
+  it('that is refused leaves nothing behind: corrected under the same external_id, it is new', async () => {
+    const order = anOrder();
+    expectProblem(await merchant.client.post('/orders', { ...order, total: '1.234' }), 400, 'validation_failed');
+    expectProblem(await merchant.client.post('/orders', { ...order, total: '1.00' }), 422, 'payments_exceed_total');
+    const { status, headers } = await merchant.client.post('/orders', order);
+    expect({ status, replayed: headers.get('idempotency-replayed') }).toEqual({ status: 201, replayed: null });
+  });
+
+  it('may have members we do not know, at every level; they are neither answered nor stored', async () => {
+    const marker = 'must-not-be-kept';
+    const unknown = {
+      unknown: marker,
+      status: 'completed',
+      merchant_id: marker,
+      nested: { deep: [marker] },
+      hasOwnProperty: marker,
+      toString: marker,
+      length: 3,
+      then: marker,
+    };
+    const order = await expectCreated({ ...unknown, items: [anItem(unknown)], payment_methods: [aMethod(unknown)] });
+    expect(order.status).toBe('pending');
+    expect(JSON.stringify(order)).not.toContain(marker);
+    const rows = await service.dataSource.query('SELECT * FROM orders WHERE id = ?', [order.id]);
+    expect(JSON.stringify(rows)).not.toContain(marker);
+    expect(rows[0].items).toEqual([{ id: 'sku-1', priceCents: 15_000 }]);
+    expect(rows[0].payment_methods).toEqual([{ id: 'card', amountCents: 100 }]);
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])('can smuggle nothing in by %s', async (name) => {
+    const good = JSON.stringify(anOrder());
+    const withMember = (json: string, value: unknown): string =>
+      json.replace('{', `{"${name}":${JSON.stringify(value)},`);
+    for (const value of [null, 1, 'x', [], { total: '1.00', polluted: true }, { prototype: { polluted: true } }]) {
+      const { status, body } = await merchant.client.send('POST', '/orders', { raw: withMember(good, value) });
+      expect({ status, total: body.total }).toEqual({ status: 201, total: '150.00' });
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    }
+    // What stands on the prototype is no member of the order.
+    const answer = await merchant.client.send('POST', '/orders', { raw: `{"${name}":${good}}` });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toHaveLength(5);
+    const item = await merchant.client.send('POST', '/orders', {
+      raw: JSON.stringify(anOrder({ items: [] })).replace(
+        '"items":[]',
+        `"items":[{"${name}":${JSON.stringify(anItem())}}]`,
+      ),
+    });
+    expect(pointersOf(item)).toEqual(['/items/0/id', '/items/0/price']);
+  });
+
+  it.each<unknown>([
+    { constructor: 1 },
+    { constructor: null },
+    [{ constructor: 'x' }],
+    { a: { constructor: { prototype: 1 } } },
+  ])('is refused, not failed on, where a member is %j', async (value) => {
+    await expectFaults({ document: value }, ['/document']);
+    await expectFaults({ external_id: value }, ['/external_id']);
+    await expectCreated({ unknown: value });
+  });
+
+  it('takes the last of two members of one name, as JSON.parse does', async () => {
+    const raw = JSON.stringify(anOrder({ payment_methods: [] })).replace('{', '{"total":"9.99",');
+    expect((await merchant.client.send('POST', '/orders', { raw })).body.total).toBe('150.00');
+  });
+});
+
+describe('where CPF_CHECK_DIGITS is on', () => {
+  let strict: Service;
+  let shop: TestMerchant;
+
+  beforeAll(async () => {
+    strict = await startService({ env: { CPF_CHECK_DIGITS: 'true' } });
+    shop = await aMerchant(strict);
+  });
+  afterAll(() => strict.stop());
+
+  it.each(['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'])(
+    'the document %s is refused',
+    async (document) => {
+      const answer = await shop.client.post('/orders', anOrder({ document }));
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual([{ pointer: '/document', detail: expect.stringContaining('check digits') }]);
+    },
+  );
+
+  it.each(['52998224725', '12345678909', '00000000191'])('the document %s is taken', async (document) => {
+    expect((await shop.client.post('/orders', anOrder({ document }))).status).toBe(201);
+  });
+
+  it.each([null, 52998224725, '5299822472', '529.982.247-25'])(
+    'the document %j is refused once, for its form',
+    async (document) => {
+      const answer = await shop.client.post('/orders', anOrder({ document }));
+      expect(answer.body.errors).toEqual([
+        { pointer: '/document', detail: expect.stringContaining('exactly 11 digits') },
+      ]);
+    },
+  );
+
+  it('every other rule holds as before', async () => {
+    const answer = await shop.client.post('/orders', { items: [anItem({ price: 1 })] });
+    expect(pointersOf(answer)).toEqual(['/document', '/external_id', '/items/0/price', '/payment_methods', '/total']);
+  });
+});

@@ -1,0 +1,286 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+});
+afterEach(() => expectInvariants(service));
+afterAll(() => service.stop());
+
+let counter = 0;
+const refund = (order: { id: string }, amount: unknown, externalId: unknown = `DEV-${++counter}`): Promise<Answer> =>
+  merchant.client.post(`/orders/${order.id}/refunds`, { external_id: externalId, amount });
+
+/** A completed order on which cashback was redeemed. */
+async function anOrderOf(total: string, redeem: string, shop = merchant): Promise<any> {
+  const document = aDocument();
+  if (Number(redeem) > 0) await grant(service, shop, document, redeem);
+  return aCompletedOrder(shop, { document, total }, { redeem });
+}
+
+describe('refunding an order', () => {
+  it('answers with what it returned, took back, and what is to be paid back', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    const { status, headers, body } = await refund(order, '50', 'DEV-first');
+    expect(status).toBe(201);
+    expect(headers.get('idempotency-replayed')).toBeNull();
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      external_id: 'DEV-first',
+      order_id: order.id,
+      amount: '50.00',
+      cashback_returned: '5.00',
+      cashback_taken_back: '2.25',
+      amount_to_pay_back: '45.00',
+      created_at: expect.stringMatching(/Z$/),
+    });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual({
+      ...order,
+      status: 'partially_refunded',
+      cashback: {
+        to_redeem: { ...order.cashback.to_redeem, available: '5.00', returned: '5.00' },
+        to_receive: { ...order.cashback.to_receive, reversed: '2.25', status: 'partially_reversed' },
+      },
+      refunded: { amount: '50.00', amount_to_pay_back: '45.00' },
+    });
+  });
+
+  it('brings all back to zero when it is refunded as a whole', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    expect((await refund(order, '150.00')).body).toMatchObject({
+      cashback_returned: '15.00',
+      cashback_taken_back: '6.75',
+      amount_to_pay_back: '135.00',
+    });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({
+      status: 'refunded',
+      cashback: {
+        to_redeem: { redeemed: '15.00', returned: '15.00' },
+        to_receive: { amount: '6.75', reversed: '6.75', status: 'reversed' },
+      },
+      refunded: { amount: '150.00', amount_to_pay_back: '135.00' },
+    });
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '15.00',
+      pending: '0.00',
+      debt: '0.00',
+    });
+    expect((await movementsOf(merchant, order.document)).slice(-2)).toEqual(['restore 15.00', 'clawback -6.75']);
+  });
+
+  it.each([
+    [
+      '100.00',
+      '10.00',
+      ['33.33', '33.33', '33.34'],
+      ['3.33', '3.33', '3.34'],
+      ['1.50', '1.50', '1.50'],
+      ['30.00', '30.00', '30.00'],
+    ],
+    [
+      '0.03',
+      '0.01',
+      ['0.01', '0.01', '0.01'],
+      ['0.00', '0.00', '0.01'],
+      ['0.00', '0.00', '0.00'],
+      ['0.01', '0.01', '0.00'],
+    ],
+    [
+      '19.99',
+      '9.99',
+      ['0.01', '19.97', '0.01'],
+      ['0.00', '9.98', '0.01'],
+      ['0.01', '0.49', '0.00'],
+      ['0.01', '9.99', '0.00'],
+    ],
+    [
+      '999999999.99',
+      '0.00',
+      ['0.01', '999999999.98'],
+      ['0.00', '0.00'],
+      ['0.01', '49999999.98'],
+      ['0.01', '999999999.98'],
+    ],
+  ])(
+    'of %s that redeemed %s by %j moves each part to the centavo',
+    async (total, redeem, amounts, returned, takenBack, toPayBack) => {
+      const order = await anOrderOf(total, redeem);
+      const answers: Answer[] = [];
+      for (const amount of amounts) answers.push(await refund(order, amount));
+      const each = (member: string): string[] => answers.map(({ body }) => body[member]);
+      expect({
+        returned: each('cashback_returned'),
+        takenBack: each('cashback_taken_back'),
+        toPayBack: each('amount_to_pay_back'),
+      }).toEqual({ returned, takenBack, toPayBack });
+      expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('refunded');
+      expect(await walletOf(merchant, order.document)).toMatchObject({
+        available: redeem,
+        pending: '0.00',
+        debt: '0.00',
+      });
+    },
+  );
+
+  it('of an order that neither redeemed nor earned moves no cashback', async () => {
+    const shop = await aMerchant(service, { earnRateBps: 0 });
+    const order = await aCompletedOrder(shop);
+    const { body } = await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    expect(body).toMatchObject({
+      cashback_returned: '0.00',
+      cashback_taken_back: '0.00',
+      amount_to_pay_back: '150.00',
+    });
+    expect(await movementsOf(shop, order.document)).toEqual([]);
+  });
+
+  it('never lets many at once refund more than the total', async () => {
+    const order = await anOrderOf('100.00', '10.00');
+    const answers = await atOnce(25, () => refund(order, '6.00'));
+    const done = answers.filter(({ status }) => status === 201);
+    expect(done).toHaveLength(16);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expectProblem(answer, 422, 'refund_exceeds_total');
+      expect(answer.body.maximum).toBe('4.00');
+    }
+    expect((await refund(order, '4.00')).body.amount_to_pay_back).toEqual(expect.any(String));
+    expect(await walletOf(merchant, order.document)).toMatchObject({
+      available: '10.00',
+      pending: '0.00',
+      debt: '0.00',
+    });
+  });
+});
+
+describe('a refund sent again', () => {
+  it('is answered 201 with the same refund, and says that it was replayed', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    const { body } = await refund(order, '50.00', 'DEV-1');
+    await refund(order, '100.00', 'DEV-2');
+    for (const amount of ['50.00', '50', '50.0']) {
+      const again = await refund(order, amount, 'DEV-1');
+      expect(again).toMatchObject({ status: 201, body });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('150.00');
+  });
+
+  it('is refused with a pointer at the amount where that differs', async () => {
+    const order = await anOrderOf('150.00', '0.00');
+    await refund(order, '50.00', 'DEV-1');
+    for (const amount of ['50.01', '999.00']) {
+      const answer = await refund(order, amount, 'DEV-1');
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual(['/amount']);
+    }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');
+  });
+
+  it('is done once of 25 at once, and is answered 201 by all of them', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    const answers = await atOnce(25, () => refund(order, '50.00', 'DEV-1'));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(24);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await rowsOf(service, 'SELECT id FROM refunds WHERE order_id = ?', [order.id])).toEqual([
+      { id: answers[0]?.body.id },
+    ]);
+  });
+
+  it('is won by one of 25 at once in which the amounts differ', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    const answers = await atOnce(25, (index) => refund(order, `${index + 1}.00`, 'DEV-1'));
+    const [won, ...others] = answers.filter(({ status }) => status === 201);
+    expect(others).toEqual([]);
+    for (const answer of answers.filter(({ status }) => status !== 201))
+      expectProblem(answer, 409, 'external_id_conflict');
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe(won?.body.amount);
+  });
+
+  it('is another one by case, accent, blanks, normal form or emoji, and on another order', async () => {
+    const order = await anOrderOf('150.00', '0.00');
+    const other = await anOrderOf('150.00', '0.00');
+    const ids = ['Dev-é', 'dev-é', 'Dev-e', 'Dev-e\u0301', 'Dev-é ', 'Dev-é🍕', 'Dev-é🍔'];
+    for (const each of [order, other]) {
+      for (const id of ids) {
+        const answer = await refund(each, '1.00', id);
+        expect(answer).toMatchObject({ status: 201, body: { external_id: id, order_id: each.id } });
+        expect(answer.headers.get('idempotency-replayed')).toBeNull();
+      }
+    }
+  });
+});
+
+describe('a refund is refused', () => {
+  it('over what is left of the total, by a centavo, with that as the maximum', async () => {
+    const order = await anOrderOf('150.00', '15.00');
+    await refund(order, '100.00');
+    for (const _attempt of ['first', 'second']) {
+      const answer = await refund(order, '50.01', 'DEV-over');
+      expectProblem(answer, 422, 'refund_exceeds_total');
+      expect(answer.body.maximum).toBe('50.00');
+    }
+    expect((await refund(order, '50.00', 'DEV-over')).status).toBe(201);
+    expectProblem(await refund(order, '0.01'), 422, 'refund_exceeds_total');
+  });
+
+  it.each([
+    ['pending', undefined, ['completed', 'cancelled']],
+    ['cancelled', 'cancel', []],
+    ['expired', undefined, ['completed', 'cancelled']],
+  ])('on an order that is %s', async (status, operation, allowed) => {
+    const order = await aCreatedOrder(merchant);
+    if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
+    if (status === 'expired') service.clock.advance({ minutes: 30 });
+    for (const _attempt of ['first', 'second']) {
+      const answer = await refund(order, '1.00', 'DEV-1');
+      expectProblem(answer, 409, 'invalid_transition');
+      expect(answer.body).toMatchObject({ current_status: status, allowed });
+    }
+  });
+
+  it('to another merchant, as if the order were not there, a replay too', async () => {
+    const other = await aMerchant(service);
+    const order = await anOrderOf('150.00', '0.00');
+    await refund(order, '50.00', 'DEV-1');
+    for (const id of ['DEV-1', 'DEV-2']) {
+      expectProblem(
+        await other.client.post(`/orders/${order.id}/refunds`, { external_id: id, amount: '50.00' }),
+        404,
+        'not_found',
+      );
+    }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');
+  });
+
+  it.each([
+    [{}, ['/amount', '/external_id']],
+    [{ external_id: 'DEV-1', amount: '0.00' }, ['/amount']],
+    [{ external_id: 'DEV-1', amount: 50 }, ['/amount']],
+    [{ external_id: 'DEV-1', amount: '-1.00' }, ['/amount']],
+    [{ external_id: '', amount: '1.00' }, ['/external_id']],
+    [{ external_id: 1, amount: '1.00' }, ['/external_id']],
+    [{ external_id: 'DEV\u0000', amount: '1.00' }, ['/external_id']],
+    [{ external_id: 'x'.repeat(101), amount: '1.00' }, ['/external_id']],
+  ])('for members that break their rules: %j', async (body, pointers) => {
+    const order = await anOrderOf('150.00', '0.00');
+    const answer = await merchant.client.post(`/orders/${order.id}/refunds`, body);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual(pointers);
+  });
+});
