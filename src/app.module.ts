@@ -8,6 +8,7 @@ import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
+import { SCHEMA } from './schema.js';
 import { TracingModule } from './tracing/tracing.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
@@ -20,7 +21,7 @@ export class AppModule {
       imports: [
         ConfigModule.with(config),
         ClockModule,
-        DatabaseModule.with(REQUEST_QUERY_TIMEOUT_MS),
+        DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
         AuthModule,
         OrdersModule,
         WalletsModule,

@@ -11,6 +11,7 @@ import { ConfigModule } from '../config/config.module.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
+import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
@@ -22,7 +23,7 @@ class AdminModule {
       imports: [
         ConfigModule.with(config),
         ClockModule,
-        DatabaseModule.with(),
+        DatabaseModule.with(SCHEMA),
         MerchantsModule,
         ApiUsersModule,
         CashbackModule,

@@ -2,7 +2,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSourceOptions } from 'typeorm';
 import { Config } from '../config/config.js';
-import { dataSourceOptions } from './data-source.js';
+import { dataSourceOptions, type Schema } from './data-source.js';
 import { DirectDataSource } from './direct-data-source.js';
 import { UnitOfWork } from './unit-of-work.js';
 
@@ -12,14 +12,17 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 @Global()
 @Module({ providers: [UnitOfWork], exports: [UnitOfWork] })
 export class DatabaseModule {
-  /** @param queryTimeoutMs how long a query may take; without it, as long as it takes: the operator's may be long. */
-  static with(queryTimeoutMs?: number): DynamicModule {
+  /**
+   * @param schema the entities and migrations.
+   * @param queryTimeoutMs how long a query may take; without it, as long as it takes: the operator's may be long.
+   */
+  static with(schema: Schema, queryTimeoutMs?: number): DynamicModule {
     const timeout =
       queryTimeoutMs === undefined ? {} : { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true };
     const typeorm = TypeOrmModule.forRootAsync({
       inject: [Config],
       useFactory: (config: Config) => ({
-        ...dataSourceOptions(config.DATABASE_URL, config.DATABASE_POOL_SIZE),
+        ...dataSourceOptions(schema, config.DATABASE_URL, config.DATABASE_POOL_SIZE),
         ...timeout,
         retryAttempts: 5,
         retryDelay: 1000,

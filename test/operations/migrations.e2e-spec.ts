@@ -1,6 +1,7 @@
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../src/database/data-source.js';
+import { createDataSource, SCHEMA } from '../../src/schema.js';
 import { built, runNode } from '../support/build.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
@@ -52,6 +53,13 @@ describe('migrations', () => {
     expect(await tables()).toEqual(['migrations', 'typeorm_metadata']);
     await dataSource.runMigrations({ transaction: 'each' });
     expect(await schema()).toEqual(first);
+  });
+
+  it('are listed in src/schema.ts exactly as they are in the folder', () => {
+    const files = readdirSync('migrations').sort();
+    expect(SCHEMA.migrations.map(({ name }) => name)).toEqual(
+      files.map((file) => file.replace(/^(\d+)-(\w+)\.ts$/, '$2$1')),
+    );
   });
 
   it('have nothing left to do the second time', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Config } from '../../src/config/config.js';
-import { createDataSource } from '../../src/database/data-source.js';
+import { createDataSource } from '../../src/schema.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { RateLimitSweeper } from '../../src/rate-limits/sweeper.js';
 import { type Answer, atOnce, Client } from '../support/client.js';

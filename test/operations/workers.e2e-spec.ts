@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createDataSource } from '../../src/database/data-source.js';
+import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import mysql from 'mysql2/promise';
-import { createDataSource } from '../../src/database/data-source.js';
+import { createDataSource } from '../../src/schema.js';
 
 export interface TestDatabase {
   url: string;

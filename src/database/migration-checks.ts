@@ -1,0 +1,38 @@
+import type { QueryRunner } from 'typeorm';
+
+/**
+ * Questions about the current schema. MySQL and MariaDB commit each `CREATE`, `ALTER` and `DROP` at once, so a migration
+ * that is killed half-way runs again from its first statement. Each statement therefore checks whether it is already done:
+ *
+ *     if (!(await hasIndex(runner, 'orders', 'ix_orders_x'))) await runner.query('ALTER TABLE orders ADD INDEX ix_orders_x (x)');
+ *
+ * `CREATE TABLE IF NOT EXISTS` and `DROP TABLE IF EXISTS` need no check. One `ALTER TABLE` with several clauses happens
+ * completely or not at all, so a check for one of the clauses is enough.
+ */
+async function exists(runner: QueryRunner, from: string, values: string[]): Promise<boolean> {
+  const rows = (await runner.query(`SELECT 1 FROM information_schema.${from} LIMIT 1`, values)) as unknown[];
+  return rows.length > 0;
+}
+
+/** Returns whether the table exists. */
+export const hasTable = (runner: QueryRunner, table: string): Promise<boolean> =>
+  exists(runner, 'tables WHERE table_schema = DATABASE() AND table_name = ?', [table]);
+
+/** Returns whether the table has the column. */
+export const hasColumn = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
+  exists(runner, 'columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?', [table, column]);
+
+/** Returns whether the table has the index, unique or not. */
+export const hasIndex = (runner: QueryRunner, table: string, index: string): Promise<boolean> =>
+  exists(runner, 'statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?', [table, index]);
+
+/** Returns whether the table has the foreign key, check or unique key. */
+export const hasConstraint = (runner: QueryRunner, table: string, name: string): Promise<boolean> =>
+  exists(runner, 'table_constraints WHERE table_schema = DATABASE() AND table_name = ? AND constraint_name = ?', [
+    table,
+    name,
+  ]);
+
+/** Returns whether the trigger exists. */
+export const hasTrigger = (runner: QueryRunner, trigger: string): Promise<boolean> =>
+  exists(runner, 'triggers WHERE trigger_schema = DATABASE() AND trigger_name = ?', [trigger]);

@@ -1,0 +1,39 @@
+import { DataSource } from 'typeorm';
+import { ApiUser } from './auth/api-user.entity.js';
+import { Merchant } from './merchants/merchant.entity.js';
+import { Session } from './auth/session.entity.js';
+import { TokenSet } from './auth/token-set.entity.js';
+import { Credit } from './cashback/credit.entity.js';
+import { Entry } from './cashback/entry.entity.js';
+import { Hold } from './cashback/hold.entity.js';
+import { Wallet } from './cashback/wallet.entity.js';
+import { Order } from './orders/order.entity.js';
+import { Refund } from './orders/refund.entity.js';
+import { RateLimit } from './rate-limits/rate-limit.entity.js';
+import { dataSourceOptions, type Schema } from './database/data-source.js';
+import { CreateMerchants1763640000000 } from '../migrations/1763640000000-CreateMerchants.js';
+import { CreateTokens1763640000001 } from '../migrations/1763640000001-CreateTokens.js';
+import { CreateWallets1763640000002 } from '../migrations/1763640000002-CreateWallets.js';
+import { CreateOrders1763640000003 } from '../migrations/1763640000003-CreateOrders.js';
+import { CreateLedger1763640000004 } from '../migrations/1763640000004-CreateLedger.js';
+import { CreateRateLimits1763640000005 } from '../migrations/1763640000005-CreateRateLimits.js';
+import { AddOpenCredits1763640000006 } from '../migrations/1763640000006-AddOpenCredits.js';
+
+/** Every entity, and every migration in the order in which they run. A new file in `migrations/` is added here. */
+export const SCHEMA = {
+  entities: [Merchant, ApiUser, Session, TokenSet, Wallet, Credit, Hold, Entry, Order, Refund, RateLimit],
+  migrations: [
+    CreateMerchants1763640000000,
+    CreateTokens1763640000001,
+    CreateWallets1763640000002,
+    CreateOrders1763640000003,
+    CreateLedger1763640000004,
+    CreateRateLimits1763640000005,
+    AddOpenCredits1763640000006,
+  ],
+} satisfies Schema;
+
+/** Returns a data source of the whole schema, not connected yet. */
+export function createDataSource(url: string, poolSize = 2): DataSource {
+  return new DataSource(dataSourceOptions(SCHEMA, url, poolSize));
+}
