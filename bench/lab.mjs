@@ -139,10 +139,9 @@ export class Lab {
    * Starts the production build. Its log, a line a request as in production, goes to /dev/null.
    *
    * @param {string} schema
-   * @param {{ workers?: number }} [options]
    */
-  startService(schema, { workers = 1 } = {}) {
-    return this.#start(PRODUCTION_COMMAND, { ...this.environment(schema), WORKERS: String(workers) });
+  startService(schema) {
+    return this.#start(PRODUCTION_COMMAND, this.environment(schema));
   }
 
   /** @param {string} schema */

@@ -4,13 +4,13 @@ import { createLogger, NestLogger } from './logging/logger.js';
 import { loadProcessConfig } from './config/config.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { HttpServer } from './http/http-server.js';
-import { isSupervisor, superviseWorkers } from './workers.js';
+import { assertPortCanBeReused } from './reuse-port.js';
 
-/** Reads the configuration, creates the service and listens; it ends by SIGTERM. */
+/** Reads the configuration, creates the service and listens. The service shuts down on SIGTERM. */
 export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
-  if (isSupervisor(config.WORKERS)) return superviseWorkers(config.WORKERS, logger);
+  if (config.REUSE_PORT) await assertPortCanBeReused(config.HOST);
   const app = await NestFactory.create(AppModule.with(config), new HttpServer(), {
     ...APP_OPTIONS,
     logger: new NestLogger(logger),
@@ -18,6 +18,8 @@ export async function start(): Promise<void> {
   });
   configureApp(app, logger);
   app.enableShutdownHooks(undefined, { useProcessExit: true });
-  await app.listen(config.PORT, config.HOST);
+  const place = { port: config.PORT, host: config.HOST, reusePort: config.REUSE_PORT };
+  // Nest hands its first argument to Node's `server.listen`, which also takes the options as an object.
+  await app.listen(place as unknown as number);
   logger.info({ url: await app.getUrl() }, 'listening');
 }

@@ -5,8 +5,7 @@ import { alternate, warmUp } from '../rounds.mjs';
 import { logIn, openShop } from '../seed.mjs';
 
 /**
- * Order creation by the service, by two of its workers, and by the bare server of `bench/floor/`, in turn, over the
- * same tables.
+ * Order creation by the service and by the bare server of `bench/floor/`, in turn, over the same tables.
  *
  * @param {import('../lab.mjs').Lab} lab
  * @param {import('../bench.mjs').Plan} plan
@@ -16,7 +15,6 @@ export async function measureFloor(lab, plan) {
   const servers = {
     floor: await lab.startFloor(shop.schema),
     service: await lab.startService(shop.schema),
-    'WORKERS=2': await lab.startService(shop.schema, { workers: 2 }),
   };
   const steps = creations(await logIn(servers.service.url));
   const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({
@@ -24,7 +22,6 @@ export async function measureFloor(lab, plan) {
     url,
     pid,
     steps,
-    processes: name === 'WORKERS=2' ? 2 : 1,
   }));
   await warmUp(contenders);
   const results = [];

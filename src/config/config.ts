@@ -112,9 +112,10 @@ export class Config {
   @integerBetween(0, 65535)
   readonly PORT: number = 3000;
 
-  /** Processes that serve, one a core, say; with more than one, another process watches over them. */
-  @integerBetween(1, 64)
-  readonly WORKERS: number = 1;
+  /** Lets several processes of the service listen on the same port; the kernel spreads connections over them. */
+  @AsBoolean()
+  @IsBoolean({ message: 'must be true or false' })
+  readonly REUSE_PORT: boolean = false;
 
   /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. */
   @IsDatabaseUrl()

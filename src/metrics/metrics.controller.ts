@@ -3,7 +3,6 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Public } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { Metrics } from './metrics.js';
-import { allMetrics } from './worker-metrics.js';
 
 @ApiTags('operation')
 @Public()
@@ -22,6 +21,6 @@ export class MetricsController {
   @ApiOkResponse({ description: 'Prometheus text format', schema: { type: 'string' } })
   @ApiProblems()
   read(): Promise<string> {
-    return allMetrics(this.metrics.registry);
+    return this.metrics.registry.metrics();
   }
 }

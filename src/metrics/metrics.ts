@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Problem } from '../common/problem.js';
-import { offerMetrics } from './worker-metrics.js';
 
 const CENTS_IN_BRL = 100;
 
@@ -48,7 +47,6 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    offerMetrics(this.registry);
   }
 
   /** Measures a figure anew each time the metrics are read. */

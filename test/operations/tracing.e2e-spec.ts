@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
-import { atOnce, Client } from '../support/client.js';
+import { Client } from '../support/client.js';
 import { Collector } from '../support/collector.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
@@ -108,49 +107,6 @@ describe('with an endpoint in the environment', () => {
     expect((await collector.trace(last.traceId)).length).toBeGreaterThan(1);
     expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     expect(service.output()).toMatch(TRACER);
-  });
-});
-
-describe('several workers', () => {
-  /** Two workers, both of which listen: the service is ready as soon as one does. */
-  async function startTwo(scheduleDelay: string): Promise<BuiltService> {
-    const service = await startBuiltService(database.url, {
-      WORKERS: '2',
-      OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
-      OTEL_BSP_SCHEDULE_DELAY: scheduleDelay,
-    });
-    while (service.output().split('"listening"').length <= 2) await sleep(50);
-    return service;
-  }
-
-  /** Sends requests that spread over the workers, as each has a connection of its own. @returns their traces. */
-  async function sendSome(service: BuiltService): Promise<string[]> {
-    const client = new Client(service, (await logIn(service)).access_token);
-    return atOnce(10, async () => {
-      const { traceId, headers } = aTrace();
-      const { status } = await client.post('/orders', anOrder(), { headers: { ...headers, connection: 'close' } });
-      expect(status).toBe(201);
-      return traceId;
-    });
-  }
-
-  it('send the spans of what they served', async () => {
-    const service = await startTwo('100');
-    for (const traceId of await sendSome(service)) expect((await collector.trace(traceId)).length).toBeGreaterThan(1);
-    expect(await service.stop()).toBe(0);
-  });
-
-  it('each send at their end what is not yet sent', async () => {
-    const service = await startTwo('600000');
-    const before = collector.received.length;
-    const traces = await sendSome(service);
-    expect(collector.received).toHaveLength(before);
-    expect(await service.stop()).toBe(0);
-    for (const traceId of traces) expect((await collector.trace(traceId)).length).toBeGreaterThan(1);
-    // What a process has waiting is so little that it goes in one piece.
-    const batches = collector.received.slice(before);
-    expect(batches).toHaveLength(2);
-    for (const batch of batches) expect(traces.filter((traceId) => batch.includes(traceId))).not.toEqual([]);
   });
 });
 

@@ -14,6 +14,8 @@ export interface BuiltService {
   process: ChildProcess;
   /** Everything it wrote so far. */
   output(): string;
+  /** Resolves when this very process listens; several may share its port. */
+  listening(): Promise<void>;
   /** Ends it in good order; resolves to its exit code. */
   stop(): Promise<number | null>;
   /** SIGKILL; resolves when it is gone. */
@@ -56,6 +58,9 @@ export async function startBuiltService(
     url,
     process: child,
     output: () => output,
+    listening: async () => {
+      while (child.exitCode === null && !output.includes('"listening"')) await sleep(50);
+    },
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
