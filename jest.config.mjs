@@ -1,7 +1,11 @@
+import { availableParallelism } from 'node:os';
+
 // Nest 12 is ES modules only, so Jest runs with --experimental-vm-modules and SWC emits ES modules
 // with the decorator metadata that Nest, TypeORM and class-transformer read.
 const shared = {
   testEnvironment: 'node',
+  // Decorators write metadata when a module is loaded, so this comes before any module of the service.
+  setupFiles: ['reflect-metadata'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
@@ -21,11 +25,16 @@ const shared = {
   },
 };
 
+const e2e = { ...shared, testMatch: ['**/*.e2e-spec.ts'] };
+
 export default {
-  // Generous: a slow machine must not fail a test, and a hook that is given up on leaves what it starts behind.
+  // High, because a slow machine must not fail a test. A hook that times out leaves behind what it started.
   testTimeout: 120_000,
+  // Jest's default is one worker less than there are processors: one on a machine with two.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
-    { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testMatch: ['**/*.e2e-spec.ts'] },
+    { ...e2e, displayName: 'e2e', roots: ['<rootDir>/test'], testPathIgnorePatterns: ['<rootDir>/test/endurance/'] },
+    { ...e2e, displayName: 'endurance', roots: ['<rootDir>/test/endurance'] },
   ],
 };

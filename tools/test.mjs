@@ -1,10 +1,11 @@
 // @ts-check
 //
-// npm test                 lint, build, OpenAPI document, unit and end-to-end tests on a database of their own
-// npm run test:unit        the unit tests alone, without a database
-// npm run test:e2e         build, and the end-to-end tests alone
+// npm test                    lint, build, OpenAPI document, unit and end-to-end tests on a temporary database
+// npm run test:unit           the unit tests, without a database
+// npm run test:e2e            build and the end-to-end tests
+// npm run test:endurance      build and the tests that take long: kills, outages, overload, long random runs
 //
-// What follows `--` goes to Jest: npm run test:e2e -- -t refresh
+// Arguments after `--` go to Jest: npm run test:e2e -- -t refresh
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
@@ -12,67 +13,91 @@ import { runJest } from './support/jest.mjs';
 import { watchParent } from './support/parent.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
+/** @typedef {import('./support/jest.mjs').Project} Project */
 
 const PROJECT = path.resolve(import.meta.dirname, '..');
 
-/** The command that is running now, to be ended when we are told to end. */
-let current = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined);
+/** @type {Record<string, Project[]>} */
+const SUITES = { all: ['unit', 'e2e'], unit: ['unit'], e2e: ['e2e'], endurance: ['endurance'] };
+
+/** The commands that are running, so that an interrupt can end them. @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set();
 let interrupted = false;
 
-/** Steps that are no tests and failed: named again at the end, as what follows them scrolls them away. @type {string[]} */
+/** Steps other than tests that failed. They are repeated at the end, because the output of later steps hides them. @type {string[]} */
 const failedSteps = [];
 
 /**
  * @param {string} line
  */
 function say(line) {
-  console.log(`[test] ${line}`);
+  console.log(`[test ${Math.round(process.uptime())} s] ${line}`);
 }
 
 /**
- * Runs a command of this project and shows its output.
+ * Runs a command of this project.
  *
  * @param {string} command
  * @param {string[]} args
- * @param {NodeJS.ProcessEnv} [env]
+ * @param {{ env?: NodeJS.ProcessEnv, quiet?: boolean }} [options] `quiet` shows the output when the command has ended,
+ *   so that the lines of two commands that run at the same time do not mix
  * @returns {Promise<boolean>} whether it succeeded
  */
-function execute(command, args, env = process.env) {
+function execute(command, args, { env = process.env, quiet = false } = {}) {
   if (interrupted) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: PROJECT, env, stdio: ['ignore', 'inherit', 'inherit'] });
-    current = child;
+    const child = spawn(command, args, { cwd: PROJECT, env, stdio: ['ignore', ...(quiet ? PIPES : INHERITED)] });
+    running.add(child);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
     child.once('error', (error) => {
       console.error(error.message);
       resolve(false);
     });
-    child.once('exit', (code) => resolve(code === 0));
+    child.once('close', (code) => {
+      running.delete(child);
+      process.stdout.write(output);
+      resolve(code === 0);
+    });
   });
 }
 
+const PIPES = /** @type {const} */ (['pipe', 'pipe']);
+const INHERITED = /** @type {const} */ (['inherit', 'inherit']);
+
 /**
- * A step that is no test counts as one failure if it fails, and as nothing if it succeeds.
+ * Runs a step that is not a test. A failed step counts as one failure.
  *
  * @param {string} title
  * @param {string} command
  * @param {string[]} args
- * @returns {Promise<Tally>}
+ * @param {{ quiet?: boolean }} [options]
+ * @returns {Promise<boolean>} whether it succeeded
  */
-async function step(title, command, args) {
-  say(title);
-  const ok = await execute(command, args);
+async function step(title, command, args, options) {
+  say(`${title}: started`);
+  const ok = await execute(command, args, options);
+  say(`${title}: ${ok ? 'passed' : 'FAILED'}`);
   if (!ok) failedSteps.push(title);
-  return { passed: 0, failed: ok ? 0 : 1 };
+  return ok;
 }
 
 /**
- * @param {('unit' | 'e2e')[]} projects
+ * @param {Project[]} projects
  * @param {string[]} extraArgs
  * @returns {Promise<Tally>}
  */
 async function testOnDatabase(projects, extraArgs) {
-  const database = await provideDatabase({ purpose: 'test', say });
+  const provided = provideDatabase({ purpose: 'test', say });
+  // The server starts while the build runs. A failure to start it is reported below.
+  provided.catch(() => undefined);
+  const ready =
+    // Without a build, the tests that start it would fail for no reason of their own.
+    (await step('Build', 'npm', ['run', '--silent', 'build'])) &&
+    (projects.includes('endurance') || (await step('OpenAPI document', process.execPath, ['tools/openapi.mjs'])));
+  const database = await provided;
   try {
+    if (!ready) return { passed: 0, failed: 0 };
     return await runJest({ projects, extraArgs, execute, env: { ...process.env, DATABASE_URL: database.url } });
   } finally {
     await database.stop();
@@ -81,45 +106,41 @@ async function testOnDatabase(projects, extraArgs) {
 }
 
 /**
- * @param {'all' | 'unit' | 'e2e'} what
+ * @param {string} suite
  * @param {string[]} extraArgs
  * @returns {Promise<Tally>}
  */
-async function test(what, extraArgs) {
-  if (what === 'unit') {
-    const result = await runJest({ projects: ['unit'], extraArgs, execute, env: process.env });
-    console.log('\nDatabase: none, unit tests need none');
-    return result;
+async function test(suite, extraArgs) {
+  const projects = SUITES[suite] ?? [];
+  if (suite === 'unit') return runJest({ projects, extraArgs, execute, env: process.env });
+  const lint = suite === 'all' && step('Lint', 'npm', ['run', '--silent', 'lint'], { quiet: true });
+  try {
+    return await testOnDatabase(projects, extraArgs);
+  } finally {
+    await lint;
   }
-  const lint = what === 'all' ? await step('Lint', 'npm', ['run', '--silent', 'lint']) : { passed: 0, failed: 0 };
-  const build = await step('Build', 'npm', ['run', '--silent', 'build']);
-  // Some end-to-end tests run the build: without one their failures would say nothing.
-  if (build.failed > 0) return { passed: 0, failed: lint.failed + build.failed };
-  const openApi = await step('OpenAPI document', process.execPath, ['tools/openapi.mjs']);
-  const result = await testOnDatabase(what === 'all' ? ['unit', 'e2e'] : ['e2e'], extraArgs);
-  return { passed: result.passed, failed: result.failed + lint.failed + openApi.failed };
 }
 
-/** Lets the current command end; what follows it is skipped, and the database is stopped as always. */
+/** Ends the current commands. Later steps are skipped, and the database is stopped. */
 function interrupt() {
   interrupted = true;
-  current?.kill('SIGTERM');
+  for (const child of running) child.kill('SIGTERM');
 }
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
 watchParent(interrupt);
 
 const [first = '', ...rest] = process.argv.slice(2);
-const what = first === 'unit' || first === 'e2e' ? first : 'all';
-const extraArgs = what === 'all' ? process.argv.slice(2) : rest;
+const named = Object.hasOwn(SUITES, first);
 /** @type {Tally} */
 let result;
 try {
-  result = await test(what, extraArgs);
+  result = await test(named ? first : 'all', named ? rest : process.argv.slice(2));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   result = { passed: 0, failed: 1 };
 }
+result.failed += failedSteps.length;
 if (interrupted) result.failed = Math.max(result.failed, 1);
 for (const title of failedSteps) console.log(`FAILED: ${title} (see above)`);
 console.log(`${result.passed} passed, ${result.failed} failed`);

@@ -1,5 +1,3 @@
-// The decorators of the configuration write metadata; in the service Nest brings this along.
-import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from './config.js';
 

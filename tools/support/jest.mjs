@@ -5,16 +5,17 @@ import { makeTempFolder } from './temp-folder.mjs';
 
 /**
  * @typedef {{ passed: number, failed: number }} Tally
+ * @typedef {'unit' | 'e2e' | 'endurance'} Project
  */
 
 /**
  * Runs Jest and reads what it counted from its own result file.
  *
  * @param {object} options
- * @param {('unit' | 'e2e')[]} options.projects
+ * @param {Project[]} options.projects
  * @param {string[]} options.extraArgs what the caller typed after `--`
  * @param {NodeJS.ProcessEnv} options.env
- * @param {(command: string, args: string[], env: NodeJS.ProcessEnv) => Promise<boolean>} options.execute shows the
+ * @param {(command: string, args: string[], options: { env: NodeJS.ProcessEnv }) => Promise<boolean>} options.execute shows the
  *   command's output and says whether it succeeded
  * @returns {Promise<Tally>}
  */
@@ -28,9 +29,11 @@ export async function runJest({ projects, extraArgs, env, execute }) {
     ...projects,
     '--json',
     `--outputFile=${resultFile}`,
+    // The tests of the endurance suite load the machine: one file at a time.
+    ...(projects.includes('endurance') ? ['--maxWorkers=1'] : []),
   ];
   try {
-    const ok = await execute(process.execPath, [...node, ...jest, ...extraArgs], env);
+    const ok = await execute(process.execPath, [...node, ...jest, ...extraArgs], { env });
     return tally(resultFile, ok);
   } finally {
     rmSync(folder, { recursive: true, force: true });

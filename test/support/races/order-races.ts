@@ -209,3 +209,5 @@ export const sameOrder: Race<{ answers: Record<string, number>; created: number;
     expect(created).toBeGreaterThan(1);
   },
 };
+
+export const orderRaces = [completeOrCancel, sameRefund, manyRefunds, completeWhileHolding, sameOrder];

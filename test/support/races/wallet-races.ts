@@ -3,9 +3,6 @@ import { type Answer, atOnce } from '../client.js';
 import { aCreatedOrder, aDocument, grant } from '../factories.js';
 import { type Race, type Stage, tally } from './stage.js';
 
-const REDEMPTIONS = 200;
-const COVERED = 50;
-
 interface Spending {
   answers: Record<string, number>;
   wallet: Record<string, unknown>;
@@ -24,28 +21,28 @@ async function createdOrders(stage: Stage, count: number, members: Record<string
   return orders;
 }
 
-/** 200 orders of one customer want 1.00 each of 50.00. */
-export const redemptions: Race<Spending> = {
-  title: 'of 200 redemptions at once against a balance that covers 50, exactly 50 succeed',
+/** Returns a race in which orders of one customer want 1.00 each, and the balance covers only some of them. */
+export const redemptions = (count: number, covered: number): Race<Spending> => ({
+  title: `${count} concurrent redemptions against a balance that covers ${covered}: exactly ${covered} succeed`,
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, `${COVERED}.00`);
-    const orders = await createdOrders(stage, REDEMPTIONS, { document, total: '2.00' });
-    const answers = await atOnce(REDEMPTIONS, (at) =>
+    await grant(stage.service, stage.merchant, document, `${covered}.00`);
+    const orders = await createdOrders(stage, count, { document, total: '2.00' });
+    const answers = await atOnce(count, (at) =>
       stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }),
     );
     return spending(stage, document, answers);
   },
   expectFair: ({ answers, wallet, discrepancies }) => {
-    expect(answers).toEqual({ '200': COVERED, '422 redemption_exceeds_maximum 0.00': REDEMPTIONS - COVERED });
-    expect(wallet).toMatchObject({ available: '0.00', held: `${COVERED}.00` });
+    expect(answers).toEqual({ '200': covered, '422 redemption_exceeds_maximum 0.00': count - covered });
+    expect(wallet).toMatchObject({ available: '0.00', held: `${covered}.00` });
     expect(discrepancies).toEqual([]);
   },
   expectUnfair: ({ discrepancies }) => {
     // Each group that met spent the same centavos: the ledger says more than the credit does.
     expect(discrepancies).not.toEqual([]);
   },
-};
+});
 
 /** The same by completing with `redeem`: the cashback is spent, not only held. */
 export const spendingCompletions: Race<Spending> = {
@@ -133,3 +130,6 @@ export const firstWallet: Race<Spending> = {
     expect(answers['500 internal_error']).toBeGreaterThan(0);
   },
 };
+
+/** The races of one wallet besides `redemptions`. */
+export const walletRaces = [spendingCompletions, twoOrders, grants, firstWallet];

@@ -1,0 +1,3 @@
+import { describeModel } from '../support/model/property.js';
+
+describeModel({ sequences: 8, seconds: 30 });
