@@ -17,7 +17,7 @@ const { openApiDocument } = await import(new URL('../dist/src/documentation.js',
 const config = loadConfig({
   NODE_ENV: 'test',
   DATABASE_URL: 'mysql://nobody@localhost/nothing',
-  JWT_SECRET: 'x'.repeat(32),
+  JWT_SECRET: 'no-token-is-signed-with-this-secret',
 });
 const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });
 writeFileSync(FILE, JSON.stringify(openApiDocument(app), null, 2));

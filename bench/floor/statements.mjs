@@ -10,9 +10,12 @@ export const SESSION_SETTINGS = [
 ];
 
 export const LIVE_TOKEN = `
-  SELECT t.jwt, u.merchant_id, m.policy
-    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id JOIN merchants m ON m.id = u.merchant_id
+  SELECT t.jwt, u.merchant_id
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+
+/** Read once a second for each merchant. */
+export const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 
 export const INSERT_ORDER = `
   INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods,

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ApiUsersModule } from '../auth/api-users.module.js';
-import { SessionsService } from '../auth/sessions.service.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { ClockModule } from '../common/clock.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
@@ -29,7 +28,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [ErasureService, SessionsService, StatementsService],
+      providers: [ErasureService, StatementsService],
     };
   }
 }

@@ -1,6 +1,4 @@
-import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
-import { SessionsService } from '../auth/sessions.service.js';
 import type { ApiUser } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
@@ -26,7 +24,7 @@ export function userCommands(): Command {
     .requiredOption('--email <email>', 'its e-mail', email)
     .option('--password <password>', '12 to 72 bytes')
     .action((options: { email: string; password?: string }) =>
-      withPassword(options, (users, password) => users.setPassword(options.email, password), endSessions),
+      withPassword(options, (users, password) => users.setPassword(options.email, password)),
     );
   for (const [name, disabled] of [
     ['disable', true],
@@ -39,7 +37,6 @@ export function userCommands(): Command {
       .action((options: { email: string }) =>
         runWithServices(async (services) => {
           const changed = await services.get(ApiUsersService).setDisabled(options.email, disabled);
-          if (disabled) await endSessions(services, changed);
           return toJson(changed);
         }),
       );
@@ -51,19 +48,13 @@ export function userCommands(): Command {
   return user;
 }
 
-function endSessions(services: INestApplicationContext, user: ApiUser): Promise<void> {
-  return services.get(SessionsService).revokeAllOf(user.id);
-}
-
 function withPassword(
   options: { password?: string },
   change: (users: ApiUsersService, password: string) => Promise<ApiUser>,
-  andThen: (services: INestApplicationContext, user: ApiUser) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   return runWithServices(async (services) => {
     const password = options.password ?? Passwords.generate();
     const user = await change(services.get(ApiUsersService), password);
-    await andThen(services, user);
     return options.password === undefined ? { ...toJson(user), password } : toJson(user);
   });
 }

@@ -10,8 +10,8 @@ import { TokenSetsService } from './token-sets.service.js';
 const CHALLENGE = 'Bearer realm="cashback"';
 
 /**
- * Guards every route that does not say `@Public()`. It swaps the opaque access token for its JWT, which
- * passport-jwt then verifies; a raw JWT from outside is just an unknown token. (RFC 6750)
+ * Guards every route that is not marked `@Public()`. It swaps the opaque access token for its JWT, which
+ * passport-jwt then verifies; a JWT sent by a caller is an unknown token. (RFC 6750)
  */
 @Injectable()
 export class AccessTokenGuard extends AuthGuard('jwt') {
@@ -32,13 +32,13 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
         headers: { 'www-authenticate': CHALLENGE },
       });
     }
-    const phantom = await this.tokenSets.swap(token);
-    if (phantom === undefined) throw invalidToken();
-    attachPhantomToken(request, phantom);
+    const jwt = await this.tokenSets.swap(token);
+    if (jwt === undefined) throw invalidToken();
+    attachPhantomToken(request, jwt);
     return (await super.canActivate(context)) as boolean;
   }
 
-  /** What passport found out about the JWT. */
+  /** Turns passport's result into the caller or a problem. */
   override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
     if (error instanceof Error) throw error;
     if (!user) throw invalidToken();
@@ -46,7 +46,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
   }
 }
 
-/** RFC 6750, section 2.1; the scheme is compared without case (RFC 9110, section 11.1). */
+/** RFC 6750, section 2.1; the scheme is not case-sensitive (RFC 9110, section 11.1). */
 function bearerTokenOf(request: Request): string | undefined {
   return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
 }

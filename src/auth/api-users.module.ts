@@ -2,11 +2,12 @@ import { Module } from '@nestjs/common';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ApiUsersService } from './api-users.service.js';
 import { Passwords } from './passwords.js';
+import { SessionsService } from './sessions.service.js';
 
-/** API users and their passwords: for the login, and for the operator's commands, which need no tokens. */
+/** API users, their passwords and their sessions: for login, and for the operator's commands, which need no tokens. */
 @Module({
   imports: [MerchantsModule],
-  providers: [ApiUsersService, Passwords],
-  exports: [ApiUsersService, Passwords],
+  providers: [ApiUsersService, Passwords, SessionsService],
+  exports: [ApiUsersService, Passwords, SessionsService],
 })
 export class ApiUsersModule {}

@@ -1,30 +1,45 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { Config } from '../config/config.js';
 import { violatedUniqueKey } from '../database/errors.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { MAX_PASSWORD_BYTES, Passwords } from './passwords.js';
+import { SessionsService } from './sessions.service.js';
 
-/** Something the operator asked for that can't be done; the message says why. */
+/** How long the most common bcrypt cost is remembered. */
+const COMMON_COST_MAX_AGE_MS = 60_000;
+
+/** A hash is `$2b$<cost>$…`. */
+const COMMON_COST_SQL = `
+  SELECT SUBSTRING(password_hash, 5, 2) AS cost FROM api_users GROUP BY SUBSTRING(password_hash, 5, 2) ORDER BY COUNT(*) DESC, cost DESC LIMIT 1`;
+
+/** Something that the operator asked for cannot be done; the message says why. */
 export class OperatorError extends Error {}
 
-/** E-mails compare without case. */
+/** Emails are compared without case. */
 export function canonicalEmail(email: string): string {
   return email.toLowerCase();
 }
 
 @Injectable()
 export class ApiUsersService {
+  #commonCost: { cost: Promise<number>; readAt: number } | undefined;
+
   constructor(
     private readonly dataSource: DataSource,
+    private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly passwords: Passwords,
+    private readonly sessions: SessionsService,
+    private readonly config: Config,
     private readonly clock: Clock,
   ) {}
 
-  /** @throws OperatorError where the e-mail is taken or the password can't be kept. */
+  /** @throws OperatorError if the email is taken or the password has a wrong length. */
   async create(merchantId: string, email: string, password: string): Promise<ApiUser> {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
@@ -40,7 +55,7 @@ export class ApiUsersService {
       await this.dataSource.manager.insert(ApiUser, user);
     } catch (error) {
       if (violatedUniqueKey(error) === 'uq_api_users_email')
-        throw new OperatorError(`there is a user with the e-mail ${user.email} already`);
+        throw new OperatorError(`a user with the email ${user.email} already exists`);
       throw error;
     }
     return user;
@@ -54,27 +69,61 @@ export class ApiUsersService {
     return this.dataSource.manager.findOneBy(ApiUser, { email: canonicalEmail(email) });
   }
 
-  /** Disabling stops the user's tokens at once. @throws OperatorError for an unknown e-mail. */
+  /**
+   * The bcrypt cost that most users' hashes have, at most a minute old: an unknown email is compared at this cost, so that
+   * the time of the answer does not tell it from a known one.
+   */
+  commonCost(): Promise<number> {
+    const now = performance.now();
+    if (this.#commonCost === undefined || now - this.#commonCost.readAt > COMMON_COST_MAX_AGE_MS) {
+      const found = { cost: this.#readCommonCost(), readAt: now };
+      this.#commonCost = found;
+      found.cost.catch(() => {
+        if (this.#commonCost === found) this.#commonCost = undefined;
+      });
+    }
+    return this.#commonCost.cost;
+  }
+
+  /** Locks a user's row: whoever changes the user's password or disables the user waits, or has committed. */
+  lock(manager: EntityManager, id: string): Promise<ApiUser | null> {
+    return manager.findOne(ApiUser, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Disabling revokes all sessions of the user in the same transaction. @throws OperatorError for an unknown email. */
   async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
-    return this.#change(email, { disabledAt: disabled ? this.clock.now() : null });
+    return this.#change(email, { disabledAt: disabled ? this.clock.now() : null }, disabled);
   }
 
-  /** @throws OperatorError for an unknown e-mail or a password that can't be kept. */
+  /**
+   * Changes the password and revokes all sessions of the user in one transaction.
+   *
+   * @throws OperatorError for an unknown email or a password of a wrong length.
+   */
   async setPassword(email: string, password: string): Promise<ApiUser> {
-    return this.#change(email, { passwordHash: await this.#hash(password) });
+    return this.#change(email, { passwordHash: await this.#hash(password) }, true);
   }
 
-  async #change(email: string, changes: Partial<ApiUser>): Promise<ApiUser> {
-    await this.dataSource.manager.update(ApiUser, { email: canonicalEmail(email) }, changes);
-    const user = await this.findByEmail(email);
-    if (user === null) throw new OperatorError(`there is no user with the e-mail ${email}`);
-    return user;
+  /** The user's row is locked first, so that a login that is under way either sees the change or is revoked by it. */
+  #change(email: string, changes: Partial<ApiUser>, revokesSessions: boolean): Promise<ApiUser> {
+    return this.unitOfWork.transaction(async (manager) => {
+      await manager.update(ApiUser, { email: canonicalEmail(email) }, changes);
+      const user = await manager.findOneBy(ApiUser, { email: canonicalEmail(email) });
+      if (user === null) throw new OperatorError(`no user has the email ${email}`);
+      if (revokesSessions) await this.sessions.revokeAllOf(manager, user.id);
+      return user;
+    });
+  }
+
+  async #readCommonCost(): Promise<number> {
+    const [row] = await this.unitOfWork.statement((manager) => manager.query<{ cost: number }[]>(COMMON_COST_SQL));
+    return row === undefined ? this.config.BCRYPT_COST : Number(row.cost);
   }
 
   #hash(password: string): Promise<string> {
     const bytes = Buffer.byteLength(password);
     if (bytes < 12 || bytes > MAX_PASSWORD_BYTES)
-      throw new OperatorError(`a password has 12 to ${MAX_PASSWORD_BYTES} bytes; this one has ${bytes}`);
+      throw new OperatorError(`a password must have 12 to ${MAX_PASSWORD_BYTES} bytes; this one has ${bytes}`);
     return this.passwords.hash(password);
   }
 }

@@ -5,11 +5,10 @@ import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { AccessTokenGuard } from './access-token.guard.js';
-import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKey } from './access-token.strategy.js';
+import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKeys } from './access-token.strategy.js';
 import { ApiUsersModule } from './api-users.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
-import { SessionsService } from './sessions.service.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 @Module({
@@ -20,18 +19,12 @@ import { TokenSetsService } from './token-sets.service.js';
     JwtModule.registerAsync({
       inject: [Config],
       useFactory: (config: Config) => ({
-        secret: signingKey(config),
+        secret: signingKeys(config)[0],
         signOptions: { algorithm: JWT_ALGORITHM, issuer: JWT_ISSUER, audience: JWT_AUDIENCE },
       }),
     }),
   ],
   controllers: [AuthController],
-  providers: [
-    AuthService,
-    TokenSetsService,
-    SessionsService,
-    AccessTokenStrategy,
-    { provide: APP_GUARD, useClass: AccessTokenGuard },
-  ],
+  providers: [AuthService, TokenSetsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
 })
 export class AuthModule {}

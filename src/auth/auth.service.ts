@@ -2,8 +2,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { Problem } from '../common/problem.js';
+import { Problem, unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
+import { signingSecrets } from '../config/signing-secrets.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService } from './api-users.service.js';
@@ -20,11 +21,15 @@ import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { digest, randomPair, successorKey, successorOf, type TokenPair } from './tokens.js';
 
-/** Log-in, renewal and log-out of API users. (Specification 4.1, 4.2 and 5; contract, section 2) */
+/** How often a login is tried while somebody keeps changing its user. */
+const LOGIN_TRIES = 3;
+
+/** Login, refresh and logout of API users. */
 @Injectable()
 export class AuthService {
   readonly #log = new Logger('Security');
-  readonly #successorKey: Buffer;
+  /** The key of the secret that signs comes first. */
+  readonly #successorKeys: [Buffer, ...Buffer[]];
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
@@ -37,16 +42,17 @@ export class AuthService {
     private readonly loginLimit: LoginLimit,
     private readonly refreshLimit: RefreshLimit,
   ) {
-    this.#successorKey = successorKey(config.JWT_SECRET);
+    const [first, ...others] = signingSecrets(config);
+    this.#successorKeys = [successorKey(first), ...others.map(successorKey)];
   }
 
   /**
-   * Begins a session.
+   * Starts a session.
    *
    * @param address where the request came from.
-   * @param signal aborted once nobody waits for the answer.
-   * @throws Problem invalid_credentials, the same and as late for an unknown e-mail, a wrong password and a disabled user;
-   *   too_many_requests after too many of them.
+   * @param signal aborted as soon as no one waits for the answer.
+   * @throws Problem invalid_credentials, with the same answer and after the same work for an unknown email, a wrong
+   *   password and a disabled user; too_many_requests after too many of them; unavailable where the user kept changing.
    */
   async login(
     { email, password }: LoginDto,
@@ -55,31 +61,25 @@ export class AuthService {
   ): Promise<ConfigurationUserTokensDto> {
     const attempt = { email, address };
     await this.loginLimit.admit(attempt);
-    const user = await this.apiUsers.findByEmail(email);
-    const known = await this.passwords.verify(password, user?.passwordHash, signal);
-    if (!known || user === null || user.disabledAt !== null) {
-      await this.loginLimit.failed(attempt);
-      throw new Problem('invalid_credentials', { detail: 'e-mail or password is wrong' });
+    for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
+      const user = await this.apiUsers.findByEmail(email);
+      const commonCost = await this.apiUsers.commonCost();
+      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, signal);
+      if (!known || user === null || user.disabledAt !== null) {
+        await this.loginLimit.failed(attempt);
+        throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });
+      }
+      await this.loginLimit.succeeded(attempt);
+      const rehashed = this.passwords.isOutdated(user.passwordHash) ? await this.passwords.hash(password) : undefined;
+      const tokens = await this.unitOfWork.transaction((manager) => this.#startSession(manager, user, rehashed));
+      if (tokens !== undefined) return tokens;
     }
-    await this.loginLimit.succeeded(attempt);
-    return this.unitOfWork.transaction(async (manager) => {
-      const now = this.clock.now();
-      const session: Session = {
-        id: newId(now),
-        apiUserId: user.id,
-        createdAt: now,
-        expiresAt: after(now, this.config.SESSION_TTL_SECONDS * SECOND_MS),
-        revokedAt: null,
-      };
-      await manager.insert(Session, session);
-      const pair = randomPair();
-      return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
-    });
+    throw unavailable(new Error('the user changed each time its password was verified'));
   }
 
   /**
-   * Renews a token set. A refresh token works once; within the retry window, while its successor has not
-   * been used either, it brings the same successor to the letter. After that it is taken for stolen.
+   * Refreshes a token set. A refresh token works once. Within the retry window, while its successor has not
+   * been used either, it returns the identical successor. After that it counts as stolen.
    *
    * @throws Problem invalid_refresh_token, too_many_requests.
    */
@@ -97,7 +97,7 @@ export class AuthService {
     return tokens;
   }
 
-  /** Ends the caller's session with every token of it. */
+  /** Revokes the caller's session with all its tokens. */
   async logout(caller: Caller): Promise<void> {
     await this.unitOfWork.transaction(async (manager) => {
       const { sessionId } = await manager.findOneByOrFail(TokenSet, { id: caller.tokenSetId });
@@ -105,7 +105,34 @@ export class AuthService {
     });
   }
 
-  /** The session's row is the lock of its family: of many who refresh at once, one rotates. */
+  /**
+   * Verifying a password takes long, and no lock is held meanwhile: with the user's row locked, what was verified is
+   * compared with what is there now.
+   *
+   * @returns undefined where the password was changed or the user disabled since it was verified.
+   */
+  async #startSession(
+    manager: EntityManager,
+    verified: ApiUser,
+    rehashed: string | undefined,
+  ): Promise<ConfigurationUserTokensDto | undefined> {
+    const user = await this.apiUsers.lock(manager, verified.id);
+    if (user === null || user.passwordHash !== verified.passwordHash || user.disabledAt !== null) return undefined;
+    if (rehashed !== undefined) await manager.update(ApiUser, { id: user.id }, { passwordHash: rehashed });
+    const now = this.clock.now();
+    const session: Session = {
+      id: newId(now),
+      apiUserId: user.id,
+      createdAt: now,
+      expiresAt: after(now, this.config.SESSION_TTL_SECONDS * SECOND_MS),
+      revokedAt: null,
+    };
+    await manager.insert(Session, session);
+    const pair = randomPair();
+    return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
+  }
+
+  /** The session's row is the lock of all its token sets: of many refreshes at once, one rotates. */
   async #rotate(manager: EntityManager, refreshToken: string): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
@@ -119,16 +146,20 @@ export class AuthService {
     const now = this.clock.now();
     if (session.revokedAt !== null || session.expiresAt <= now || user.disabledAt !== null) return undefined;
 
-    const pair = successorOf(refreshToken, this.#successorKey);
+    const [pair, ...others] = this.#successorKeys.map((key) => successorOf(refreshToken, key)) as [
+      TokenPair,
+      ...TokenPair[],
+    ];
     const { rotatedAt, refreshExpiresAt } = await manager.findOneByOrFail(TokenSet, { id: found.id });
     if (rotatedAt === null) {
       if (refreshExpiresAt <= now) return undefined;
-      await manager.update(TokenSet, { id: found.id }, { rotatedAt: now });
+      await this.tokenSets.markRotated(manager, found.id);
       return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
     }
-    const successor = await manager.findOneBy(TokenSet, { refreshHash: digest(pair.refreshToken) });
-    const isRetry = now <= after(rotatedAt, this.config.REFRESH_RETRY_WINDOW_SECONDS * SECOND_MS);
-    if (isRetry && successor?.rotatedAt === null) return toDto(pair, successor);
+    if (await this.tokenSets.isWithinRetryWindow(manager, found.id)) {
+      const retried = await this.#unusedSuccessor(manager, [pair, ...others]);
+      if (retried !== undefined) return retried;
+    }
 
     await this.sessions.revoke(manager, session.id);
     this.#log.warn({
@@ -137,6 +168,15 @@ export class AuthService {
       api_user_id: user.id,
       merchant_id: user.merchantId,
     });
+    return undefined;
+  }
+
+  /** An instance with another signing secret may have derived the successor, so each key's is looked for. */
+  async #unusedSuccessor(manager: EntityManager, pairs: TokenPair[]): Promise<ConfigurationUserTokensDto | undefined> {
+    for (const pair of pairs) {
+      const successor = await manager.findOneBy(TokenSet, { refreshHash: digest(pair.refreshToken) });
+      if (successor !== null) return successor.rotatedAt === null ? toDto(pair, successor) : undefined;
+    }
     return undefined;
   }
 }

@@ -12,8 +12,8 @@ export const MAX_PASSWORD_BYTES = 72;
 /** Hashes and compares the passwords of API users. */
 @Injectable()
 export class Passwords implements OnApplicationShutdown {
-  /** What an unknown user's password is compared with, so that it costs the same as a known one's. */
-  readonly #nobody: Promise<string>;
+  /** What an unknown user's password is compared with, by cost, so that it takes the same time as a known one's. */
+  readonly #dummies = new Map<number, Promise<string>>();
 
   /** A storm of log-ins must not take the processor away from orders: the rest wait their turn. */
   readonly #inTurn: LimitFunction;
@@ -24,7 +24,7 @@ export class Passwords implements OnApplicationShutdown {
 
   constructor(private readonly config: Config) {
     this.#inTurn = pLimit(config.BCRYPT_CONCURRENCY);
-    this.#nobody = bcrypt.hash(randomBytes(32).toString('base64'), config.BCRYPT_COST);
+    void this.#dummyOf(config.BCRYPT_COST);
   }
 
   /** How many comparisons are under way and how many wait for their turn. */
@@ -37,14 +37,15 @@ export class Passwords implements OnApplicationShutdown {
   }
 
   /**
-   * @param hash of the user, or undefined where there is no such user.
+   * @param hash of the user, or undefined for an unknown user.
+   * @param commonCost the bcrypt cost at which an unknown user is compared.
    * @param signal aborted once nobody waits for the answer: it then takes no turn any more.
    * @returns whether the password is the user's; the answer takes as long either way.
    * @throws Problem unavailable where too many wait already, or it could not be compared.
    */
-  async verify(password: string, hash: string | undefined, signal?: AbortSignal): Promise<boolean> {
+  async verify(password: string, hash: string | undefined, commonCost: number, signal?: AbortSignal): Promise<boolean> {
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
-    const against = fits && hash !== undefined ? hash : await this.#nobody;
+    const against = hash ?? (await this.#dummyOf(commonCost));
     const { active, waiting } = this.load;
     if (active + waiting >= this.config.BCRYPT_CONCURRENCY + this.config.BCRYPT_QUEUE)
       throw unavailable(new Error('too many log-ins wait for their turn'));
@@ -52,9 +53,20 @@ export class Passwords implements OnApplicationShutdown {
     return same && fits && hash !== undefined;
   }
 
+  /** Whether a hash has another cost than new ones get. */
+  isOutdated(hash: string): boolean {
+    return bcrypt.getRounds(hash) !== this.config.BCRYPT_COST;
+  }
+
   /** After the last request: whatever is still being compared then is for nobody. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
+  }
+
+  #dummyOf(cost: number): Promise<string> {
+    const dummy = this.#dummies.get(cost) ?? bcrypt.hash(randomBytes(32).toString('base64'), cost);
+    this.#dummies.set(cost, dummy);
+    return dummy;
   }
 
   async #compare(password: string, hash: string, signal: AbortSignal | undefined): Promise<boolean> {

@@ -21,9 +21,9 @@ export class SessionsService {
     await manager.update(Session, { id: sessionId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
-  /** Ends all sessions of an API user: after its password was changed, or it was disabled, nobody goes on with old tokens. */
-  async revokeAllOf(apiUserId: string): Promise<void> {
-    await this.dataSource.manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+  /** Revokes all sessions of an API user. */
+  async revokeAllOf(manager: EntityManager, apiUserId: string): Promise<void> {
+    await manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
   /**

@@ -5,21 +5,18 @@ import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Config } from '../config/config.js';
 import type { ApiUser } from './api-user.entity.js';
-import type { Policy } from '../merchants/policy.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, type TokenPair } from './tokens.js';
 
 const LIVE_TOKEN_SQL = `
-  SELECT t.jwt, m.policy
-    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id JOIN merchants m ON m.id = u.merchant_id
+  SELECT t.jwt
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
-/** What an access token stands for: its JWT, and the policy of the merchant as it is at this moment. */
-export interface PhantomToken {
-  jwt: string;
-  policy: Policy;
-}
+/** All instances share the database's clock; their own may differ. */
+const IS_RECENT_SQL =
+  'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
 
 /** Issues token sets, and swaps an access token for the JWT that was minted with it (the phantom token pattern). */
 @Injectable()
@@ -66,22 +63,31 @@ export class TokenSetsService {
     return found?.sessionId;
   }
 
+  /** Marks a refresh token as used, by the database's clock. */
+  async markRotated(manager: EntityManager, id: string): Promise<void> {
+    await manager.update(TokenSet, { id }, { rotatedAt: () => 'UTC_TIMESTAMP(3)' });
+  }
+
+  /** Whether a used refresh token is within the retry window, by the database's clock. */
+  async isWithinRetryWindow(manager: EntityManager, id: string): Promise<boolean> {
+    const values = [this.config.REFRESH_RETRY_WINDOW_SECONDS, id];
+    const [row] = await manager.query<{ is_recent: number }[]>(IS_RECENT_SQL, values);
+    return Number(row?.is_recent) === 1;
+  }
+
   /**
-   * Swaps an access token for its JWT. The policy comes with it, because a second look-up for it would cost
-   * every order a round trip.
+   * Swaps an access token for its JWT.
    *
    * @returns undefined for a token that is unknown, expired or revoked, or whose user is disabled.
    */
-  async swap(accessToken: string): Promise<PhantomToken | undefined> {
+  async swap(accessToken: string): Promise<string | undefined> {
     const now = this.clock.now();
-    const [row] = await this.dataSource.manager.query<{ jwt: string; policy: string | Policy }[]>(LIVE_TOKEN_SQL, [
+    const [row] = await this.dataSource.manager.query<{ jwt: string }[]>(LIVE_TOKEN_SQL, [
       digest(accessToken),
       now,
       now,
     ]);
-    if (row === undefined) return undefined;
-    // MariaDB's JSON is a text.
-    return { jwt: row.jwt, policy: typeof row.policy === 'string' ? (JSON.parse(row.policy) as Policy) : row.policy };
+    return row?.jwt;
   }
 }
 

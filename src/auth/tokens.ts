@@ -14,7 +14,7 @@ export function randomPair(): TokenPair {
   return pairOf(() => randomBytes(16));
 }
 
-/** The key under which successors are derived; it comes out of JWT_SECRET by HKDF (RFC 5869). */
+/** Returns the key with which successors are derived: it comes from a signing secret by HKDF (RFC 5869). */
 export function successorKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'cashback token successor', 32));
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from './config.js';
+import { signingSecrets } from './signing-secrets.js';
 
 const SECRET = 'Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZg==';
 const environment = (variables: Record<string, string | undefined> = {}): Record<string, string | undefined> => ({
@@ -128,9 +129,20 @@ describe('the limits', () => {
 describe('the signing secret', () => {
   it('has at least 32 bytes, everywhere', () => {
     for (const NODE_ENV of ['production', 'development', 'test']) {
-      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'x7'.repeat(16).slice(1) }))).toEqual(['JWT_SECRET']);
-      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'x7'.repeat(16) }))).toEqual([]);
+      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 31) }))).toEqual(['JWT_SECRET']);
+      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 32) }))).toEqual([]);
     }
+  });
+
+  it('has at least 8 different characters, everywhere, and the refusal says so', () => {
+    for (const NODE_ENV of ['production', 'development', 'test']) {
+      for (const characters of ['a', '01', 'abcdefg'])
+        expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: characters.repeat(32) }))).toEqual(['JWT_SECRET']);
+      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'abcdefgh'.repeat(4) }))).toEqual([]);
+    }
+    expect(() => loadConfig(environment({ JWT_SECRET: 'a'.repeat(32) }))).toThrow(
+      /JWT_SECRET must be at least 32 bytes with at least 8 different characters.*openssl rand -base64 48/,
+    );
   });
 
   it.each([
@@ -141,6 +153,19 @@ describe('the signing secret', () => {
     expect(refusedOf(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
+  });
+
+  it('can be accompanied by previous secrets, separated by commas, of at least 32 bytes each', () => {
+    const [one, other] = ['1'.repeat(32), 'o'.repeat(40)];
+    expect(signingSecrets(loadConfig(environment()))).toEqual([SECRET]);
+    expect(signingSecrets(loadConfig(environment({ JWT_SECRET_PREVIOUS: '' })))).toEqual([SECRET]);
+    expect(signingSecrets(loadConfig(environment({ JWT_SECRET_PREVIOUS: `${one}, ${other}` })))).toEqual([
+      SECRET,
+      one,
+      other,
+    ]);
+    for (const JWT_SECRET_PREVIOUS of ['short', `${one},`, `${one},short`])
+      expect(refusedOf(environment({ JWT_SECRET_PREVIOUS }))).toEqual(['JWT_SECRET_PREVIOUS']);
   });
 
   it('does not stand in the message that refuses it', () => {

@@ -9,15 +9,12 @@ import {
   Max,
   Min,
   validateSync,
-  type ValidationOptions,
   ValidateBy,
 } from 'class-validator';
 import { readEnvFile } from './env-file.js';
 import { allowedOrigins } from './origins.js';
+import { isSigningSecret, previousSecrets } from './signing-secrets.js';
 import { trustedProxies } from './trust-proxy.js';
-
-/** What `.env.example` carries as JWT_SECRET: good enough to try the service, refused in production. */
-const PLACEHOLDER_SECRET = /change[-_ ]?me|placeholder|example|secret-secret/i;
 
 const AsBoolean = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
@@ -28,21 +25,25 @@ const integerBetween = (low: number, high: number): PropertyDecorator => {
   return (target, property) => rules.forEach((rule) => rule(target, property));
 };
 
-const IsSigningSecret = (options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isSigningSecret',
-      validator: {
-        validate: (value: unknown, args) =>
-          typeof value === 'string' &&
-          Buffer.byteLength(value) >= 32 &&
-          !((args?.object as Config).NODE_ENV === 'production' && PLACEHOLDER_SECRET.test(value)),
-        defaultMessage: () =>
-          'must be at least 32 bytes, and in production no placeholder (try: openssl rand -base64 48)',
-      },
+const IsSigningSecret = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isSigningSecret',
+    validator: {
+      validate: (value: unknown, args) =>
+        typeof value === 'string' && isSigningSecret(value, (args?.object as Config).NODE_ENV === 'production'),
+      defaultMessage: () =>
+        'must be at least 32 bytes with at least 8 different characters, and in production no placeholder (try: openssl rand -base64 48)',
     },
-    options,
-  );
+  });
+
+const ArePreviousSecrets = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'arePreviousSecrets',
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && previousSecrets(value) !== undefined,
+      defaultMessage: () => 'must be secrets of at least 32 bytes each, separated by commas',
+    },
+  });
 
 const IsDatabaseUrl = (): PropertyDecorator =>
   ValidateBy({
@@ -129,9 +130,13 @@ export class Config {
   @integerBetween(0, 60)
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;
 
-  /** Signs the JWT behind each access token; by HKDF it also gives the key that derives successors. */
+  /** Signs the JWT behind each access token. The keys that derive successors and hide what is rate-limited come from it by HKDF. */
   @IsSigningSecret()
   readonly JWT_SECRET!: string;
+
+  /** Further secrets that are accepted and do not sign, separated by commas, so that JWT_SECRET can be changed. */
+  @ArePreviousSecrets()
+  readonly JWT_SECRET_PREVIOUS: string = '';
 
   /** Cost of bcrypt for new passwords: 12 is about a quarter of a second. */
   @integerBetween(4, 16)

@@ -1,6 +1,6 @@
 import { Column, Entity } from 'typeorm';
 import { InstantColumn, PrimaryId } from '../database/columns.js';
-import type { Policy } from './policy.js';
+import { type Policy, policyTransformer } from './policy.js';
 
 /** A shop whose systems call this service; orders, wallets and API users belong to one. */
 @Entity('merchants')
@@ -11,7 +11,7 @@ export class Merchant {
   @Column({ name: 'name', type: 'varchar', length: 200 })
   name!: string;
 
-  @Column({ name: 'policy', type: 'json' })
+  @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 
   @InstantColumn('created_at')

@@ -7,8 +7,17 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from './merchant.entity.js';
 import { DEFAULT_POLICY, type Policy } from './policy.js';
 
+/** How long a policy is used without reading it again. */
+const POLICY_MAX_AGE_MS = 1000;
+
+/** Policies that are kept in memory: a few hundred bytes each. */
+const POLICIES_KEPT = 1000;
+
 @Injectable()
 export class MerchantsService {
+  /** In the order in which they were read. */
+  readonly #policies = new Map<string, { policy: Promise<Policy>; readAt: number }>();
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
@@ -32,7 +41,7 @@ export class MerchantsService {
    * @throws Problem not_found.
    */
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
-    return this.unitOfWork.transaction(async (manager) => {
+    const changed = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (merchant === null) throw notFound();
       merchant.name = changes.name ?? merchant.name;
@@ -40,6 +49,28 @@ export class MerchantsService {
       await manager.update(Merchant, { id }, { name: merchant.name, policy: merchant.policy });
       return merchant;
     });
+    this.#policies.delete(id);
+    return changed;
+  }
+
+  /**
+   * The rules that a merchant's new orders are quoted with, at most a second old: another process may change them.
+   *
+   * @throws Problem not_found.
+   */
+  policyOf(id: string): Promise<Policy> {
+    const kept = this.#policies.get(id);
+    const now = performance.now();
+    if (kept !== undefined && now - kept.readAt < POLICY_MAX_AGE_MS) return kept.policy;
+    this.#policies.delete(id);
+    const read = { policy: this.get(id).then(({ policy }) => policy), readAt: now };
+    this.#policies.set(id, read);
+    const [oldest] = this.#policies.keys();
+    if (this.#policies.size > POLICIES_KEPT && oldest !== undefined) this.#policies.delete(oldest);
+    read.policy.catch(() => {
+      if (this.#policies.get(id) === read) this.#policies.delete(id);
+    });
+    return read.policy;
   }
 
   /** @throws Problem not_found. */

@@ -1,4 +1,4 @@
-/** The cashback rules of a merchant; an order keeps the ones it was quoted under. (design: one a merchant) */
+/** The cashback rules of a merchant; an order keeps the ones it was quoted with. */
 export interface Policy {
   /** Share of what is paid that comes back, in basis points: 500 is 5 %. */
   earnRateBps: number;
@@ -6,7 +6,7 @@ export interface Policy {
   earnRatesByPaymentMethod: Record<string, number>;
   /** Most of an order's total that may be redeemed, in basis points. */
   redeemShareBps: number;
-  /** Orders under this total redeem nothing. */
+  /** Orders with a lower total redeem nothing. */
   redeemMinimumTotalCents: number;
   /** Days from completion until the cashback can be spent; 8 outlasts the 7 in which a distance purchase can be withdrawn. */
   releaseDays: number;
@@ -25,3 +25,14 @@ export const DEFAULT_POLICY: Policy = {
   validityDays: 180,
   orderTtlMinutes: 30,
 };
+
+/**
+ * Reads a stored policy. A member that it lacks, because it was stored before that member existed, has its default: so the
+ * default of a new member must be what the service did before.
+ */
+export function policyFrom(stored: Partial<Policy>): Policy {
+  return { ...DEFAULT_POLICY, ...stored };
+}
+
+/** For the columns that hold a policy. */
+export const policyTransformer = { to: (policy: Policy) => policy, from: policyFrom };

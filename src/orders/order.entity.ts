@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
-import type { Policy } from '../merchants/policy.js';
+import { type Policy, policyTransformer } from '../merchants/policy.js';
 
 /** What is kept of an item: what the client sent, money as centavos. */
 export interface OrderItem {
@@ -53,7 +53,7 @@ export class Order {
   finalPaymentMethods!: OrderPaymentMethod[] | null;
 
   /** The rules it was quoted under; a later change of the merchant's touches no open order. */
-  @Column({ name: 'policy', type: 'json' })
+  @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 
   /** What is to be redeemed: while pending it is held, once completed it has been redeemed. */

@@ -49,7 +49,7 @@ export class OrdersController {
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(caller, body);
+    const { order, replayed } = await this.orders.create(caller.merchantId, body);
     markReplay(response, replayed);
     return order;
   }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderLock } from './order-lock.js';
@@ -8,7 +9,7 @@ import { OrdersService } from './orders.service.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
-  imports: [CashbackModule, RateLimitsModule],
+  imports: [CashbackModule, MerchantsModule, RateLimitsModule],
   controllers: [OrdersController],
   providers: [OrdersService, OrderLifecycleService, RefundsService, OrderLock],
 })

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
-import type { Caller } from '../http/caller.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
@@ -9,6 +8,8 @@ import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { insertRow } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { Policy } from '../merchants/policy.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
@@ -25,6 +26,7 @@ export class OrdersService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
+    private readonly merchants: MerchantsService,
     private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
@@ -36,8 +38,9 @@ export class OrdersService {
    * @returns the order as it now stands, and whether it was there before.
    * @throws Problem payments_exceed_total; external_id_conflict, pointing at each member that differs.
    */
-  async create(caller: Caller, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
-    const order = newOrder(caller, readOrder(request), this.clock.now());
+  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
+    const policy = await this.merchants.policyOf(merchantId);
+    const order = newOrder(merchantId, policy, readOrder(request), this.clock.now());
     const isNew = await this.unitOfWork.statement((manager) => insertNew(manager, order));
     const now = this.clock.now();
     const kept = await this.unitOfWork.statement(
@@ -76,7 +79,7 @@ export class OrdersService {
   }
 }
 
-function newOrder({ merchantId, policy }: Caller, requested: RequestedOrder, now: Date): Order {
+function newOrder(merchantId: string, policy: Policy, requested: RequestedOrder, now: Date): Order {
   const { externalId, document, totalCents, items, paymentMethods } = requested;
   return {
     id: newId(now),

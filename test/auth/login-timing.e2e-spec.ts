@@ -3,10 +3,12 @@ import bcrypt from 'bcrypt';
 import { Config } from '../../src/config/config.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { Passwords } from '../../src/auth/passwords.js';
-import { Client } from '../support/client.js';
+import { atOnce, Client } from '../support/client.js';
 import { Comparisons } from '../support/comparisons.js';
+import { createMigratedDatabase } from '../support/database.js';
 import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
 
 /**
  * How long a login takes is for a benchmark. What decides it can be told without a clock: how often
@@ -27,9 +29,9 @@ describe('the work of a login', () => {
     await service?.stop();
   });
 
-  async function costsOf(email: string, password: string): Promise<number[]> {
+  async function costsOf(email: string, password: string, of = service): Promise<number[]> {
     comparisons.costs.length = 0;
-    await new Client(service).post('/auth/login', { email, password });
+    await new Client(of).post('/auth/login', { email, password });
     return [...comparisons.costs];
   }
 
@@ -47,5 +49,53 @@ describe('the work of a login', () => {
 
   it('hashes a new password at that cost too', async () => {
     expect(bcrypt.getRounds(await service.app.get(Passwords).hash(PASSWORD))).toBe(6);
+  });
+
+  describe('after BCRYPT_COST was changed', () => {
+    const hashOf = async ({ email }: TestMerchant): Promise<string> =>
+      (await rowsOf(service, 'SELECT password_hash FROM api_users WHERE email = ?', [email]))[0].password_hash;
+
+    it('rehashes a user at the new cost with the next login, and only then', async () => {
+      const user = await aMerchant(service);
+      const old = await bcrypt.hash(PASSWORD, 4);
+      await rowsOf(service, 'UPDATE api_users SET password_hash = ? WHERE email = ?', [old, user.email]);
+      expect(await costsOf(user.email, 'wrong')).toEqual([4]);
+      expect(await hashOf(user)).toBe(old);
+      expect(await costsOf(user.email, PASSWORD)).toEqual([4]);
+      expect(bcrypt.getRounds(await hashOf(user))).toBe(6);
+      expect(await costsOf(user.email, PASSWORD)).toEqual([6]);
+      expect((await user.client.get('/orders')).status).toBe(200);
+    });
+
+    it('lets a user in that logs in several times at once while it is rehashed', async () => {
+      const user = await aMerchant(service);
+      await rowsOf(service, 'UPDATE api_users SET password_hash = ? WHERE email = ?', [
+        await bcrypt.hash(PASSWORD, 4),
+        user.email,
+      ]);
+      const answers = await atOnce(3, () =>
+        new Client(service).post('/auth/login', { email: user.email, password: PASSWORD }),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    });
+
+    it('compares unknown emails at the cost that most users have', async () => {
+      const database = await createMigratedDatabase();
+      const before = await startService({ databaseUrl: database.url, env: { BCRYPT_COST: '5' } });
+      const changed = await startService({ databaseUrl: database.url, env: { BCRYPT_COST: '6' } });
+      try {
+        const known = await aMerchant(before);
+        await aMerchant(before);
+        await aMerchant(changed);
+        expect(await costsOf(known.email, 'wrong', changed)).toEqual([5]);
+        expect(await costsOf('nobody@shop.example', 'wrong', changed)).toEqual([5]);
+        expect(await costsOf(known.email, 'x'.repeat(73), changed)).toEqual([5]);
+        expect(await costsOf('nobody@shop.example', 'x'.repeat(73), changed)).toEqual([5]);
+      } finally {
+        await changed.stop();
+        await before.stop();
+        await database.drop();
+      }
+    });
   });
 });

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../../src/http/caller.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { OrdersService } from '../../../src/orders/orders.service.js';
@@ -12,12 +11,12 @@ export class NaiveOrders extends OrdersService {
   @Inject(DataSource) private readonly dataSource!: DataSource;
   readonly #meeting = new Meeting(10);
 
-  override async create(caller: Caller, request: CreateOrderDto): ReturnType<OrdersService['create']> {
+  override async create(merchantId: string, request: CreateOrderDto): ReturnType<OrdersService['create']> {
     const isKnown = await this.dataSource.manager.existsBy(Order, {
-      merchantId: caller.merchantId,
+      merchantId,
       externalId: request.external_id,
     });
     await this.#meeting.arrive();
-    return { ...(await super.create(caller, request)), replayed: isKnown };
+    return { ...(await super.create(merchantId, request)), replayed: isKnown };
   }
 }

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Answer, Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectProblem } from '../support/expectations.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+describe('refreshing at instances whose clocks are 40 seconds apart', () => {
+  let database: TestDatabase;
+  let one: Service;
+  let ahead: Service;
+  let merchant: TestMerchant;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    one = await startService({ databaseUrl: database.url });
+    ahead = await startService({ databaseUrl: database.url });
+    ahead.clock.advance({ seconds: 40 });
+  });
+  beforeEach(async () => {
+    merchant = await aMerchant(one);
+  });
+  afterAll(async () => {
+    await ahead?.stop();
+    await one?.stop();
+    await database.drop();
+  });
+
+  const refresh = (at: Service, refreshToken: unknown): Promise<Answer> =>
+    new Client(at).post('/auth/refresh', { refresh_token: refreshToken });
+
+  it('returns the same token set when a refresh is sent again to the other instance', async () => {
+    const first = await refresh(one, merchant.tokens.refresh_token);
+    expect(await refresh(ahead, merchant.tokens.refresh_token)).toMatchObject({ status: 201, body: first.body });
+    const second = await refresh(ahead, first.body.refresh_token);
+    expect(await refresh(one, first.body.refresh_token)).toMatchObject({ status: 201, body: second.body });
+  });
+
+  it('is theft after 30 seconds of the clock of the database, at either instance', async () => {
+    for (const at of [one, ahead]) {
+      const { tokens } = await aMerchant(one);
+      for (const rotatesAt of [one, ahead]) expect((await refresh(rotatesAt, tokens.refresh_token)).status).toBe(201);
+      await rowsOf(one, 'UPDATE token_sets SET rotated_at = rotated_at - INTERVAL 31 SECOND');
+      expectProblem(await refresh(at, tokens.refresh_token), 401, 'invalid_refresh_token');
+    }
+  });
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createDataSource } from '../../src/schema.js';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { type Answer, Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectProblem } from '../support/expectations.js';
+import { PASSWORD } from '../support/factories.js';
+import { seedMerchant } from '../support/seed.js';
+
+jest.setTimeout(60_000);
+
+const OLD = 'the-secret-before-the-change-0123456789';
+const NEW = 'the-secret-after-the-change-9876543210';
+
+/**
+ * Changing JWT_SECRET takes three rolling restarts, and in each of them instances of two neighboring steps serve side by
+ * side: first all accept the new secret, then all sign with it, and at last the old one is dropped.
+ */
+const STEPS: Record<string, Record<string, string>> = {
+  'the old secret alone': { JWT_SECRET: OLD },
+  'the old secret, and accepts the new one': { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },
+  'the new secret, and accepts the old one': { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
+  'the new secret alone': { JWT_SECRET: NEW },
+};
+const NAMES = Object.keys(STEPS);
+
+describe('a change of JWT_SECRET', () => {
+  let database: TestDatabase;
+  const instances = new Map<string, BuiltService>();
+  let email: string;
+  let tokens: { access_token: string; refresh_token: string };
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    email = await seedMerchant(createDataSource(database.url));
+    const start = async ([name, env]: [string, Record<string, string>]): Promise<unknown> =>
+      instances.set(name, await startBuiltService(database.url, env));
+    await Promise.all(Object.entries(STEPS).map(start));
+  });
+  afterAll(async () => {
+    await Promise.all([...instances.values()].map((instance) => instance.stop()));
+    await database.drop();
+  });
+
+  const at = (name: string): Client => new Client(instances.get(name)!);
+  const logIn = async (name: string): Promise<void> => {
+    tokens = (await at(name).post('/auth/login', { email, password: PASSWORD })).body;
+  };
+  const refresh = (name: string, token: string): Promise<Answer> =>
+    at(name).post('/auth/refresh', { refresh_token: token });
+
+  describe.each([
+    [NAMES[0]!, NAMES[1]!],
+    [NAMES[1]!, NAMES[0]!],
+    [NAMES[1]!, NAMES[2]!],
+    [NAMES[2]!, NAMES[1]!],
+    [NAMES[2]!, NAMES[3]!],
+    [NAMES[3]!, NAMES[2]!],
+  ])('between an instance that signs with %s and one that signs with %s', (one, other) => {
+    beforeEach(() => logIn(one));
+
+    it('accepts the access token of the first at the second', async () => {
+      expect((await at(other).get('/orders', { token: tokens.access_token })).status).toBe(200);
+    });
+
+    it('returns the same token set when a refresh at the first is sent again to the second', async () => {
+      const first = await refresh(one, tokens.refresh_token);
+      expect(first.status).toBe(201);
+      const again = await refresh(other, tokens.refresh_token);
+      expect(again).toMatchObject({ status: 201, body: first.body });
+      for (const name of [one, other])
+        expect((await at(name).get('/orders', { token: String(first.body.access_token) })).status).toBe(200);
+      expect((await refresh(other, String(first.body.refresh_token))).status).toBe(201);
+    });
+  });
+
+  it('is refused by an instance that does not accept the secret', async () => {
+    await logIn(NAMES[0]!);
+    const answer = await at(NAMES[3]!).get('/orders', { token: tokens.access_token });
+    expectProblem(answer, 401, 'invalid_token');
+  });
+});

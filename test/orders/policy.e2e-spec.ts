@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aCreatedOrder, aMerchant, anOrder } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** Changes the stored policy of a merchant as another process does. */
+const storePolicy = (merchantId: string, policy: Record<string, unknown>): Promise<unknown> =>
+  rowsOf(service, 'UPDATE merchants SET policy = ? WHERE id = ?', [JSON.stringify(policy), merchantId]);
+const POLICY = {
+  earnRateBps: 1000,
+  earnRatesByPaymentMethod: {},
+  redeemShareBps: 5000,
+  redeemMinimumTotalCents: 0,
+  releaseDays: 8,
+  validityDays: 180,
+  orderTtlMinutes: 30,
+};
+
+describe('the policy of a merchant', () => {
+  it('that another process changed decides new orders a second later', async () => {
+    const merchant = await aMerchant(service);
+    expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('7.50');
+    await storePolicy(merchant.id, POLICY);
+    await sleep(1000);
+    expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('15.00');
+  });
+
+  it('is that of the merchant alone, however many merchants there are', async () => {
+    const merchants = [
+      await aMerchant(service),
+      await aMerchant(service, { earnRateBps: 1000 }),
+      await aMerchant(service),
+    ];
+    for (const _round of ['first', 'second']) {
+      const orders = await Promise.all(merchants.map((merchant) => aCreatedOrder(merchant)));
+      expect(orders.map((order) => order.cashback.to_receive.amount)).toEqual(['7.50', '15.00', '7.50']);
+    }
+  });
+
+  it('has the default for a member that was added after it was stored', async () => {
+    const merchant = await aMerchant(service);
+    const { redeemShareBps: _share, orderTtlMinutes: _ttl, ...stored } = POLICY;
+    await storePolicy(merchant.id, stored);
+    const order = await aCreatedOrder(merchant);
+    expect(order.cashback.to_receive.amount).toBe('15.00');
+    expect(Date.parse(order.expires_at) - Date.parse(order.created_at)).toBe(30 * 60_000);
+  });
+
+  it('has the default for a member that was added after an order was stored with it', async () => {
+    const merchant = await aMerchant(service);
+    const request = anOrder();
+    const { body: order } = await merchant.client.post('/orders', request);
+    await rowsOf(
+      service,
+      "UPDATE orders SET policy = JSON_REMOVE(policy, '$.validityDays', '$.redeemShareBps', '$.earnRatesByPaymentMethod') WHERE id = ?",
+      [order.id],
+    );
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+    expect((await merchant.client.get('/orders')).body.data).toEqual([order]);
+    expect((await merchant.client.post('/orders', request)).body).toEqual(order);
+    const { status, body } = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect({ status, receive: body.cashback.to_receive.amount }).toEqual({ status: 200, receive: '7.50' });
+  });
+});
