@@ -39,12 +39,7 @@ const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
 export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
-  await lab.command(schema, [
-    'node_modules/typeorm/cli.js',
-    'migration:run',
-    '-d',
-    'dist/src/database/migrations-data-source.js',
-  ]);
+  await lab.command(schema, ['dist/src/migrate.js', 'run']);
   const merchant = JSON.parse(
     await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']),
   );

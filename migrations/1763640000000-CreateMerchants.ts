@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateMerchants1763640000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE merchants (
+      CREATE TABLE IF NOT EXISTS merchants (
         id         CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         name       VARCHAR(200) NOT NULL,
         policy     JSON NOT NULL,
@@ -12,7 +12,7 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         PRIMARY KEY (id)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
-      CREATE TABLE api_users (
+      CREATE TABLE IF NOT EXISTS api_users (
         id            CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         merchant_id   CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         email         VARCHAR(254) NOT NULL,
@@ -27,7 +27,7 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE api_users');
-    await runner.query('DROP TABLE merchants');
+    await runner.query('DROP TABLE IF EXISTS api_users');
+    await runner.query('DROP TABLE IF EXISTS merchants');
   }
 }

@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateTokens1763640000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE sessions (
+      CREATE TABLE IF NOT EXISTS sessions (
         id          CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         api_user_id CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         created_at  DATETIME(3) NOT NULL,
@@ -15,7 +15,7 @@ export class CreateTokens1763640000001 implements MigrationInterface {
         CONSTRAINT fk_sessions_api_user FOREIGN KEY (api_user_id) REFERENCES api_users (id) ON DELETE NO ACTION ON UPDATE NO ACTION
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
-      CREATE TABLE token_sets (
+      CREATE TABLE IF NOT EXISTS token_sets (
         id                 CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         session_id         CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         access_hash        BINARY(32) NOT NULL,
@@ -34,7 +34,7 @@ export class CreateTokens1763640000001 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE token_sets');
-    await runner.query('DROP TABLE sessions');
+    await runner.query('DROP TABLE IF EXISTS token_sets');
+    await runner.query('DROP TABLE IF EXISTS sessions');
   }
 }

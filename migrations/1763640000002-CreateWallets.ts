@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateWallets1763640000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE wallets (
+      CREATE TABLE IF NOT EXISTS wallets (
         id            CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         merchant_id   CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         document      VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -21,6 +21,6 @@ export class CreateWallets1763640000002 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE wallets');
+    await runner.query('DROP TABLE IF EXISTS wallets');
   }
 }

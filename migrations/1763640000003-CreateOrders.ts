@@ -7,7 +7,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateOrders1763640000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE orders (
+      CREATE TABLE IF NOT EXISTS orders (
         id                    CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         merchant_id           CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         external_id           VARBINARY(400) NOT NULL,
@@ -40,7 +40,7 @@ export class CreateOrders1763640000003 implements MigrationInterface {
         CONSTRAINT ck_orders_clawed_back CHECK (clawed_back_cents BETWEEN 0 AND earned_cents)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
-      CREATE TABLE refunds (
+      CREATE TABLE IF NOT EXISTS refunds (
         id                CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         order_id          CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         external_id       VARBINARY(400) NOT NULL,
@@ -58,7 +58,7 @@ export class CreateOrders1763640000003 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE refunds');
-    await runner.query('DROP TABLE orders');
+    await runner.query('DROP TABLE IF EXISTS refunds');
+    await runner.query('DROP TABLE IF EXISTS orders');
   }
 }

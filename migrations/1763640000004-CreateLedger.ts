@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateLedger1763640000004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE cashback_credits (
+      CREATE TABLE IF NOT EXISTS cashback_credits (
         id              CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         wallet_id       CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         order_id        CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NULL,
@@ -22,7 +22,7 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
-      CREATE TABLE cashback_holds (
+      CREATE TABLE IF NOT EXISTS cashback_holds (
         order_id     CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         credit_id    CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         wallet_id    CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -37,7 +37,7 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         CONSTRAINT ck_cashback_holds_amount CHECK (amount_cents > 0)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
     await runner.query(`
-      CREATE TABLE cashback_entries (
+      CREATE TABLE IF NOT EXISTS cashback_entries (
         wallet_id     CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         seq           BIGINT NOT NULL,
         kind          VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -67,9 +67,9 @@ export class CreateLedger1763640000004 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE cashback_entries');
-    await runner.query('DROP TABLE cashback_holds');
-    await runner.query('DROP TABLE cashback_credits');
+    await runner.query('DROP TABLE IF EXISTS cashback_entries');
+    await runner.query('DROP TABLE IF EXISTS cashback_holds');
+    await runner.query('DROP TABLE IF EXISTS cashback_credits');
   }
 }
 
@@ -81,7 +81,7 @@ export class CreateLedger1763640000004 implements MigrationInterface {
 async function closeLedgerTo(runner: QueryRunner, event: string): Promise<void> {
   try {
     await runner.query(`
-      CREATE TRIGGER tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
+      CREATE TRIGGER IF NOT EXISTS tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`);
   } catch (error) {
     const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';

@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CreateRateLimits1763640000005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      CREATE TABLE rate_limits (
+      CREATE TABLE IF NOT EXISTS rate_limits (
         \`key\`  CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         points INT NOT NULL,
         expire BIGINT UNSIGNED NULL,
@@ -14,6 +14,6 @@ export class CreateRateLimits1763640000005 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE rate_limits');
+    await runner.query('DROP TABLE IF EXISTS rate_limits');
   }
 }

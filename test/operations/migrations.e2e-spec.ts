@@ -2,9 +2,10 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
-import { built, runNode } from '../support/build.js';
+import { runNode } from '../support/build.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { describeSchema, tableNames } from '../support/schema.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 
 jest.setTimeout(60_000);
@@ -22,37 +23,19 @@ afterAll(async () => {
 });
 
 const rows = (sql: string, values: unknown[] = []): Promise<any[]> => dataSource.query(sql, values);
-const tables = async (): Promise<string[]> =>
-  (
-    await rows(
-      'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name',
-    )
-  ).map(({ name }) => name);
-
-/** The schema as the server tells it: each table's statement, and the triggers. */
-async function schema(): Promise<unknown[]> {
-  const statements: unknown[] = [];
-  for (const table of await tables()) {
-    const [row] = await rows(`SHOW CREATE TABLE ${table}`);
-    statements.push(String(row['Create Table']).replace(/ AUTO_INCREMENT=\d+/, ''));
-  }
-  const triggers = await rows(
-    'SELECT trigger_name AS name, event_manipulation AS event FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1',
-  );
-  return [...statements, ...triggers.map(({ name, event }) => `${name}: ${event}`)];
-}
-
 describe('migrations', () => {
   it('go up, all the way down, and up to the same schema again', async () => {
     const done = await dataSource.runMigrations({ transaction: 'each' });
     expect(done).toHaveLength(dataSource.migrations.length);
-    const first = await schema();
-    expect(await tables()).toEqual(expect.arrayContaining(['cashback_entries', 'migrations', 'orders', 'token_sets']));
+    const first = await describeSchema(dataSource);
+    expect(await tableNames(dataSource)).toEqual(
+      expect.arrayContaining(['cashback_entries', 'migrations', 'orders', 'token_sets']),
+    );
     for (const _migration of done) await dataSource.undoLastMigration({ transaction: 'each' });
     // TypeORM's own two.
-    expect(await tables()).toEqual(['migrations', 'typeorm_metadata']);
+    expect(await tableNames(dataSource)).toEqual(['migrations', 'typeorm_metadata']);
     await dataSource.runMigrations({ transaction: 'each' });
-    expect(await schema()).toEqual(first);
+    expect(await describeSchema(dataSource)).toEqual(first);
   });
 
   it('are listed in src/schema.ts exactly as they are in the folder', () => {
@@ -74,22 +57,15 @@ describe('migrations', () => {
 
   it('run from the build, up and down, with nothing but DATABASE_URL', async () => {
     const fresh = await createDatabase();
-    const typeorm = (command: string) =>
-      runNode('node_modules/typeorm/cli.js', [command, '-d', built('src/database/migrations-data-source.js')], {
-        DATABASE_URL: fresh.url,
-      });
+    const migrate = (command: string) => runNode('dist/src/migrate.js', [command], { DATABASE_URL: fresh.url });
     try {
-      const up = await typeorm('migration:run');
+      const up = await migrate('run');
       expect({ code: up.code, stderr: up.stderr }).toEqual({ code: 0, stderr: '' });
-      const down = await typeorm('migration:revert');
+      const down = await migrate('revert');
       expect({ code: down.code, stderr: down.stderr }).toEqual({ code: 0, stderr: '' });
-      const shown = await typeorm('migration:show');
+      const shown = await migrate('show');
       expect(shown.stdout.match(/\[X\]/g)).toHaveLength(dataSource.migrations.length - 1);
-      const missing = await runNode('node_modules/typeorm/cli.js', [
-        'migration:run',
-        '-d',
-        built('src/database/migrations-data-source.js'),
-      ]);
+      const missing = await runNode('dist/src/migrate.js', ['run']);
       expect(missing.code).not.toBe(0);
       expect(missing.stdout + missing.stderr).toContain('DATABASE_URL is missing');
     } finally {

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+
+/** How long one request for the lock waits. After it, a line says who holds the lock. */
+const LOCK_WAIT_SECONDS = 5;
+
+/** How often the lock is requested: five minutes in all. */
+const LOCK_ATTEMPTS = 60;
+
+/** Receives one line of progress. */
+export type Say = (line: string) => void;
+
+/**
+ * Applies every migration that is not applied yet.
+ *
+ * @param dataSource connected.
+ * @returns the names of those that it applied.
+ * @throws Error if another process holds the lock for five minutes.
+ */
+export async function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {
+  const applied = await withLock(dataSource, say, (executor) => executor.executePendingMigrations());
+  return applied.map(({ name }) => name);
+}
+
+/**
+ * Reverts the migration that was applied last. Does nothing if there is none.
+ *
+ * @param dataSource connected.
+ * @throws Error if another process holds the lock for five minutes.
+ */
+export function revertMigration(dataSource: DataSource, say: Say): Promise<void> {
+  return withLock(dataSource, say, (executor) => executor.undoLastMigration());
+}
+
+/**
+ * Runs the work on the connection that holds the lock: if that connection breaks, the work stops too. A process that is
+ * killed releases the lock as soon as the server has finished its last statement.
+ */
+async function withLock<T>(
+  dataSource: DataSource,
+  say: Say,
+  work: (executor: MigrationExecutor) => Promise<T>,
+): Promise<T> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const lock = await takeLock(runner, String(dataSource.options.database), say);
+    try {
+      const executor = new MigrationExecutor(dataSource, runner);
+      // The server commits each statement that changes the schema, so a migration is repeatable instead of atomic.
+      executor.transaction = 'each';
+      return await work(executor);
+    } finally {
+      // A connection that broke has no lock any more, and this error must not hide the first one.
+      await runner.query('DO RELEASE_LOCK(?)', [lock]).catch(() => undefined);
+    }
+  } finally {
+    await runner.release();
+  }
+}
+
+/** Named locks belong to the whole server, and their names have at most 64 characters. */
+async function takeLock(runner: QueryRunner, database: string, say: Say): Promise<string> {
+  const lock = `migrations:${createHash('sha256').update(database).digest('hex').slice(0, 40)}`;
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt++) {
+    const [row] = (await runner.query('SELECT GET_LOCK(?, ?) AS taken, IS_USED_LOCK(?) AS holder', [
+      lock,
+      LOCK_WAIT_SECONDS,
+      lock,
+    ])) as { taken: number | null; holder: number | null }[];
+    if (Number(row?.taken) === 1) return lock;
+    say(`Another process applies migrations (database connection ${row?.holder ?? 'unknown'}). Waiting for it.`);
+  }
+  throw new Error(`another process has been applying migrations for ${LOCK_ATTEMPTS * LOCK_WAIT_SECONDS} seconds`);
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+const COM_QUERY = 3;
+
+/** The answer to one statement, which the server has executed and the client has not seen. */
+export interface WithheldAnswer {
+  sql: string;
+  /** Lets the client see it. */
+  release(): void;
+}
+
+/**
+ * Stands between a client and the database server, and can withhold the answer to one statement: at that moment the
+ * server has executed it and the client does not know.
+ */
+export class DatabaseProxy {
+  readonly #sockets = new Set<Socket>();
+  #withhold: { matches: (sql: string) => boolean; onWithheld: (answer: WithheldAnswer) => void } | undefined;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly target: URL,
+  ) {
+    server.on('connection', (client: Socket) => this.#serve(client));
+  }
+
+  static async start(databaseUrl: string): Promise<DatabaseProxy> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new DatabaseProxy(server, new URL(databaseUrl));
+  }
+
+  /** The database's URL through the proxy. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.host = `127.0.0.1:${(this.server.address() as { port: number }).port}`;
+    return url.href;
+  }
+
+  /** Withholds the answer to the first statement that matches. Resolves when the server has given that answer. */
+  withhold(matches: (sql: string) => boolean): Promise<WithheldAnswer> {
+    return new Promise((resolve) => (this.#withhold = { matches, onWithheld: resolve }));
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  #serve(client: Socket): void {
+    const upstream = connect(Number(this.target.port || 3306), this.target.hostname);
+    let onAnswer: ((answer: Buffer) => void) | undefined;
+    client.on('data', (data: Buffer) => {
+      // A command is the first packet of its sequence, and mysql2 sends one only after the last was answered.
+      // MySQL expects two bytes about attributes before the text.
+      const text = data.toString('utf8', data[5] === 0 ? 7 : 5);
+      const sql = data[3] === 0 && data[4] === COM_QUERY ? text : '';
+      const withhold = this.#withhold;
+      if (withhold && sql !== '' && withhold.matches(sql)) {
+        this.#withhold = undefined;
+        onAnswer = (answer) => withhold.onWithheld({ sql, release: () => client.write(answer) });
+      }
+      upstream.write(data);
+    });
+    upstream.on('data', (data: Buffer) => {
+      if (onAnswer) onAnswer(data);
+      else client.write(data);
+      onAnswer = undefined;
+    });
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  }
+}

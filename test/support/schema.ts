@@ -1,0 +1,27 @@
+import type { DataSource } from 'typeorm';
+
+type Rows = Record<string, unknown>[];
+
+/** Returns the names of all tables, in order. */
+export async function tableNames(dataSource: DataSource): Promise<string[]> {
+  const tables: Rows = await dataSource.query(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name',
+  );
+  return tables.map(({ name }) => String(name));
+}
+
+/** Returns the schema as the server describes it: the statement of each table, the triggers, and what TypeORM recorded. */
+export async function describeSchema(dataSource: DataSource): Promise<unknown[]> {
+  const statements: unknown[] = [];
+  for (const table of await tableNames(dataSource)) {
+    const [row]: Rows = await dataSource.query(`SHOW CREATE TABLE ${table}`);
+    statements.push(String(row?.['Create Table']).replace(/ AUTO_INCREMENT=\d+/, ''));
+  }
+  const triggers: Rows = await dataSource.query(
+    'SELECT trigger_name AS name, event_manipulation AS event, action_statement AS action FROM information_schema.triggers WHERE trigger_schema = DATABASE() ORDER BY 1',
+  );
+  const expressions: Rows = await dataSource.query(
+    'SELECT type, `table`, name, value FROM typeorm_metadata ORDER BY type, `table`, name, value',
+  );
+  return [...statements, ...triggers, ...expressions];
+}
