@@ -18,6 +18,7 @@ import { CreateOrders1763640000003 } from '../migrations/1763640000003-CreateOrd
 import { CreateLedger1763640000004 } from '../migrations/1763640000004-CreateLedger.js';
 import { CreateRateLimits1763640000005 } from '../migrations/1763640000005-CreateRateLimits.js';
 import { AddOpenCredits1763640000006 } from '../migrations/1763640000006-AddOpenCredits.js';
+import { IndexOrderStatus1763640000007 } from '../migrations/1763640000007-IndexOrderStatus.js';
 
 /** Every entity, and every migration in the order in which they run. A new file in `migrations/` is added here. */
 export const SCHEMA = {
@@ -30,6 +31,7 @@ export const SCHEMA = {
     CreateLedger1763640000004,
     CreateRateLimits1763640000005,
     AddOpenCredits1763640000006,
+    IndexOrderStatus1763640000007,
   ],
 } satisfies Schema;
 

@@ -1,7 +1,7 @@
 /** RFC 3339, section 5.6, at most milliseconds. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
 
-const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
+export const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
 
 /** The last instant that RFC 3339 can write in UTC, and the last a database holds. */
 export const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);

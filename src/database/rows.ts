@@ -13,27 +13,30 @@ export async function insertRow<T extends ObjectLiteral>(
   target: EntityTarget<T>,
   entity: T,
 ): Promise<void> {
-  const { tableName, columns } = manager.dataSource.getMetadata(target);
+  const metadata = manager.dataSource.getMetadata(target);
+  const columns = metadata.columns.filter((column) => column.isInsert);
   const { driver } = manager.dataSource;
   const values = columns.map(
     (column) => driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown,
   );
-  await manager.query(`INSERT INTO ${tableName} (${namesOf(columns).join(', ')}) VALUES (?)`, [values]);
+  await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES (?)`, [values]);
 }
 
-/** The columns of an entity, for a statement of our own. */
+/** The columns that an entity is made of, for a statement of our own. */
 export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
-  return namesOf(manager.dataSource.getMetadata(target).columns);
+  return namesOf(selectedColumns(manager, target));
 }
 
 /** Makes an entity of a row that has all of its columns. */
 export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
-  const metadata = manager.dataSource.getMetadata(target);
-  const entity = metadata.create() as T;
-  for (const column of metadata.columns) {
+  const entity = manager.dataSource.getMetadata(target).create() as T;
+  for (const column of selectedColumns(manager, target)) {
     column.setEntityValue(entity, manager.dataSource.driver.prepareHydratedValue(row[column.databaseName], column));
   }
   return entity;
 }
+
+const selectedColumns = (manager: EntityManager, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
+  manager.dataSource.getMetadata(target).columns.filter((column) => column.isSelect);
 
 const namesOf = (columns: ColumnMetadata[]): string[] => columns.map((column) => column.databaseName);

@@ -12,6 +12,7 @@ import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { RefundDto } from './dto/refund.dto.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
+import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
 import { RefundsService } from './refunds.service.js';
 
@@ -23,6 +24,7 @@ import { RefundsService } from './refunds.service.js';
 export class OrdersController {
   constructor(
     private readonly orders: OrdersService,
+    private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
     private readonly refunds: RefundsService,
   ) {}
@@ -57,12 +59,13 @@ export class OrdersController {
   /**
    * List orders
    *
-   * @remarks The merchant's orders, newest first, a page at a time.
+   * @remarks The merchant's orders, newest first, one page at a time. A page holds at most `limit` orders and 1 MiB,
+   * but always at least one order if any is left: continue with `next_cursor` until it is null.
    */
   @Get()
   @ApiProblems('validation_failed')
   list(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
-    return this.orders.list(caller.merchantId, query);
+    return this.listing.list(caller.merchantId, query);
   }
 
   /**

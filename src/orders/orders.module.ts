@@ -3,6 +3,7 @@ import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
+import { OrderListingService } from './order-listing.service.js';
 import { OrderLock } from './order-lock.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
@@ -11,6 +12,6 @@ import { RefundsService } from './refunds.service.js';
 @Module({
   imports: [CashbackModule, MerchantsModule, RateLimitsModule],
   controllers: [OrdersController],
-  providers: [OrdersService, OrderLifecycleService, RefundsService, OrderLock],
+  providers: [OrdersService, OrderListingService, OrderLifecycleService, RefundsService, OrderLock],
 })
 export class OrdersModule {}

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Brackets, type EntityManager, type SelectQueryBuilder } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { insertRow } from '../database/rows.js';
@@ -12,15 +11,13 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
-import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
 import { Order } from './order.entity.js';
 import { differences, readOrder, type RequestedOrder } from './order-input.js';
-import type { OrderStatus } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
-/** Creates and reads orders. What changes one is in `order-lifecycle.service.ts` and `refunds.service.ts`. */
+/** Creates and reads an order. Lists are in `order-listing.service.ts`, changes in `order-lifecycle.service.ts` and `refunds.service.ts`. */
 @Injectable()
 export class OrdersService {
   constructor(
@@ -56,22 +53,6 @@ export class OrdersService {
     const kept = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, { id }, now));
     if (kept === undefined) throw notFound();
     return toOrderDto(kept.order, kept.availableCents, now);
-  }
-
-  /** A page of the merchant's orders, newest first. @throws Problem validation_failed for a cursor that is not ours. */
-  async list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
-    return this.unitOfWork.snapshot(async (manager) => {
-      const now = this.clock.now();
-      const rows = await pageQuery(manager, merchantId, filter, now).getMany();
-      const page = rows.slice(0, filter.limit);
-      const last = rows.length > filter.limit ? page.at(-1) : undefined;
-      const documents = page.map((order) => order.document);
-      const available = await this.balances.available(manager, merchantId, documents, now);
-      return {
-        data: page.map((order) => toOrderDto(order, available.get(order.document) ?? 0, now)),
-        next_cursor: last === undefined ? null : encodeCursor([last.createdAt.getTime(), last.id]),
-      };
-    });
   }
 
   async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<OrderWithBalance> {
@@ -130,40 +111,4 @@ function refuseDifferences(sent: RequestedOrder, kept: Order): void {
     detail: `order ${kept.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
     errors,
   });
-}
-
-function pageQuery(
-  manager: EntityManager,
-  merchantId: string,
-  filter: ListOrdersDto,
-  now: Date,
-): SelectQueryBuilder<Order> {
-  const query = manager
-    .createQueryBuilder(Order, 'o')
-    .where('o.merchantId = :merchantId', { merchantId })
-    .orderBy('o.createdAt', 'DESC')
-    .addOrderBy('o.id', 'DESC')
-    .limit(filter.limit + 1);
-  if (filter.external_id !== undefined)
-    query.andWhere('o.externalId = :externalId', { externalId: Buffer.from(filter.external_id) });
-  if (filter.status !== undefined) whereStatus(query, filter.status, now);
-  if (filter.created_from !== undefined)
-    query.andWhere('o.createdAt >= :from', { from: new Date(filter.created_from) });
-  if (filter.created_to !== undefined) query.andWhere('o.createdAt < :to', { to: new Date(filter.created_to) });
-  if (filter.cursor !== undefined) {
-    const [createdAt, id] = decodeCursor(filter.cursor, 'number', 'string');
-    const at = new Date(createdAt);
-    query.andWhere(
-      new Brackets((or) =>
-        or.where('o.createdAt < :at', { at }).orWhere('o.createdAt = :at AND o.id < :id', { at, id }),
-      ),
-    );
-  }
-  return query;
-}
-
-function whereStatus(query: SelectQueryBuilder<Order>, status: OrderStatus, now: Date): void {
-  query.andWhere('o.status = :status', { status: status === 'expired' ? 'pending' : status });
-  if (status === 'pending') query.andWhere('o.expiresAt > :now', { now });
-  if (status === 'expired') query.andWhere('o.expiresAt <= :now', { now });
 }

@@ -5,9 +5,9 @@ import { IsCallerId, IsInstant } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { OrderDto } from './order.dto.js';
 
-/** Which orders to list; without any filter, all. */
+/** Filters that an order must match, all of them. Without a filter every order of the merchant is listed. */
 export class ListOrdersDto extends PageQueryDto {
-  /** The order with this id of the caller's. */
+  /** The order with this `external_id`. */
   @IsOptional()
   @IsCallerId()
   readonly external_id?: string;
@@ -28,11 +28,14 @@ export class ListOrdersDto extends PageQueryDto {
   readonly created_to?: string;
 }
 
-/** A page of orders, newest first. */
+/**
+ * A page of orders, newest first. It ends after `limit` orders or before it would exceed 1 MiB, but holds at least one
+ * order if any is left.
+ */
 export class OrderPageDto {
   readonly data!: OrderDto[];
 
-  /** Where the next page begins; null on the last one. It stays good while orders are added. */
+  /** The `cursor` of the next page; null on the last page. It stays valid while orders are added. */
   @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }

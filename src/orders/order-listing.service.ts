@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager, In } from 'typeorm';
+import { BalancesService } from '../cashback/balances.service.js';
+import { Clock } from '../common/clock.js';
+import { encodeCursor } from '../common/cursor.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
+import { Order } from './order.entity.js';
+import { toOrderDto } from './order.mapper.js';
+import { findPage, type PageRow } from './order-page.query.js';
+
+/** A page ends before its body exceeds this, so that a few large orders do not fill the memory of the process. */
+const MAX_PAGE_BYTES = 1024 * 1024;
+
+/** The most that the members of fixed length add to an order's JSON. An item or payment method is never longer in the response than in its column. */
+const FIXED_BYTES = 2048;
+
+/** Lists orders. */
+@Injectable()
+export class OrderListingService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly balances: BalancesService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Returns a page of the merchant's orders, newest first.
+   *
+   * @throws Problem validation_failed if the cursor is not one of this service.
+   */
+  list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const now = this.clock.now();
+      const found = await findPage(manager, merchantId, filter, now);
+      const page = found.slice(0, pageLength(found, filter.limit));
+      const last = page.length < found.length ? page.at(-1) : undefined;
+      const orders = await load(manager, page);
+      const available = await this.balances.available(
+        manager,
+        merchantId,
+        orders.map((order) => order.document),
+        now,
+      );
+      return {
+        data: orders.map((order) => toOrderDto(order, available.get(order.document) ?? 0, now)),
+        next_cursor: last === undefined ? null : encodeCursor([last.created_at.getTime(), last.id]),
+      };
+    });
+  }
+}
+
+/** How many of the orders that were found fit into a page: at least one, if any was found. */
+function pageLength(found: PageRow[], limit: number): number {
+  let bytes = 0;
+  const tooMany = found.findIndex((row, at) => {
+    bytes += FIXED_BYTES + Number(row.jsonBytes);
+    return at === limit || (at > 0 && bytes > MAX_PAGE_BYTES);
+  });
+  return tooMany === -1 ? found.length : tooMany;
+}
+
+/** Loads orders in the given order. */
+async function load(manager: EntityManager, page: PageRow[]): Promise<Order[]> {
+  const ids = page.map((row) => row.id);
+  const orders = await manager.findBy(Order, { id: In(ids) });
+  return orders.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aCompletedOrder, aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+const MIB = 1024 * 1024;
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+/** An order of about 250 KiB, the most that a request body can carry. */
+const aLargeOrder = (): Record<string, unknown> =>
+  anOrder({
+    items: Array.from({ length: 360 }, (_, n) => ({
+      id: `sku-${n}`,
+      price: '1.00',
+      description: 'é"'.repeat(165) + 'x'.repeat(9),
+    })),
+  });
+
+interface Page {
+  bytes: number;
+  ids: string[];
+}
+
+/** Reads all pages of a list. */
+async function pagesOf(merchant: TestMerchant, query: string): Promise<Page[]> {
+  const pages: Page[] = [];
+  for (let cursor = ''; ;) {
+    const { status, body } = await merchant.client.get(`/orders?${query}${cursor}`);
+    expect(status).toBe(200);
+    pages.push({ bytes: Buffer.byteLength(JSON.stringify(body)), ids: body.data.map(({ id }: { id: string }) => id) });
+    if (body.next_cursor === null) return pages;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+}
+
+describe('pages of GET /orders', () => {
+  it('together hold each order that matches the filter once', async () => {
+    const merchant = await aMerchant(service);
+    const byStatus: Record<string, string[]> = { expired: [], pending: [], completed: [], cancelled: [] };
+    for (let n = 0; n < 9; n++) byStatus.expired?.push((await aCreatedOrder(merchant)).id);
+    service.clock.advance({ minutes: 31 });
+    const from = service.clock.now().toISOString();
+    for (let n = 0; n < 7; n++) {
+      byStatus.pending?.push((await aCreatedOrder(merchant)).id);
+      byStatus.completed?.push((await aCompletedOrder(merchant)).id);
+      const { id } = await aCreatedOrder(merchant);
+      await merchant.client.post(`/orders/${id}/cancel`);
+      byStatus.cancelled?.push(id);
+    }
+    const walk = async (query: string): Promise<string[]> =>
+      (await pagesOf(merchant, `limit=2&${query}`)).flatMap(({ ids }) => ids).sort();
+    for (const [status, ids] of Object.entries(byStatus)) expect(await walk(`status=${status}`)).toEqual(ids.sort());
+    expect(await walk(`status=pending&created_from=${from}`)).toEqual(byStatus.pending);
+    expect(await walk(`status=expired&created_to=${from}`)).toEqual(byStatus.expired);
+    expect(await walk('')).toEqual(Object.values(byStatus).flat().sort());
+  });
+
+  it('end before 1 MiB and continue at next_cursor', async () => {
+    const merchant = await aMerchant(service);
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n++) ids.unshift((await aCreatedOrder(merchant, aLargeOrder())).id);
+    for (const query of ['limit=100', 'limit=100&status=pending']) {
+      const pages = await pagesOf(merchant, query);
+      expect(pages.filter(({ bytes }) => bytes > MIB)).toEqual([]);
+      // Each page is full: one more order of 250 KiB would exceed 1 MiB.
+      expect(pages.slice(0, -1).filter(({ bytes }) => bytes < 0.7 * MIB)).toEqual([]);
+      expect(pages.flatMap((page) => page.ids)).toEqual(ids);
+    }
+  });
+
+  it('hold 100 orders of usual size', async () => {
+    const merchant = await aMerchant(service);
+    for (let n = 0; n < 101; n++) await aCreatedOrder(merchant);
+    expect((await pagesOf(merchant, 'limit=100')).map(({ ids }) => ids.length)).toEqual([100, 1]);
+  });
+});

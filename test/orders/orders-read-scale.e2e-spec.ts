@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { encodeCursor } from '../../src/common/cursor.js';
+import { createDataSource } from '../../src/schema.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { FrozenClock } from '../support/model/frozen-clock.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const ORDERS = 10_000;
+const LIMIT = 20;
+
+/**
+ * The most rows that the database may read for a page of 20 orders, the lookup of the token and temporary tables included.
+ * A scan of a merchant's orders reads at least 10,000.
+ */
+const MOST_READS = 600;
+
+const STATUSES = ['pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded'];
+
+/** How a merchant's orders are made: order `n` is created `n` steps ago, and lives so many minutes. The texts are SQL. */
+interface Orders {
+  stepSeconds: number;
+  status: string;
+  minutes: string;
+  /** The statuses to filter by. */
+  statuses: string[];
+}
+
+/** Merchants with 10,000 orders each. A scan finds some of their pages late. */
+const MERCHANTS: Record<string, Orders> = {
+  'of every status': {
+    statuses: STATUSES,
+    stepSeconds: 60,
+    status:
+      "CASE WHEN n >= 9990 THEN 'refunded' WHEN n % 1000 = 0 THEN 'cancelled' WHEN n % 10 < 2 THEN 'pending' WHEN n % 10 = 2 THEN 'partially_refunded' ELSE 'completed' END",
+    minutes: '30',
+  },
+  'pending, of which one is not expired': {
+    statuses: ['pending', 'expired'],
+    stepSeconds: 60,
+    status: "'pending'",
+    minutes: 'IF(n = 6000, 30000, 1)',
+  },
+  'pending, of which one is expired': {
+    statuses: ['pending', 'expired'],
+    stepSeconds: 1,
+    status: "'pending'",
+    minutes: 'IF(n = 6000, 30, 10080)',
+  },
+  'pending, of which half are expired': {
+    statuses: ['pending', 'expired'],
+    stepSeconds: 1,
+    status: "'pending'",
+    minutes: '80',
+  },
+  'pending, which live for 1 minute to 7 days': {
+    statuses: ['pending', 'expired'],
+    stepSeconds: 60,
+    status: "'pending'",
+    minutes: 'ELT(1 + n % 5, 1, 30, 1440, 4320, 10080)',
+  },
+  'created in the same millisecond': {
+    statuses: ['pending', 'expired', 'completed'],
+    stepSeconds: 0,
+    status: "IF(n % 2 = 0, 'pending', 'completed')",
+    minutes: '30',
+  },
+};
+
+let database: TestDatabase;
+let service: Service;
+/** The test's own connection: what it asks has no time limit and is not counted. */
+let dataSource: DataSource;
+const clock = new FrozenClock();
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  dataSource = await createDataSource(database.url).initialize();
+  // One connection, so that the session's counters are those of every request.
+  service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' }, clock });
+});
+afterAll(async () => {
+  await service?.stop();
+  await dataSource?.destroy();
+  await database?.drop();
+});
+
+/** Creates the orders in one statement. */
+async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders): Promise<void> {
+  await dataSource.query(
+    `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
+                         earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at)
+     WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n FROM k a JOIN k b)
+     SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0,
+            ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE
+       FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
+    [clock.now(), stepSeconds, clock.now(), stepSeconds, merchantId, ORDERS],
+  );
+  await dataSource.query('ANALYZE TABLE orders');
+}
+
+interface Row {
+  id: string;
+  external_id: string;
+  status: string;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** The merchant's orders, newest first, as one scan of the table finds them. */
+async function allOrders(merchantId: string): Promise<Row[]> {
+  const rows: any[] = await dataSource.query(
+    'SELECT id, external_id, status, created_at, expires_at FROM orders WHERE merchant_id = ? ORDER BY created_at DESC, id DESC',
+    [merchantId],
+  );
+  return rows.map((row) => ({
+    ...row,
+    external_id: row.external_id.toString(),
+    status: row.status === 'pending' && row.expires_at <= clock.now() ? 'expired' : row.status,
+  }));
+}
+
+/** A filter: its query and what it lets through. */
+type Filter = [query: string, matches: (order: Row) => boolean];
+
+/** Every filter and every pair of filters, with the statuses that matter for these orders. */
+function filtersOver(orders: Row[], statuses: string[]): Filter[] {
+  const at = (share: number): Row => orders[Math.floor(ORDERS * share)] as Row;
+  const [old, middle, recent] = [at(0.99), at(0.5), at(0.01)];
+  const kinds: Filter[][] = [
+    statuses.map((status) => [`status=${status}`, (order) => order.status === status]),
+    [[`external_id=${middle.external_id}`, (order) => order.external_id === middle.external_id]],
+    [old, middle].map(({ created_at: instant }) => [
+      `created_from=${instant.toISOString()}`,
+      (order) => order.created_at >= instant,
+    ]),
+    [old, middle, recent].map(({ created_at: instant }) => [
+      `created_to=${instant.toISOString()}`,
+      (order) => order.created_at < instant,
+    ]),
+  ];
+  const pairs = kinds.flatMap((ones, kind) =>
+    ones.flatMap((one) =>
+      kinds
+        .slice(kind + 1)
+        .flat()
+        .map((other) => both(one, other)),
+    ),
+  );
+  return [['', () => true], ...kinds.flat(), ...pairs];
+}
+
+const both = ([one, matchesOne]: Filter, [other, matchesOther]: Filter): Filter => [
+  `${one}&${other}`,
+  (order) => matchesOne(order) && matchesOther(order),
+];
+
+async function rowsRead(): Promise<number> {
+  const counters = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
+  return counters.reduce((sum, { Value: value }) => sum + Number(value), 0);
+}
+
+/** Sends the request and compares its page with the scan. @returns how many rows the database read for it. */
+async function readPage(
+  merchant: TestMerchant,
+  orders: Row[],
+  [query, matches]: Filter,
+  cursor?: Row,
+): Promise<number> {
+  const after = cursor === undefined ? '' : `&cursor=${encodeCursor([cursor.created_at.getTime(), cursor.id])}`;
+  const before = await rowsRead();
+  const { status, body } = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${after}`);
+  const read = (await rowsRead()) - before;
+  const start = cursor === undefined ? 0 : orders.indexOf(cursor) + 1;
+  const expected = orders.slice(start).filter(matches);
+  expect({ query, status, ids: body.data.map(({ id }: Row) => id), isLast: body.next_cursor === null }).toEqual({
+    query,
+    status: 200,
+    ids: expected.slice(0, LIMIT).map(({ id }) => id),
+    isLast: expected.length <= LIMIT,
+  });
+  return read;
+}
+
+describe('GET /orders of a merchant with 10,000 orders', () => {
+  it.each(Object.entries(MERCHANTS))(
+    'reads few rows and returns the right page for each filter, pair of filters and depth, if its orders are %s',
+    async (_, merchantOrders) => {
+      const merchant = await aMerchant(service);
+      await seed(merchant.id, merchantOrders);
+      const orders = await allOrders(merchant.id);
+      const cursors = [undefined, ...[0.01, 0.5, 0.99].map((share) => orders[Math.floor(ORDERS * share)])];
+      const reads: [number, string][] = [];
+      for (const filter of filtersOver(orders, merchantOrders.statuses))
+        for (const cursor of cursors)
+          reads.push([await readPage(merchant, orders, filter, cursor), `${filter[0]} after ${cursor?.external_id}`]);
+      expect(reads.filter(([read]) => read > MOST_READS)).toEqual([]);
+    },
+  );
+});
