@@ -1,3 +1,4 @@
+import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { ReconcileService } from '../reconcile/reconcile.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
@@ -15,14 +16,28 @@ export function ledgerCommands(): Command[] {
     .action((options: { merchant: string; document: string }) =>
       runWithServices((services) => services.get(StatementsService).show(options.merchant, options.document)),
     );
-  const reconcile = new Command('reconcile')
-    .description('prove the invariants of the money over the whole database; exit code 1 and a list where one fails')
-    .action(() =>
-      runWithServices(async (services) => {
-        const result = await services.get(ReconcileService).reconcile();
-        if (result.discrepancies.length > 0) process.exitCode = 1;
-        return result;
-      }),
-    );
-  return [wallet, reconcile];
+  const command = new Command('reconcile')
+    .description(
+      'prove the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
+    )
+    .action(() => runWithServices(reconcile));
+  return [wallet, command];
+}
+
+const PROGRESS_EVERY_MS = 5000;
+
+/** Prints findings as they are found; progress and warnings go to stderr. */
+async function reconcile(services: INestApplicationContext): Promise<void> {
+  let saidAt = Date.now();
+  const result = await services.get(ReconcileService).reconcile({
+    onFinding: (finding) => console.log(JSON.stringify(finding)),
+    onProgress: ({ wallets, orders }) => {
+      if (Date.now() - saidAt < PROGRESS_EVERY_MS) return;
+      saidAt = Date.now();
+      console.error(`checked ${wallets} wallets and ${orders} orders`);
+    },
+  });
+  for (const warning of result.warnings) console.error(`warning: ${warning}`);
+  if (result.findings > 0) process.exitCode = 1;
+  console.log(JSON.stringify(result));
 }

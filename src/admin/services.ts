@@ -34,7 +34,7 @@ class AdminModule {
 }
 
 /**
- * Runs a command over the service's own modules and prints what it returns as JSON on stdout. Nothing
+ * Runs a command over the service's own modules and prints what it returns, if anything, as JSON on stdout. Nothing
  * is opened before, so `--help` needs no database.
  */
 export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
@@ -46,7 +46,8 @@ export async function runWithServices(command: (services: INestApplicationContex
     abortOnError: false,
   });
   try {
-    console.log(JSON.stringify(await command(services), null, 2));
+    const result = await command(services);
+    if (result !== undefined) console.log(JSON.stringify(result, null, 2));
   } finally {
     await services.close();
   }

@@ -2,29 +2,43 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { ORDER_CHECKS, WALLET_CHECKS } from './reconcile-checks.js';
+import { CREDIT_CHECKS } from './credit-checks.js';
+import { ENTRY_CHECKS } from './entry-checks.js';
+import { type Finding, LAST_ID, type Page, type SqlChecks } from './finding.js';
+import { readOrders, rememberingParse } from './order-record.js';
+import { brokenRules } from './order-rules.js';
+import { queryPage } from './query-page.js';
+import { REFUND_CHECKS } from './refund-checks.js';
+import { missingKeys, missingTriggers } from './schema-checks.js';
+import { WALLET_CHECKS } from './wallet-checks.js';
 
-/** An invariant that does not hold, with the rows' own figures. */
-export interface Discrepancy {
-  invariant: string;
-  [figure: string]: unknown;
-}
-
-export interface Reconciliation {
+/** How many wallets and orders have been checked so far. */
+export interface Progress {
   wallets: number;
   orders: number;
-  discrepancies: Discrepancy[];
+}
+
+/** What was checked and found. Warnings are no findings: the money is right, and less protected than it could be. */
+export interface Reconciliation extends Progress {
+  findings: number;
+  warnings: string[];
+}
+
+/** Is told what is found, as it is found. */
+export interface Observer {
+  onFinding?: (finding: Finding) => void;
+  onProgress?: (progress: Progress) => void;
 }
 
 /** How many wallets or orders one snapshot looks at: memory stays flat however many there are. */
-const PAGE = 500;
+const PAGE_SIZE = 1000;
 
-/** A database that went wrong everywhere is known to be so after this many. */
-const REPORT_AT_MOST = 1000;
+/** A page on which everything is wrong is known to be so after this many rows of each check. */
+const FINDINGS_OF_A_CHECK = 100;
 
-const UNIQUE_KEYS = ['uq_orders_merchant_external_id', 'uq_refunds_order_external_id', 'uq_cashback_credits_order'];
+const CHECKS_BY_WALLET: SqlChecks = { ...WALLET_CHECKS, ...ENTRY_CHECKS, ...CREDIT_CHECKS };
 
-/** Proves the invariants of the money over the whole database, page by page, while the service runs. */
+/** Proves the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
 export class ReconcileService {
   constructor(
@@ -32,52 +46,64 @@ export class ReconcileService {
     private readonly clock: Clock,
   ) {}
 
-  async reconcile(): Promise<Reconciliation> {
-    const discrepancies: Discrepancy[] = await this.unitOfWork.snapshot((manager) => missingKeys(manager));
-    const wallets = await this.#pages('wallets', WALLET_CHECKS, discrepancies);
-    const orders = await this.#pages('orders', ORDER_CHECKS, discrepancies);
-    return { wallets, orders, discrepancies };
+  /** @returns how much was checked and found; the findings themselves go to the observer. */
+  async reconcile({ onFinding, onProgress }: Observer = {}): Promise<Reconciliation> {
+    const result: Reconciliation = { wallets: 0, orders: 0, findings: 0, warnings: [] };
+    const report = (findings: Iterable<Finding>): void => {
+      for (const finding of findings) {
+        result.findings++;
+        onFinding?.(finding);
+      }
+    };
+    const count = (table: keyof Progress, rows: number): void => {
+      result[table] += rows;
+      onProgress?.({ wallets: result.wallets, orders: result.orders });
+    };
+    await this.unitOfWork.snapshot(async (manager) => {
+      report(await missingKeys(manager));
+      result.warnings = await missingTriggers(manager);
+    });
+    const parse = rememberingParse();
+    await Promise.all([
+      this.#pages('wallets', count, async (manager, page) =>
+        report(await brokenChecks(manager, CHECKS_BY_WALLET, page)),
+      ),
+      this.#pages('orders', count, async (manager, page) => {
+        report(await brokenChecks(manager, REFUND_CHECKS, page));
+        for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
+      }),
+    ]);
+    return result;
   }
 
   /** Every page is one moment of the database: a use case moves all of a wallet, or nothing. */
-  async #pages(table: 'wallets' | 'orders', checks: Record<string, string>, found: Discrepancy[]): Promise<number> {
-    let last = '';
-    for (let seen = 0; ;) {
-      const ids = await this.unitOfWork.snapshot(async (manager) => {
+  async #pages(
+    table: keyof Progress,
+    count: (table: keyof Progress, rows: number) => void,
+    check: (manager: EntityManager, page: Page) => Promise<void>,
+  ): Promise<void> {
+    for (let after = ''; after !== LAST_ID;) {
+      after = await this.unitOfWork.snapshot(async (manager) => {
         const rows = await manager.query<{ id: string }[]>(`SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`, [
-          last,
-          PAGE,
+          after,
+          PAGE_SIZE,
         ]);
-        const page = rows.map(({ id }) => id);
-        if (page.length > 0) found.push(...(await this.#check(manager, checks, page)));
-        return page;
+        const upto = rows.length < PAGE_SIZE ? LAST_ID : (rows.at(-1)?.id ?? LAST_ID);
+        await check(manager, { after, upto });
+        count(table, rows.length);
+        return upto;
       });
-      seen += ids.length;
-      last = ids.at(-1) ?? last;
-      if (ids.length < PAGE || found.length >= REPORT_AT_MOST) return seen;
     }
-  }
-
-  async #check(manager: EntityManager, checks: Record<string, string>, ids: string[]): Promise<Discrepancy[]> {
-    const found: Discrepancy[] = [];
-    for (const [invariant, sql] of Object.entries(checks)) {
-      const [text, values] = manager.connection.driver.escapeQueryWithParameters(sql, { ids, now: this.clock.now() });
-      const rows = await manager.query<Record<string, unknown>[]>(text, values);
-      found.push(...rows.map((row) => ({ invariant, ...row })));
-    }
-    return found;
   }
 }
 
-/** One order an (merchant, external_id), one refund an (order, external_id), one credit an order: unique keys see to it. */
-async function missingKeys(manager: EntityManager): Promise<Discrepancy[]> {
-  const rows = await manager.query<{ name: string }[]>(
-    'SELECT DISTINCT index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE() AND non_unique = 0 AND index_name IN (?)',
-    [UNIQUE_KEYS],
-  );
-  const present = new Set(rows.map(({ name }) => name));
-  return UNIQUE_KEYS.filter((key) => !present.has(key)).map((key) => ({
-    invariant: 'the unique keys are in place',
-    missing: key,
-  }));
+async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Page): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const [invariant, sql] of Object.entries(checks)) {
+    const rows = await queryPage<Record<string, unknown>>(manager, `${sql} LIMIT :most`, page, {
+      most: FINDINGS_OF_A_CHECK,
+    });
+    found.push(...rows.map((row) => ({ invariant, ...row })));
+  }
+  return found;
 }

@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import type { Finding } from '../../src/reconcile/finding.js';
 import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';
@@ -25,6 +26,12 @@ export function pointersOf(answer: Answer): string[] {
 
 /** The invariants of the money hold over the whole database. */
 export async function expectInvariants(service: Service): Promise<void> {
-  const { discrepancies } = await service.app.get(ReconcileService).reconcile();
-  expect(discrepancies).toEqual([]);
+  expect(await findingsOf(service)).toEqual([]);
+}
+
+/** What `reconcile` finds in the service's database. */
+export async function findingsOf(service: Service): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  await service.app.get(ReconcileService).reconcile({ onFinding: (finding) => findings.push(finding) });
+  return findings;
 }

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
-import { ReconcileService } from '../../../src/reconcile/reconcile.service.js';
 import { type Answer, type Client } from '../client.js';
+import { findingsOf } from '../expectations.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
 
@@ -41,8 +41,8 @@ export class Stage {
   }
 
   /** What `reconcile` finds wrong. */
-  async discrepancies(): Promise<unknown[]> {
-    return (await this.service.app.get(ReconcileService).reconcile()).discrepancies;
+  discrepancies(): Promise<unknown[]> {
+    return findingsOf(this.service);
   }
 
   expectNoFailure(): void {

@@ -1,0 +1,78 @@
+import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+
+/** What an entry of a kind names: `null` where it may or may not. The debt is on no credit. */
+interface Names {
+  credit: boolean;
+  order: boolean | null;
+  refund: boolean | null;
+}
+
+const NAMES: Record<EntryKind, Names> = {
+  earn: { credit: true, order: true, refund: false },
+  grant: { credit: true, order: false, refund: false },
+  hold: { credit: true, order: true, refund: false },
+  release: { credit: true, order: true, refund: false },
+  redeem: { credit: true, order: true, refund: false },
+  restore: { credit: true, order: true, refund: true },
+  // Taken back by a refund, or a debt paid from new cashback, which an order earned or the operator granted.
+  clawback: { credit: true, order: null, refund: null },
+  expire: { credit: true, order: false, refund: false },
+  debt: { credit: false, order: true, refund: true },
+  repay: { credit: false, order: null, refund: false },
+};
+
+/** The entries of the ledger, by wallet. */
+export const ENTRY_CHECKS: SqlChecks = {
+  'an entry belongs to a wallet that exists, and to a credit, an order and a refund of its customer': `
+    SELECT e.wallet_id, e.seq, e.kind, w.id AS existing_wallet_id, e.credit_id, c.wallet_id AS credit_wallet_id, e.order_id,
+           o.id AS existing_order_id, e.refund_id, r.order_id AS refund_order_id
+      FROM cashback_entries e
+      LEFT JOIN wallets w ON w.id = e.wallet_id
+      LEFT JOIN cashback_credits c ON c.id = e.credit_id
+      LEFT JOIN orders o ON o.id = e.order_id
+      LEFT JOIN refunds r ON r.id = e.refund_id
+     WHERE ${inPage('e.wallet_id')}
+       AND (w.id IS NULL
+            OR (e.credit_id IS NOT NULL AND c.id IS NULL) OR c.wallet_id <> e.wallet_id
+            OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document
+            OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id)))`,
+
+  'an entry has the sign of its kind, and names a credit, an order and a refund where its kind does': `
+    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.credit_id, e.order_id, e.refund_id
+      FROM cashback_entries e
+     WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${entriesOfKinds()} ELSE FALSE END`,
+
+  'an entry takes effect when it is written; only a lapse and an expiry took effect on their own date before': `
+    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, o.expires_at AS order_expires_at
+      FROM cashback_entries e LEFT JOIN orders o ON o.id = e.order_id AND e.kind = 'release'
+     WHERE ${inPage('e.wallet_id')} AND e.effective_at <> e.created_at
+       AND NOT (e.effective_at < e.created_at AND (e.kind = 'expire' OR (e.kind = 'release' AND e.effective_at = o.expires_at)))`,
+
+  'an order redeems and earns when it is completed': `
+    SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at
+      FROM cashback_entries e JOIN orders o ON o.id = e.order_id
+     WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'earn')
+       AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
+
+  'a debt is repaid by what was taken from new cashback of the same order or grant': `
+    SELECT e.wallet_id, e.order_id, SUM(e.amount_cents) AS entries_cents, COUNT(*) AS entries
+      FROM cashback_entries e
+     WHERE ${inPage('e.wallet_id')} AND e.kind IN ('clawback', 'repay') AND e.refund_id IS NULL
+     GROUP BY e.wallet_id, e.order_id
+    HAVING SUM(CASE WHEN e.kind = 'repay' THEN e.amount_cents ELSE 0 END) <> SUM(CASE WHEN e.kind = 'clawback' THEN e.amount_cents ELSE 0 END)`,
+};
+
+function entriesOfKinds(): string {
+  return Object.entries(NAMES)
+    .map(([kind, { credit, order, refund }]) => {
+      const sign = ENTRY_KINDS[kind as EntryKind] > 0 ? '>' : '<';
+      const names = [named('e.credit_id', credit), named('e.order_id', order), named('e.refund_id', refund)];
+      return `WHEN '${kind}' THEN e.amount_cents ${sign} 0${names.join('')}`;
+    })
+    .join(' ');
+}
+
+function named(column: string, must: boolean | null): string {
+  return must === null ? '' : ` AND ${column} IS ${must ? 'NOT ' : ''}NULL`;
+}

@@ -1,0 +1,184 @@
+import { cashbackToReceive, redeemableMaximum, refundParts } from '../cashback/quote.js';
+import { COMEBACK_MS } from '../cashback/expiry.js';
+import { after, MINUTE_MS } from '../common/clock.js';
+import { sumCents } from '../common/money.js';
+import { validityOf } from '../orders/order.mapper.js';
+import type { Finding } from './finding.js';
+import type { OrderRecord } from './order-record.js';
+
+/** A rule of an order, and the figures to show where it does not hold. */
+interface OrderRule {
+  invariant: string;
+  figures: readonly (keyof OrderRecord)[];
+  holds: (order: OrderRecord, now: Date) => boolean;
+}
+
+const ORDER_RULES: OrderRule[] = [
+  {
+    invariant: 'completed_at is set for completed orders only, cancelled_at for cancelled ones only',
+    figures: ['completed_at', 'cancelled_at'],
+    holds: (o) =>
+      (o.completed_at !== null) === wasCompleted(o) && (o.cancelled_at !== null) === (o.status === 'cancelled'),
+  },
+  {
+    invariant: 'an order expires when its policy says, and is finished after it was created',
+    figures: ['created_at', 'expires_at', 'completed_at', 'cancelled_at'],
+    holds: (o) =>
+      +o.expires_at === +after(o.created_at, o.policy.orderTtlMinutes * MINUTE_MS) &&
+      [o.completed_at, o.cancelled_at].every((at) => at === null || +at >= +o.created_at - MINUTE_MS),
+  },
+  {
+    invariant: 'the payment methods add up to at most the total, and only a completed order has final ones',
+    figures: ['total_cents', 'payment_methods', 'final_payment_methods'],
+    holds: (o) =>
+      [o.payment_methods, o.final_payment_methods ?? []].every(
+        (methods) => sumCents(methods.map((method) => method.amountCents)) <= o.total_cents,
+      ) &&
+      (o.final_payment_methods === null || wasCompleted(o)),
+  },
+  {
+    invariant: 'the status says how much was refunded',
+    figures: ['total_cents', 'refunded_cents'],
+    holds: (o) => o.status === statusAfterRefunds(o),
+  },
+  {
+    invariant: 'an order redeems at most what its policy allows, and nothing once it is cancelled',
+    figures: ['total_cents', 'redemption_cents'],
+    holds: (o) => o.redemption_cents >= 0 && o.redemption_cents <= redeemableCents(o),
+  },
+  {
+    invariant: 'a completed order earned what the formula gives, every other order nothing',
+    figures: ['total_cents', 'redemption_cents', 'earned_cents', 'payment_methods', 'final_payment_methods'],
+    holds: (o) => o.earned_cents === (wasCompleted(o) ? earnedCents(o) : 0),
+  },
+  {
+    invariant: 'an order returned and took back what the formulas give for all it refunded',
+    figures: [
+      'total_cents',
+      'redemption_cents',
+      'earned_cents',
+      'refunded_cents',
+      'returned_cents',
+      'clawed_back_cents',
+    ],
+    holds: (o) => {
+      const parts = refundedParts(o);
+      return o.returned_cents === parts.returnedCents && o.clawed_back_cents === parts.clawedBackCents;
+    },
+  },
+  {
+    invariant: 'a completed order has a wallet, and a credit of what it earned in that wallet, if it earned anything',
+    figures: ['earned_cents', 'wallet_id', 'credit_id', 'credit_wallet_id', 'credit_cents'],
+    holds: (o) =>
+      (o.credit_id === null
+        ? o.earned_cents === 0
+        : o.credit_cents === o.earned_cents && o.credit_wallet_id === o.wallet_id) &&
+      (o.wallet_id !== null || !wasCompleted(o)),
+  },
+  {
+    invariant: 'a credit can be spent from and until the dates that the policy of its order gives',
+    figures: ['completed_at', 'credit_id', 'credit_created_at', 'credit_available_at', 'credit_expires_at'],
+    holds: (o) => o.credit_id === null || hasDatesOfPolicy(o),
+  },
+  {
+    invariant: 'an order redeemed, earned, returned and took back what its entries say',
+    figures: [
+      'redemption_cents',
+      'redeem_entries',
+      'earned_cents',
+      'earn_entries',
+      'returned_cents',
+      'restore_entries',
+      'clawed_back_cents',
+      'clawback_entries',
+    ],
+    holds: (o) =>
+      o.redeem_entries === (wasCompleted(o) ? o.redemption_cents : 0) &&
+      o.earn_entries === o.earned_cents &&
+      o.restore_entries === o.returned_cents &&
+      o.clawback_entries === o.clawed_back_cents,
+  },
+  {
+    invariant: 'an order was refunded what its refunds add up to',
+    figures: [
+      'refunded_cents',
+      'refunds_cents',
+      'returned_cents',
+      'refunds_returned_cents',
+      'clawed_back_cents',
+      'refunds_clawed_back_cents',
+    ],
+    holds: (o) =>
+      o.refunded_cents === o.refunds_cents &&
+      o.returned_cents === o.refunds_returned_cents &&
+      o.clawed_back_cents === o.refunds_clawed_back_cents,
+  },
+  {
+    // Once an order has expired, its holds are released together whenever somebody next touches the wallet.
+    invariant: 'what a pending order is to redeem is held until it expires, and nothing is held for other orders',
+    figures: ['redemption_cents', 'held_cents', 'expires_at'],
+    holds: (o, now) =>
+      o.held_cents === (o.status === 'pending' ? o.redemption_cents : 0) ||
+      (o.held_cents === 0 && +o.expires_at <= +now + MINUTE_MS),
+  },
+];
+
+/** Returns what is wrong with an order at `now`. A rule that cannot be computed for it is broken, too. */
+export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> {
+  for (const { invariant, figures, holds } of ORDER_RULES) {
+    let error: string | undefined;
+    try {
+      if (holds(order, now)) continue;
+    } catch (thrown) {
+      error = String(thrown);
+    }
+    yield {
+      invariant,
+      order_id: order.order_id,
+      status: order.status,
+      ...Object.fromEntries(figures.map((name) => [name, order[name]])),
+      ...(error !== undefined && { error }),
+    };
+  }
+}
+
+const wasCompleted = (o: OrderRecord): boolean => o.status !== 'pending' && o.status !== 'cancelled';
+
+function statusAfterRefunds(o: OrderRecord): string {
+  if (o.refunded_cents === 0) return ['partially_refunded', 'refunded'].includes(o.status) ? 'completed' : o.status;
+  return o.refunded_cents === o.total_cents ? 'refunded' : 'partially_refunded';
+}
+
+/** The balance of that moment is not known, but that there were limits besides it. */
+function redeemableCents(o: OrderRecord): number {
+  return o.status === 'cancelled' ? 0 : redeemableMaximum(o.total_cents, o.total_cents, o.policy).maximumCents;
+}
+
+function earnedCents(o: OrderRecord): number {
+  return cashbackToReceive(
+    {
+      totalCents: o.total_cents,
+      redeemedCents: o.redemption_cents,
+      paymentMethods: o.final_payment_methods ?? o.payment_methods,
+    },
+    o.policy,
+  );
+}
+
+/** All refunds together move what one refund of their sum would. */
+function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents: number } {
+  const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
+  return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
+}
+
+/** A credit that expired while it could not be spent comes back for some days, which an entry says. */
+function hasDatesOfPolicy(o: OrderRecord): boolean {
+  if (o.completed_at === null) return false;
+  const { availableAt, expiresAt } = validityOf(o.policy, o.completed_at);
+  const cameBackAt = Number(o.credit_expires_at) - COMEBACK_MS;
+  return (
+    Number(o.credit_created_at) === +o.completed_at &&
+    Number(o.credit_available_at) === +availableAt &&
+    (Number(o.credit_expires_at) === +expiresAt || (o.credit_came_back && cameBackAt >= +expiresAt))
+  );
+}

@@ -1,0 +1,36 @@
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+
+/**
+ * Refunds, by order. What one refund moves is the difference of two floors, so that it is less than a centavo away from
+ * its share of the order, whatever order refunds came in.
+ */
+export const REFUND_CHECKS: SqlChecks = {
+  'a refund belongs to a completed order': `
+    SELECT r.id AS refund_id, r.order_id, o.status, r.created_at, o.completed_at
+      FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
+     WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
+
+  'a refund returns and takes back its share of what the order redeemed and earned': `
+    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.clawed_back_cents, o.total_cents, o.redemption_cents, o.earned_cents
+      FROM refunds r JOIN orders o ON o.id = r.order_id
+     WHERE ${inPage('r.order_id')}
+       AND (r.amount_cents <= 0 OR ${awayFromItsShare('r.returned_cents', 'o.redemption_cents')}
+            OR ${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')})`,
+
+  'a refund moved what its entries say, at the same time': `
+    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at,
+           COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
+           COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0) AS clawback_entries,
+           MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
+      FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
+     WHERE ${inPage('r.order_id')}
+     GROUP BY r.id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at
+    HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0)
+        OR r.clawed_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
+        OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
+};
+
+/** Whether a part of a refund is a centavo or more away from (whole × amount / total); exact, as DECIMAL. */
+function awayFromItsShare(part: string, whole: string): string {
+  return `ABS(CAST(${part} AS DECIMAL(40)) * o.total_cents - CAST(${whole} AS DECIMAL(40)) * r.amount_cents) >= o.total_cents`;
+}

@@ -1,0 +1,58 @@
+import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import { Credit } from '../cashback/credit.entity.js';
+import { Entry } from '../cashback/entry.entity.js';
+import { Hold } from '../cashback/hold.entity.js';
+import { Wallet } from '../cashback/wallet.entity.js';
+import { Order } from '../orders/order.entity.js';
+import { Refund } from '../orders/refund.entity.js';
+import type { Finding } from './finding.js';
+
+/** The tables of the money. */
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Hold, Entry, Order, Refund];
+
+interface UniqueKey {
+  table: string;
+  columns: string;
+}
+
+/** Primary and unique keys decide races. Each must be there, by its columns: a name proves nothing. */
+export async function missingKeys(manager: EntityManager): Promise<Finding[]> {
+  const rows = await manager.query<{ of_table: string; columns: string }[]>(
+    // A key on the first bytes of a column would refuse too much, and one on more columns too little.
+    `SELECT table_name AS of_table, GROUP_CONCAT(column_name ORDER BY column_name) AS columns
+       FROM information_schema.statistics
+      WHERE table_schema = DATABASE() AND non_unique = 0
+      GROUP BY table_name, index_name
+     HAVING SUM(sub_part IS NOT NULL) = 0`,
+  );
+  const present = new Set(rows.map((row) => `${row.of_table} ${row.columns}`));
+  return uniqueKeys(manager)
+    .filter(({ table, columns }) => !present.has(`${table} ${columns}`))
+    .map((key) => ({ invariant: 'the unique keys are in place', ...key }));
+}
+
+/** The unique keys that the entities declare, the columns of each in alphabetical order. */
+function uniqueKeys(manager: EntityManager): UniqueKey[] {
+  return ENTITIES.map((entity) => manager.dataSource.getMetadata(entity)).flatMap(
+    ({ tableName: table, primaryColumns, indices }) =>
+      [primaryColumns, ...indices.filter((index) => index.isUnique).map((index) => index.columns)].map((columns) => ({
+        table,
+        columns: columns
+          .map((column) => column.databaseName)
+          .sort()
+          .join(','),
+      })),
+  );
+}
+
+/** The ledger is closed by triggers where the server let the migration create them: without them it works as well. */
+export async function missingTriggers(manager: EntityManager): Promise<string[]> {
+  const rows = await manager.query<{ event: string }[]>(
+    `SELECT event_manipulation AS event FROM information_schema.triggers
+      WHERE event_object_schema = DATABASE() AND event_object_table = 'cashback_entries' AND action_timing = 'BEFORE'`,
+  );
+  const present = new Set(rows.map(({ event }) => event));
+  return ['UPDATE', 'DELETE']
+    .filter((event) => !present.has(event))
+    .map((event) => `no trigger closes cashback_entries to ${event}`);
+}

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { createDataSource } from '../../src/schema.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants, findingsOf } from '../support/expectations.js';
+import { type Service, startService } from '../support/service.js';
+import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
+import { CREDIT_EDITS, ENTRY_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
+import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
+
+const TABLES = ['wallets', 'orders', 'refunds', 'cashback_credits', 'cashback_holds', 'cashback_entries'];
+
+describe('reconcile', () => {
+  let database: TestDatabase;
+  let service: Service;
+  let scenes: Scenes;
+  /** One connection of somebody who may write past the foreign keys. */
+  let intruder: DataSource;
+  const columns = new Map<string, string>();
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+    scenes = await makeScenes(service);
+    intruder = await createDataSource(database.url, 1).initialize();
+    await intruder.query('SET FOREIGN_KEY_CHECKS = 0');
+    for (const event of ['update', 'delete']) await intruder.query(`DROP TRIGGER tr_cashback_entries_no_${event}`);
+    for (const table of TABLES) {
+      const names = await intruder.query<{ name: string }[]>(
+        "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND extra NOT LIKE '%GENERATED%'",
+        [table],
+      );
+      columns.set(table, names.map(({ name }) => name).join(', '));
+      await intruder.query(`CREATE TABLE copy_of_${table} AS SELECT * FROM ${table}`);
+    }
+  });
+  afterAll(async () => {
+    await intruder.destroy();
+    await service.stop();
+    await database.drop();
+  });
+  afterEach(async () => {
+    for (const table of TABLES) {
+      await intruder.query(`DELETE FROM ${table}`);
+      await intruder.query(
+        `INSERT INTO ${table} (${columns.get(table)}) SELECT ${columns.get(table)} FROM copy_of_${table}`,
+      );
+    }
+  });
+
+  async function tamper(sql: string): Promise<void> {
+    const statement = sql.replace(/\{([\w.]+)\}/g, (_, name: string) => {
+      if (scenes[name] === undefined) throw new Error(`no scene has ${name}`);
+      return `'${scenes[name]}'`;
+    });
+    expect(await intruder.query(statement)).toMatchObject({ affectedRows: 1 });
+  }
+
+  it('finds nothing in what the service wrote', () => expectInvariants(service));
+
+  it.each(WALLET_EDITS)('finds the edit of a wallet: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(ORDER_EDITS)('finds the edit of an order: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(CREDIT_EDITS)('finds the edit of a credit: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(HOLD_EDITS)('finds the edit of a hold: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(REFUND_EDITS)('finds the edit of a refund: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(ENTRY_EDITS)('finds the edit of an entry: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(UNNOTICED_EDITS)('cannot find %s', async (_title, sql) => {
+    await tamper(sql);
+    await expectInvariants(service);
+  });
+
+  it('finds nothing once all edits are undone', () => expectInvariants(service));
+});

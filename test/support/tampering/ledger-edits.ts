@@ -1,0 +1,113 @@
+import {
+  earned,
+  type Edit,
+  entry,
+  ENTRY_COLUMNS,
+  granted,
+  hold,
+  MINUTES,
+  OTHER_CREDIT,
+  refund,
+  UNKNOWN,
+} from './statements.js';
+
+export const CREDIT_EDITS: Edit[] = [
+  ['more left of a spent credit', earned('debtor', 'remaining_cents = remaining_cents + 1')],
+  ['less left of a credit', earned('redeemed', 'remaining_cents = remaining_cents - 1')],
+  ['a higher amount of an earned credit', earned('plain', 'amount_cents = amount_cents + 1')],
+  ['a higher amount of a granted credit', granted('redeemed', 'amount_cents = amount_cents + 1')],
+  ['an earned credit in the wallet of another customer', earned('redeemed', 'wallet_id = {plain.wallet}')],
+  ['an earned credit of another order', earned('redeemed', 'order_id = {pending.order}')],
+  ['an earned credit of no order', earned('redeemed', 'order_id = NULL')],
+  ['an earned credit of an order that does not exist', earned('redeemed', `order_id = ${UNKNOWN}`)],
+  ['a granted credit of an order', granted('pending', 'order_id = {pending.order}')],
+  ['an earned credit that can be spent earlier', earned('plain', 'available_at = available_at - INTERVAL 8 DAY')],
+  ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a credit that came back and expires later', granted('cameback', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['an expired credit that expires later', granted('settled', 'expires_at = expires_at + INTERVAL 9 DAY')],
+  [
+    'a granted credit that can be spent after it was held',
+    granted('pending', 'available_at = available_at + INTERVAL 1 DAY'),
+  ],
+  [
+    'a granted credit that expired before it was held',
+    granted('pending', 'expires_at = available_at + INTERVAL 1000 MICROSECOND'),
+  ],
+  ['another date of creation', earned('redeemed', `created_at = created_at - ${MINUTES}`)],
+  ['a credit that is gone', 'DELETE FROM cashback_credits WHERE order_id = {redeemed.order}'],
+  [
+    'a credit that no entry tells of',
+    `INSERT INTO cashback_credits (id, wallet_id, amount_cents, remaining_cents, available_at, expires_at, created_at)
+     SELECT ${UNKNOWN}, id, 100, 100, created_at, created_at + INTERVAL 1 DAY, created_at FROM wallets WHERE id = {plain.wallet}`,
+  ],
+];
+
+export const HOLD_EDITS: Edit[] = [
+  ['a lower hold', hold('pending', 'amount_cents = amount_cents - 1')],
+  ['a hold in the wallet of another customer', hold('pending', 'wallet_id = {plain.wallet}')],
+  ['a hold on a credit of another customer', hold('pending', `credit_id = ${OTHER_CREDIT}`)],
+  ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
+  ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
+  ['a hold that lasts longer than its order', hold('pending', `expires_at = expires_at + ${MINUTES}`)],
+  ['a lapsed hold that lasts longer', hold('expired', `expires_at = expires_at + INTERVAL 1 DAY`)],
+  ['a hold that is gone', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
+  ['a lapsed hold that is gone', 'DELETE FROM cashback_holds WHERE order_id = {expired.order}'],
+];
+
+export const REFUND_EDITS: Edit[] = [
+  ['a higher amount', refund('partial', 'amount_cents = amount_cents + 1')],
+  ['more returned', refund('partial', 'returned_cents = returned_cents + 1')],
+  ['more taken back', refund('partial', 'clawed_back_cents = clawed_back_cents + 1')],
+  ['another order', refund('refunded', 'order_id = {redeemed.order}')],
+  ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
+  ['another date of creation', refund('partial', `created_at = created_at - ${MINUTES}`)],
+  ['a refund that is gone', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
+  [
+    'a refund that nobody asked for',
+    `INSERT INTO refunds (id, order_id, external_id, amount_cents, returned_cents, clawed_back_cents, created_at)
+     SELECT ${UNKNOWN}, id, 'DEV-9', 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
+  ],
+];
+
+export const ENTRY_EDITS: Edit[] = [
+  ['a higher amount', entry('plain', 'earn', 'amount_cents = amount_cents + 1')],
+  ['a higher balance after it', entry('plain', 'earn', 'balance_cents = balance_cents + 1')],
+  ['a debt after it', entry('plain', 'earn', 'debt_cents = 1')],
+  ['another number', entry('plain', 'earn', 'seq = 2')],
+  ['another wallet', entry('redeemed', 'earn', 'wallet_id = {plain.wallet}, seq = 2')],
+  ['another credit of the same wallet', entry('redeemed', 'redeem', `credit_id = ${OTHER_CREDIT}`)],
+  ['a credit of another wallet', entry('plain', 'earn', `credit_id = ${OTHER_CREDIT}`)],
+  ['a grant instead of an earning', entry('plain', 'earn', "kind = 'grant'")],
+  ['a redemption instead of a hold', entry('pending', 'hold', "kind = 'redeem'")],
+  ['a clawback instead of an expiry', entry('settled', 'expire', "kind = 'clawback'")],
+  ['a redemption instead of a clawback', entry('partial', 'clawback', "kind = 'redeem'")],
+  ['another order', entry('redeemed', 'redeem', 'order_id = {pending.order}')],
+  ['an order of the same customer', entry('debtor', 'repay', 'order_id = {spender.order}')],
+  ['an order that does not exist', entry('redeemed', 'earn', `order_id = ${UNKNOWN}`)],
+  ['no order', entry('redeemed', 'redeem', 'order_id = NULL')],
+  ['an order of a grant', entry('pending', 'grant', 'order_id = {pending.order}')],
+  ['another refund of the same order', entry('partial', 'restore', 'refund_id = {partial.refund2}')],
+  ['no refund', entry('partial', 'clawback', 'refund_id = NULL')],
+  ['a refund of an earning', entry('partial', 'earn', 'refund_id = {partial.refund1}')],
+  ['a date of effect before it was written', entry('plain', 'earn', 'effective_at = effective_at - INTERVAL 1 SECOND')],
+  [
+    'another date of effect of a lapse',
+    entry('cameback', 'release', 'effective_at = effective_at - INTERVAL 1 SECOND'),
+  ],
+  [
+    'another date of effect of an expiry',
+    entry('settled', 'expire', 'effective_at = effective_at - INTERVAL 1 SECOND'),
+  ],
+  ['another date of writing', entry('plain', 'earn', 'created_at = created_at + INTERVAL 1 SECOND')],
+  [
+    'a date of writing before the entry before',
+    entry('settled', 'expire', 'created_at = created_at - INTERVAL 1 HOUR'),
+  ],
+  ['an entry that is gone', "DELETE FROM cashback_entries WHERE wallet_id = {redeemed.wallet} AND kind = 'hold'"],
+  [
+    'an entry that somebody added',
+    `INSERT INTO cashback_entries (${ENTRY_COLUMNS})
+     SELECT wallet_id, 2, 'grant', 1, balance_cents + 1, 0, credit_id, NULL, NULL, created_at, created_at
+       FROM cashback_entries WHERE wallet_id = {plain.wallet}`,
+  ],
+];

@@ -1,0 +1,133 @@
+import { ErasureService } from '../../../src/orders/erasure.service.js';
+import { UnitOfWork } from '../../../src/database/unit-of-work.js';
+import { after, MINUTE_MS } from '../../../src/common/clock.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../factories.js';
+import type { Service } from '../service.js';
+import { rowsOf } from '../wallets.js';
+
+/** The ids by which an edit finds rows, such as `pending.order`. */
+export type Scenes = Record<string, string>;
+
+/**
+ * Makes customers through the API, one for each thing that can happen to cashback. Amounts: orders of 150.00 earn 7.50
+ * (5 %), and 7.00 where 10.00 are redeemed. Cashback of `merchant` can be spent at once; that of `patient` after 8 days.
+ */
+export async function makeScenes(service: Service): Promise<Scenes> {
+  const merchant = await aMerchant(service, { releaseDays: 0 });
+  const patient = await aMerchant(service);
+  const scenes: Scenes = { 'merchant.id': merchant.id, 'patient.id': patient.id };
+  /** Notes the ids of a customer's wallet, order and refunds. */
+  const note = async (name: string, of: TestMerchant, document: string, orderId?: string): Promise<void> => {
+    const [wallet] = await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ?', [
+      of.id,
+      document,
+    ]);
+    const refunds = orderId
+      ? await rowsOf(service, 'SELECT id FROM refunds WHERE order_id = ? ORDER BY created_at, id', [orderId])
+      : [];
+    Object.assign(scenes, {
+      [`${name}.wallet`]: wallet?.id,
+      [`${name}.document`]: document,
+      [`${name}.order`]: orderId,
+    });
+    refunds.forEach(({ id }, at) => Object.assign(scenes, { [`${name}.refund${at + 1}`]: id }));
+  };
+  await makeLapsed(service, merchant, note);
+  await makeFinished(service, merchant, patient, note);
+  await makeRefunded(service, merchant, note);
+  return scenes;
+}
+
+type Note = (name: string, of: TestMerchant, document: string, orderId?: string) => Promise<void>;
+
+const hold = (merchant: TestMerchant, order: any, amount: string) =>
+  ok(merchant.client.put(`/orders/${order.id}/redemption`, { amount }));
+const refund = (merchant: TestMerchant, order: any, external_id: string, amount: string) =>
+  ok(merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount }));
+
+async function ok<T extends { status: number; body: unknown }>(answer: Promise<T>): Promise<T> {
+  const { status, body } = await answer;
+  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  return answer;
+}
+
+/** Holds and credits whose dates have passed: noticed since (`settled`, `cameback`), or not yet (`expired`). */
+async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
+  const [expired, settled, cameback] = [aDocument(), aDocument(), aDocument()];
+  const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
+  const orders = [];
+  for (const document of [expired, settled, cameback]) {
+    await grant(service, merchant, document, '50.00', document === expired ? {} : soon);
+    orders.push(await aCreatedOrder(merchant, { document }));
+  }
+  await hold(merchant, orders[0], '10.00');
+  await hold(merchant, orders[2], '10.00');
+  service.clock.advance({ minutes: 31 });
+  for (const document of [settled, cameback]) await grant(service, merchant, document, '1.00');
+  await note('expired', merchant, expired, orders[0].id);
+  await note('settled', merchant, settled, orders[1].id);
+  await note('cameback', merchant, cameback, orders[2].id);
+}
+
+async function makeFinished(
+  service: Service,
+  merchant: TestMerchant,
+  patient: TestMerchant,
+  note: Note,
+): Promise<void> {
+  const pending = aDocument();
+  await grant(service, merchant, pending, '50.00');
+  const open = await aCreatedOrder(merchant, { document: pending });
+  await hold(merchant, open, '10.00');
+  await note('pending', merchant, pending, open.id);
+
+  const plain = await aCompletedOrder(patient, {}, { payment_methods: [{ id: 'pix', amount: '100.00' }] });
+  await note('plain', patient, plain.document, plain.id);
+
+  const redeemed = aDocument();
+  await grant(service, merchant, redeemed, '50.00');
+  const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
+  await note('redeemed', merchant, redeemed, order.id);
+
+  // Paid with cashback alone as far as it earns any.
+  const unpaid = aDocument();
+  await grant(service, merchant, unpaid, '50.00');
+  const free = await aCompletedOrder(merchant, { document: unpaid, total: '0.10' }, { redeem: '0.05' });
+  await note('unpaid', merchant, unpaid, free.id);
+
+  const cancelled = aDocument();
+  await grant(service, merchant, cancelled, '50.00');
+  const given = await aCreatedOrder(merchant, { document: cancelled });
+  await hold(merchant, given, '10.00');
+  await ok(merchant.client.post(`/orders/${given.id}/cancel`));
+  await note('cancelled', merchant, cancelled, given.id);
+
+  const erased = await aCompletedOrder(merchant);
+  const erasure = new ErasureService(service.app.get(UnitOfWork), service.clock);
+  const { pseudonym } = await erasure.erase(merchant.id, erased.document as string);
+  await note('erased', merchant, pseudonym, erased.id);
+}
+
+async function makeRefunded(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
+  const partial = aDocument();
+  await grant(service, merchant, partial, '50.00');
+  const order = await aCompletedOrder(merchant, { document: partial }, { redeem: '10.00' });
+  for (const id of ['DEV-1', 'DEV-2']) await refund(merchant, order, id, '33.33');
+  await note('partial', merchant, partial, order.id);
+
+  const refunded = aDocument();
+  await grant(service, merchant, refunded, '50.00');
+  const whole = await aCompletedOrder(merchant, { document: refunded }, { redeem: '10.00' });
+  await refund(merchant, whole, 'DEV-1', '150.00');
+  await note('refunded', merchant, refunded, whole.id);
+
+  // What the first order earned is spent on the second, so that its refund leaves a debt, which the third order repays.
+  const debtor = aDocument();
+  const first = await aCompletedOrder(merchant, { document: debtor });
+  const second = await aCompletedOrder(merchant, { document: debtor, total: '15.00' }, { redeem: '7.50' });
+  await refund(merchant, first, 'DEV-1', '150.00');
+  const third = await aCompletedOrder(merchant, { document: debtor });
+  await note('debtor', merchant, debtor, first.id);
+  await note('spender', merchant, debtor, second.id);
+  await note('repayer', merchant, debtor, third.id);
+}

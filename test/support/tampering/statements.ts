@@ -1,0 +1,26 @@
+/** An edit of one row by somebody with access to the database: a title and the statement, with ids of the scenes in braces. */
+export type Edit = [title: string, sql: string];
+
+export const order = (scene: string, change: string): string =>
+  `UPDATE orders SET ${change} WHERE id = {${scene}.order}`;
+export const wallet = (scene: string, change: string): string =>
+  `UPDATE wallets SET ${change} WHERE id = {${scene}.wallet}`;
+/** The credit that the scene's order earned. */
+export const earned = (scene: string, change: string): string =>
+  `UPDATE cashback_credits SET ${change} WHERE order_id = {${scene}.order}`;
+/** The first credit that the operator granted to the scene's customer. */
+export const granted = (scene: string, change: string): string =>
+  `UPDATE cashback_credits SET ${change} WHERE wallet_id = {${scene}.wallet} AND order_id IS NULL ORDER BY id LIMIT 1`;
+export const entry = (scene: string, kind: string, change: string): string =>
+  `UPDATE cashback_entries SET ${change} WHERE wallet_id = {${scene}.wallet} AND kind = '${kind}' ORDER BY seq LIMIT 1`;
+export const hold = (scene: string, change: string): string =>
+  `UPDATE cashback_holds SET ${change} WHERE order_id = {${scene}.order} LIMIT 1`;
+export const refund = (scene: string, change: string): string =>
+  `UPDATE refunds SET ${change} WHERE id = {${scene}.refund1}`;
+
+export const MINUTES = 'INTERVAL 3 MINUTE';
+export const UNKNOWN = "'00000000-0000-7000-8000-000000000000'";
+export const OTHER_CREDIT =
+  '(SELECT id FROM (SELECT id FROM cashback_credits WHERE order_id = {redeemed.order}) AS other)';
+export const ENTRY_COLUMNS =
+  'wallet_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, refund_id, effective_at, created_at';
