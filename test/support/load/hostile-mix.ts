@@ -1,0 +1,170 @@
+import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { connect } from '../../../tools/database/connection.mjs';
+import { atOnce, Client } from '../client.js';
+import { copyRow, ID_OF_COPY } from '../copies.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from '../factories.js';
+import { type Service, startService } from '../service.js';
+import { orderRequest } from './load.js';
+import type { Stream } from './load-process.mjs';
+
+/** What the mix needs in the database, and who sends what. */
+export interface Mix {
+  streams: Stream[];
+  /** Of a merchant that has nothing to do with the others. */
+  victimToken: string;
+}
+
+const LARGEST_ORDERS = 100;
+const CREDITS = 50_000;
+const HOLDERS = 12;
+/** The most bytes of a request's body, less what the numbers in it may add. */
+const LARGEST_BODY = 255 * 1024;
+
+/** An order of some 250 KiB: 500 items with the longest descriptions. */
+const largestOrder = (): Record<string, unknown> =>
+  anOrder({
+    items: Array.from({ length: 500 }, (_, index) => ({
+      id: `sku-${index}`,
+      price: '0.30',
+      description: 'x'.repeat(455),
+    })),
+  });
+
+/** A body that is full of members which no DTO has. */
+function unknownMembers(): string {
+  const members: string[] = [];
+  for (let length = 2; length < LARGEST_BODY; length += members.at(-1)!.length + 1)
+    members.push(`"a${members.length}":0`);
+  return `{${members.slice(0, -1).join(',')}}`;
+}
+
+/** Fills the tables and returns the load. */
+export async function seedMix(databaseUrl: string, orders: number): Promise<Mix> {
+  const service = await startService({ databaseUrl, env: { LOG_LEVEL: 'error' } });
+  const sql = await connect(databaseUrl);
+  try {
+    const [large, rich, many, crowd, victim] = await Promise.all([
+      aMerchant(service),
+      aMerchant(service),
+      aMerchant(service),
+      aMerchant(service),
+      aMerchant(service),
+    ]);
+    for (let created = 0; created < LARGEST_ORDERS; created += 4) {
+      await atOnce(4, () => aCreatedOrder(large, largestOrder()));
+    }
+    await seedOrders(sql, many, orders);
+    const document = await seedCredits(service, sql, rich);
+    const held = await atOnce(HOLDERS, () => aCreatedOrder(rich, { document }));
+    // The statistics of a table that has just grown a thousandfold are those of a production table after a day.
+    await sql.query('ANALYZE TABLE orders, cashback_credits, cashback_entries');
+    const holdsOf = held.map((order) => order.id as string);
+    const streams = [
+      ...readers(large, many),
+      ...spenders(rich, document, holdsOf),
+      ...logins(large),
+      ...connections(large, crowd),
+    ];
+    return { victimToken: victim.tokens.access_token, streams };
+  } finally {
+    await sql.end();
+    await service.stop();
+  }
+}
+
+/** One order every half minute, back from now. */
+async function seedOrders(sql: Connection, merchant: TestMerchant, count: number): Promise<void> {
+  const { id } = await aCreatedOrder(merchant);
+  const past = (column: string): string => `${column} - INTERVAL n * 30 SECOND`;
+  await copyRow(sql, 'orders', `id = '${id}'`, count, {
+    id: ID_OF_COPY,
+    external_id: "CONCAT('PED-', MD5(n))",
+    created_at: past('created_at'),
+    expires_at: past('expires_at'),
+  });
+}
+
+/** A customer with 50,000 credits, each with its entry. */
+async function seedCredits(service: Service, sql: Connection, merchant: TestMerchant): Promise<string> {
+  const document = aDocument();
+  await grant(service, merchant, document, '1.00');
+  const [[wallet]] = await sql.query<RowDataPacket[]>('SELECT id FROM wallets WHERE document = ?', [document]);
+  if (wallet === undefined) throw new Error('the grant made no wallet');
+  const ofWallet = `wallet_id = '${wallet.id}'`;
+  const later = { expires_at: 'expires_at + INTERVAL n SECOND' };
+  await copyRow(sql, 'cashback_credits', ofWallet, CREDITS - 1, { id: ID_OF_COPY, ...later });
+  await copyRow(sql, 'cashback_entries', ofWallet, CREDITS - 1, {
+    seq: 'n + 1',
+    credit_id: ID_OF_COPY,
+    balance_cents: 'amount_cents * (n + 1)',
+  });
+  await sql.query(
+    `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS} WHERE id = '${wallet.id}'`,
+  );
+  const { body } = await new Client(service, merchant.tokens.access_token).post('/wallets/search', { document });
+  if (body.available !== `${CREDITS}.00`) throw new Error(`the wallet has ${body.available}`);
+  return document;
+}
+
+/** Pages of the largest orders, and filters that match nothing among very many. */
+function readers(large: TestMerchant, many: TestMerchant): Stream[] {
+  const filters = ['status=refunded', 'status=cancelled', 'status=partially_refunded', 'status=completed'].concat(
+    'created_to=2001-01-01T00:00:00Z',
+    'status=completed&created_from=2001-01-01T00:00:00Z',
+  );
+  return [
+    { ...page(large), name: 'largest orders', kind: 'requests', connections: 12 },
+    {
+      name: 'empty filters',
+      kind: 'requests',
+      connections: 12,
+      requests: filters.map((filter) => ({
+        method: 'GET',
+        path: `/orders?${filter}`,
+        token: many.tokens.access_token,
+      })),
+    },
+  ];
+}
+
+const page = ({ tokens }: TestMerchant): Pick<Stream, 'requests'> => ({
+  requests: [{ method: 'GET', path: '/orders?limit=100', token: tokens.access_token }],
+});
+
+/** Searches and holds in the wallet of 50,000 credits. */
+function spenders(rich: TestMerchant, document: string, orderIds: string[]): Stream[] {
+  const token = rich.tokens.access_token;
+  const search = { method: 'POST', path: '/wallets/search', token, body: JSON.stringify({ document }) };
+  const holds = orderIds.flatMap((id, index) => [
+    search,
+    { method: 'PUT', path: `/orders/${id}/redemption`, token, body: JSON.stringify({ amount: `${index + 1}.00` }) },
+  ]);
+  return [{ name: 'rich wallet', kind: 'requests', connections: HOLDERS, requests: holds }];
+}
+
+/** Unknown members, the right password of one user, and passwords of nobody. */
+function logins({ email }: TestMerchant): Stream[] {
+  const login = (body: string): Stream['requests'][number] => ({ method: 'POST', path: '/auth/login', body });
+  const right = login(JSON.stringify({ email, password: PASSWORD }));
+  const nobody = login(JSON.stringify({ email: 'nobody-%n@shop.example', password: PASSWORD }));
+  return [
+    { name: 'unknown members', kind: 'requests', connections: 4, requests: [login(unknownMembers())] },
+    { name: 'login storm', kind: 'requests', connections: 32, requests: [right, nobody] },
+  ];
+}
+
+/** Uploads that never end, answers that nobody reads, and more connections than the service can serve at once. */
+function connections(large: TestMerchant, crowd: TestMerchant): Stream[] {
+  const upload = orderRequest('none', { note: 'x'.repeat(LARGEST_BODY - 1000) });
+  return [
+    { name: 'idle uploads', kind: 'idle-upload', connections: 800, requests: [upload] },
+    { ...page(large), name: 'slow readers', kind: 'slow-reader', connections: 20 },
+    {
+      name: 'crowd',
+      kind: 'requests',
+      connections: 3500,
+      everyMs: 5000,
+      requests: [orderRequest(crowd.tokens.access_token)],
+    },
+  ];
+}

@@ -1,0 +1,113 @@
+// @ts-check
+/**
+ * A process that puts load on a service, because a load generator inside the test would measure itself. It reads a
+ * `Plan` from its input and writes `Record<string, Outcome>`, by stream, to its output.
+ *
+ * @typedef {object} Stream connections that do the same
+ * @property {string} name
+ * @property {number} connections
+ * @property {'requests' | 'idle-upload' | 'slow-reader'} kind `requests` sends one request after the other;
+ *   `idle-upload` sends all but the last byte and waits; `slow-reader` sends many requests and never reads
+ * @property {number} [everyMs] the least time from one request to the next one of the same connection
+ * @property {{ method: string, path: string, token?: string, body?: string }[]} requests sent by turns; `%n` becomes a new
+ *   number each time
+ *
+ * @typedef {{ url: string, seconds: number, streams: Stream[] }} Plan
+ * @typedef {object} Outcome
+ * @property {Record<string, number>} statuses the number of answers by status or error
+ * @property {number} goodput answers 2xx per second, without those that came after the time was up
+ * @property {number} p50 of the time to an answer, in milliseconds
+ * @property {number} p99
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpConnection } from './http-connection.mjs';
+
+const { url, seconds, streams } = /** @type {Plan} */ (await json(process.stdin));
+const deadline = performance.now() + seconds * 1000;
+const { host, hostname, port } = new URL(url);
+/** Requests that one slow reader sends ahead. */
+const PIPELINED = 50;
+/** Numbers differ between load processes. */
+let number = process.pid * 1_000_000;
+
+/** @param {Stream['requests'][number]} request */
+function bytesOf({ method, path, token, body = '' }) {
+  const text = body.replace('%n', () => String(++number));
+  return [
+    `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`,
+    token === undefined ? '' : `authorization: Bearer ${token}\r\n`,
+    text === '' ? '' : `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n`,
+    `\r\n${text}`,
+  ].join('');
+}
+
+/**
+ * @param {Stream} stream
+ * @param {number} index of the connection
+ * @param {(status: string, ms: number) => void} count
+ */
+async function sendRequests({ connections, requests, everyMs = 0 }, index, count) {
+  const connection = new HttpConnection(url);
+  // Connections start one after the other over the period, or over a second.
+  await sleep(((everyMs || 1000) * index) / connections);
+  for (let turn = index; performance.now() < deadline; turn++) {
+    const startedAt = performance.now();
+    const status = await connection.send(bytesOf(/** @type {any} */ (requests[turn % requests.length])));
+    const ms = performance.now() - startedAt;
+    count(status, ms);
+    // A connection that was refused would otherwise be tried again in the same millisecond.
+    await sleep(/^\d/.test(status) ? Math.max(0, everyMs - ms) : Math.max(100, everyMs - ms));
+  }
+  connection.close();
+}
+
+/**
+ * Opens a connection that occupies the service, again whenever the service closes it.
+ *
+ * @param {string} bytes
+ * @param {boolean} reads whether it takes what the service answers
+ * @param {(status: string) => void} count
+ */
+async function occupy(bytes, reads, count) {
+  while (performance.now() < deadline) {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    if (reads) socket.resume();
+    else socket.pause();
+    socket.on('error', () => undefined);
+    const timer = setTimeout(() => socket.destroy(), deadline - performance.now());
+    await once(socket, 'close');
+    clearTimeout(timer);
+    count('closed');
+    await sleep(500);
+  }
+}
+
+/** @param {Stream} stream */
+async function run(stream) {
+  /** @type {Record<string, number>} */
+  const statuses = {};
+  /** @type {number[]} */
+  const times = [];
+  let good = 0;
+  const count = (/** @type {string} */ status, ms = 0) => {
+    statuses[status] = (statuses[status] ?? 0) + 1;
+    times.push(ms);
+    if (status.startsWith('2') && performance.now() < deadline) good++;
+  };
+  const bytes = stream.requests.map(bytesOf);
+  const work = Array.from({ length: stream.connections }, (_, index) => {
+    if (stream.kind === 'idle-upload') return occupy((bytes[0] ?? '').slice(0, -1), true, count);
+    if (stream.kind === 'slow-reader') return occupy((bytes[0] ?? '').repeat(PIPELINED), false, count);
+    return sendRequests(stream, index, count);
+  });
+  await Promise.all(work);
+  times.sort((a, b) => a - b);
+  const at = (/** @type {number} */ share) => Math.round(times[Math.floor(times.length * share)] ?? NaN);
+  return [stream.name, { statuses, goodput: good / seconds, p50: at(0.5), p99: at(0.99) }];
+}
+
+console.log(JSON.stringify(Object.fromEntries(await Promise.all(streams.map(run)))));
+process.exit();
