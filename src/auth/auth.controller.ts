@@ -3,6 +3,8 @@ import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../http/api-problems.js';
 import { UntilAnswered } from '../http/request-signal.js';
 import { AuthService } from './auth.service.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { type Caller, CurrentCaller, Public } from '../http/caller.js';
 import { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import { LoginDto } from './dto/login.dto.js';
@@ -45,6 +47,7 @@ export class AuthController {
    */
   @Post('refresh')
   @Public()
+  @RateLimit(REQUESTS)
   @Header('cache-control', 'no-store')
   @ApiProblems(
     'malformed_json',

@@ -7,10 +7,11 @@ import { Config } from '../config/config.js';
 import { signingSecrets } from '../config/signing-secrets.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
-import { ApiUsersService } from './api-users.service.js';
+import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
-import { RefreshLimit } from '../rate-limits/refresh-limit.js';
+import { REFRESH } from '../rate-limits/policies.js';
+import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../http/caller.js';
 import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import type { LoginDto } from './dto/login.dto.js';
@@ -19,7 +20,7 @@ import { Session } from './session.entity.js';
 import { SessionsService } from './sessions.service.js';
 import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
-import { digest, randomPair, successorKey, successorOf, type TokenPair } from './tokens.js';
+import { digest, randomPair, successorOf, tokenKey, type TokenPair } from './tokens.js';
 
 /** How often a login is tried while somebody keeps changing its user. */
 const LOGIN_TRIES = 3;
@@ -29,7 +30,7 @@ const LOGIN_TRIES = 3;
 export class AuthService {
   readonly #log = new Logger('Security');
   /** The key of the secret that signs comes first. */
-  readonly #successorKeys: [Buffer, ...Buffer[]];
+  readonly #keys: [Buffer, ...Buffer[]];
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
@@ -40,10 +41,10 @@ export class AuthService {
     private readonly config: Config,
     private readonly clock: Clock,
     private readonly loginLimit: LoginLimit,
-    private readonly refreshLimit: RefreshLimit,
+    private readonly rateLimiter: RateLimiter,
   ) {
     const [first, ...others] = signingSecrets(config);
-    this.#successorKeys = [successorKey(first), ...others.map(successorKey)];
+    this.#keys = [tokenKey(first), ...others.map(tokenKey)];
   }
 
   /**
@@ -59,12 +60,11 @@ export class AuthService {
     address: string | undefined,
     signal: AbortSignal,
   ): Promise<ConfigurationUserTokensDto> {
-    const attempt = { email, address };
-    await this.loginLimit.admit(attempt);
+    const attempt = await this.loginLimit.admit(canonicalEmail(email), address);
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
-      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, signal);
+      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, attempt, signal);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
         throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });
@@ -86,14 +86,11 @@ export class AuthService {
   async refresh({ refresh_token: refreshToken }: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     // Before the transaction: no use case takes a second connection inside one.
     const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
-    if (sessionId !== undefined) await this.refreshLimit.count(sessionId);
+    if (sessionId === undefined) throw invalidRefreshToken();
+    await this.rateLimiter.count([REFRESH], sessionId);
     const tokens = await this.unitOfWork.transaction((manager) => this.#rotate(manager, refreshToken));
     // Thrown out here, so that a revocation stays committed.
-    if (tokens === undefined) {
-      throw new Problem('invalid_refresh_token', {
-        detail: 'the refresh token is unknown, expired, used or revoked: log in again',
-      });
-    }
+    if (tokens === undefined) throw invalidRefreshToken();
     return tokens;
   }
 
@@ -128,7 +125,7 @@ export class AuthService {
       revokedAt: null,
     };
     await manager.insert(Session, session);
-    const pair = randomPair();
+    const pair = randomPair(this.#keys[0]);
     return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
   }
 
@@ -146,10 +143,7 @@ export class AuthService {
     const now = this.clock.now();
     if (session.revokedAt !== null || session.expiresAt <= now || user.disabledAt !== null) return undefined;
 
-    const [pair, ...others] = this.#successorKeys.map((key) => successorOf(refreshToken, key)) as [
-      TokenPair,
-      ...TokenPair[],
-    ];
+    const [pair, ...others] = this.#keys.map((key) => successorOf(refreshToken, key)) as [TokenPair, ...TokenPair[]];
     const { rotatedAt, refreshExpiresAt } = await manager.findOneByOrFail(TokenSet, { id: found.id });
     if (rotatedAt === null) {
       if (refreshExpiresAt <= now) return undefined;
@@ -179,6 +173,12 @@ export class AuthService {
     }
     return undefined;
   }
+}
+
+function invalidRefreshToken(): Problem {
+  return new Problem('invalid_refresh_token', {
+    detail: 'the refresh token is unknown, expired, used or revoked: log in again',
+  });
 }
 
 function toDto(pair: TokenPair, tokenSet: TokenSet): ConfigurationUserTokensDto {

@@ -1,13 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import bcrypt from 'bcrypt';
-import pLimit, { type LimitFunction } from 'p-limit';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { ComparisonThread } from './comparison-thread.js';
+import { FairQueue, type Share } from './fair-queue.js';
 
 /** bcrypt reads no further, so a longer password would be known by its beginning. */
 export const MAX_PASSWORD_BYTES = 72;
+
+/** Where a login comes from. */
+export interface LoginOrigin {
+  email: string;
+  network: string;
+  /** Whether the user has logged in from this network lately. */
+  isKnownNetwork: boolean;
+}
 
 /** Hashes and compares the passwords of API users. */
 @Injectable()
@@ -15,21 +23,21 @@ export class Passwords implements OnApplicationShutdown {
   /** What an unknown user's password is compared with, by cost, so that it takes the same time as a known one's. */
   readonly #dummies = new Map<number, Promise<string>>();
 
-  /** A storm of log-ins must not take the processor away from orders: the rest wait their turn. */
-  readonly #inTurn: LimitFunction;
+  /** A storm of logins must not take the processor away from orders: the rest wait for their turn. */
+  readonly #queue: FairQueue;
 
   /** No more than there are turns. */
   readonly #threads = new Set<ComparisonThread>();
   readonly #idle: ComparisonThread[] = [];
 
   constructor(private readonly config: Config) {
-    this.#inTurn = pLimit(config.BCRYPT_CONCURRENCY);
+    this.#queue = new FairQueue(config.BCRYPT_CONCURRENCY, config.BCRYPT_QUEUE);
     void this.#dummyOf(config.BCRYPT_COST);
   }
 
   /** How many comparisons are under way and how many wait for their turn. */
   get load(): { active: number; waiting: number } {
-    return { active: this.#inTurn.activeCount, waiting: this.#inTurn.pendingCount };
+    return this.#queue.load;
   }
 
   hash(password: string): Promise<string> {
@@ -39,17 +47,22 @@ export class Passwords implements OnApplicationShutdown {
   /**
    * @param hash of the user, or undefined for an unknown user.
    * @param commonCost the bcrypt cost at which an unknown user is compared.
+   * @param origin decides in which share of the queue it waits.
    * @param signal aborted once nobody waits for the answer: it then takes no turn any more.
    * @returns whether the password is the user's; the answer takes as long either way.
-   * @throws Problem unavailable where too many wait already, or it could not be compared.
+   * @throws Problem unavailable where too many wait already, or it could not be compared; too_many_requests where too
+   *   many of this user or network wait.
    */
-  async verify(password: string, hash: string | undefined, commonCost: number, signal?: AbortSignal): Promise<boolean> {
+  async verify(
+    password: string,
+    hash: string | undefined,
+    commonCost: number,
+    origin: LoginOrigin,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
     const against = hash ?? (await this.#dummyOf(commonCost));
-    const { active, waiting } = this.load;
-    if (active + waiting >= this.config.BCRYPT_CONCURRENCY + this.config.BCRYPT_QUEUE)
-      throw unavailable(new Error('too many log-ins wait for their turn'));
-    const same = await this.#inTurn(() => this.#compare(password, against, signal));
+    const same = await this.#queue.run(this.#sharesOf(origin), () => this.#compare(password, against, signal));
     return same && fits && hash !== undefined;
   }
 
@@ -67,6 +80,18 @@ export class Passwords implements OnApplicationShutdown {
     const dummy = this.#dummies.get(cost) ?? bcrypt.hash(randomBytes(32).toString('base64'), cost);
     this.#dummies.set(cost, dummy);
     return dummy;
+  }
+
+  /**
+   * A user may take a fifth of the queue, and a network half of it, as users can share one. Strangers who log in under a
+   * user's email share their places, and never take those for networks that the user has logged in from.
+   */
+  #sharesOf({ email, network, isKnownNetwork }: LoginOrigin): Share[] {
+    const placesOf = (part: number): number => Math.max(2, Math.floor(this.config.BCRYPT_QUEUE * part));
+    return [
+      { key: `user ${isKnownNetwork} ${email}`, places: placesOf(1 / 5) },
+      { key: `network ${network}`, places: placesOf(1 / 2) },
+    ];
   }
 
   async #compare(password: string, hash: string, signal: AbortSignal | undefined): Promise<boolean> {

@@ -4,10 +4,11 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Config } from '../config/config.js';
+import { signingSecrets } from '../config/signing-secrets.js';
 import type { ApiUser } from './api-user.entity.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
-import { digest, type TokenPair } from './tokens.js';
+import { digest, looksIssued, looksLikeRefreshToken, tokenKey, type TokenPair } from './tokens.js';
 
 const LIVE_TOKEN_SQL = `
   SELECT t.jwt
@@ -21,12 +22,16 @@ const IS_RECENT_SQL =
 /** Issues token sets, and swaps an access token for the JWT that was minted with it (the phantom token pattern). */
 @Injectable()
 export class TokenSetsService {
+  readonly #keys: Buffer[];
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly jwt: JwtService,
     private readonly config: Config,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#keys = signingSecrets(config).map(tokenKey);
+  }
 
   /** Issues a pair as the next token set of a session; nothing outlives the session. */
   async issue(manager: EntityManager, session: Session, user: ApiUser, pair: TokenPair, now: Date): Promise<TokenSet> {
@@ -56,6 +61,7 @@ export class TokenSetsService {
 
   /** The session of a refresh token, used or not; undefined for one that is unknown. */
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
+    if (!looksLikeRefreshToken(refreshToken)) return undefined;
     const found = await this.dataSource.manager.findOne(TokenSet, {
       select: { sessionId: true },
       where: { refreshHash: digest(refreshToken) },
@@ -76,11 +82,12 @@ export class TokenSetsService {
   }
 
   /**
-   * Swaps an access token for its JWT.
+   * Swaps an access token for its JWT. An invented token costs no statement.
    *
    * @returns undefined for a token that is unknown, expired or revoked, or whose user is disabled.
    */
   async swap(accessToken: string): Promise<string | undefined> {
+    if (!looksIssued(accessToken, this.#keys)) return undefined;
     const now = this.clock.now();
     const [row] = await this.dataSource.manager.query<{ jwt: string }[]>(LIVE_TOKEN_SQL, [
       digest(accessToken),

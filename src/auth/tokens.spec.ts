@@ -1,21 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { digest, randomPair, successorKey, successorOf } from './tokens.js';
+import { digest, looksIssued, looksLikeRefreshToken, randomPair, successorOf, tokenKey } from './tokens.js';
 
 const SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 const UUID_V4 = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}';
 const ACCESS = new RegExp(`^cbat_${UUID_V4}$`);
 const REFRESH = new RegExp(`^cbrt_${UUID_V4}$`);
 
+const key = tokenKey(SECRET);
+const otherKey = tokenKey(`${SECRET}!`);
+
 describe('a token pair', () => {
   it('is a prefix and a UUID each', () => {
-    const pair = randomPair();
+    const pair = randomPair(key);
     expect(pair.accessToken).toMatch(ACCESS);
     expect(pair.refreshToken).toMatch(REFRESH);
   });
 
   it('never repeats, and its tokens share nothing', () => {
-    const uuids = Array.from({ length: 500 }, randomPair).flatMap(({ accessToken, refreshToken }) => [
+    const uuids = Array.from({ length: 500 }, () => randomPair(key)).flatMap(({ accessToken, refreshToken }) => [
       accessToken.slice(5),
       refreshToken.slice(5),
     ]);
@@ -23,9 +26,31 @@ describe('a token pair', () => {
   });
 });
 
-describe('the successor of a refresh token', () => {
-  const key = successorKey(SECRET);
+describe('an access token', () => {
+  it('is recognized with the key that issued it, among several', () => {
+    for (const { accessToken } of [randomPair(key), successorOf('cbrt_x', key)]) {
+      expect(looksIssued(accessToken, [key])).toBe(true);
+      expect(looksIssued(accessToken, [otherKey, key])).toBe(true);
+      expect(looksIssued(accessToken, [otherKey])).toBe(false);
+    }
+  });
 
+  it('is not recognized when it is invented or changed', () => {
+    fc.assert(
+      fc.property(fc.uuid({ version: 4 }), fc.string(), (uuid, text) => {
+        expect(looksIssued(`cbat_${uuid}`, [key])).toBe(false);
+        expect(looksIssued(text, [key])).toBe(false);
+      }),
+    );
+    const { accessToken, refreshToken } = randomPair(key);
+    for (const changed of [refreshToken, accessToken.slice(5), accessToken.toUpperCase(), `${accessToken} `])
+      expect(looksIssued(changed, [key])).toBe(false);
+    expect(looksLikeRefreshToken(refreshToken)).toBe(true);
+    expect(looksLikeRefreshToken(accessToken)).toBe(false);
+  });
+});
+
+describe('the successor of a refresh token', () => {
   it('is a pair like any other, and always the same one', () => {
     fc.assert(
       fc.property(fc.string(), (refreshToken) => {
@@ -33,7 +58,7 @@ describe('the successor of a refresh token', () => {
         expect(pair.accessToken).toMatch(ACCESS);
         expect(pair.refreshToken).toMatch(REFRESH);
         expect(pair.accessToken.slice(5)).not.toBe(pair.refreshToken.slice(5));
-        expect(successorOf(refreshToken, successorKey(SECRET))).toEqual(pair);
+        expect(successorOf(refreshToken, tokenKey(SECRET))).toEqual(pair);
       }),
     );
   });
@@ -49,8 +74,8 @@ describe('the successor of a refresh token', () => {
   });
 
   it('cannot be told without the server’s secret', () => {
-    const { refreshToken } = randomPair();
-    expect(successorOf(refreshToken, successorKey(`${SECRET}!`))).not.toEqual(successorOf(refreshToken, key));
+    const { refreshToken } = randomPair(key);
+    expect(successorOf(refreshToken, tokenKey(`${SECRET}!`))).not.toEqual(successorOf(refreshToken, key));
   });
 
   it('is derived under a key that is not the signing secret itself', () => {

@@ -4,27 +4,49 @@ import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
 export const ACCESS_PREFIX = 'cbat_';
 export const REFRESH_PREFIX = 'cbrt_';
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** The last hexadecimal digits of an access token are its tag. */
+const TAG_DIGITS = 8;
+
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;
 }
 
-/** A new pair out of 244 random bits. */
-export function randomPair(): TokenPair {
-  return pairOf(() => randomBytes(16));
+/** Returns a new random pair. */
+export function randomPair(key: Buffer): TokenPair {
+  return pairOf(() => randomBytes(16), key);
 }
 
-/** Returns the key with which successors are derived: it comes from a signing secret by HKDF (RFC 5869). */
-export function successorKey(secret: string): Buffer {
+/** Returns the key that tags access tokens and derives successors: it comes from a signing secret by HKDF (RFC 5869). */
+export function tokenKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'cashback token successor', 32));
 }
 
 /**
- * The pair that follows a refresh token: always the same one, so that a retry can be answered to the
- * letter although no token is kept in the clear.
+ * The pair that follows a refresh token: always the same one, so that a retry gets the identical answer although no
+ * token is kept in the clear.
  */
 export function successorOf(refreshToken: string, key: Buffer): TokenPair {
-  return pairOf((kind) => createHmac('sha256', key).update(`${kind}:${refreshToken}`).digest());
+  return pairOf((kind) => createHmac('sha256', key).update(`${kind}:${refreshToken}`).digest(), key);
+}
+
+/**
+ * Whether an access token has the form and the tag of one that this service issued. It may still be expired or revoked,
+ * and one of four billion invented tokens passes; all others are refused without a statement.
+ *
+ * @param keys of all secrets that the service accepts.
+ */
+export function looksIssued(accessToken: string, keys: Buffer[]): boolean {
+  if (!accessToken.startsWith(ACCESS_PREFIX) || !UUID.test(accessToken.slice(ACCESS_PREFIX.length))) return false;
+  const untagged = accessToken.slice(0, -TAG_DIGITS);
+  return keys.some((key) => untagged + tagOf(untagged, key) === accessToken);
+}
+
+/** Whether a refresh token has the form of one. */
+export function looksLikeRefreshToken(token: string): boolean {
+  return token.startsWith(REFRESH_PREFIX) && UUID.test(token.slice(REFRESH_PREFIX.length));
 }
 
 /** What is kept of a token. It is random, so one fast hash is enough. */
@@ -32,11 +54,17 @@ export function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer): TokenPair {
+function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: Buffer): TokenPair {
+  const untagged = (ACCESS_PREFIX + uuidOf(bytesOf('access'))).slice(0, -TAG_DIGITS);
   return {
-    accessToken: ACCESS_PREFIX + uuidOf(bytesOf('access')),
+    accessToken: untagged + tagOf(untagged, key),
     refreshToken: REFRESH_PREFIX + uuidOf(bytesOf('refresh')),
   };
+}
+
+/** Without the key a tag is as random as the digits that it replaces, so a token is no easier to guess. */
+function tagOf(untagged: string, key: Buffer): string {
+  return createHmac('sha256', key).update(`tag:${untagged}`).digest('hex').slice(0, TAG_DIGITS);
 }
 
 /** Sixteen bytes in the form of a version 4 UUID (RFC 9562, section 5.4). */

@@ -91,7 +91,7 @@ describe('the configuration', () => {
 });
 
 describe('the limits', () => {
-  it('are on by default, counted in the database, and believe no proxy', () => {
+  it('are on by default, are counted per instance, and trust no proxy', () => {
     const config = loadConfig(environment());
     expect(config).toMatchObject({ LOGIN_RATE_LIMIT: 10, RATE_LIMIT: 100, TRUST_PROXY: '' });
     expect(config.REDIS_URL).toBeUndefined();

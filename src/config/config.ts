@@ -146,7 +146,7 @@ export class Config {
   @integerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
 
-  /** Log-ins that may wait for such a turn; whoever comes after them gets 503. */
+  /** Logins that may wait for a comparison, at most a fifth of them for one user and half from one network; later ones get 503. */
   @integerBetween(0, 10_000)
   readonly BCRYPT_QUEUE: number = 10;
 
@@ -162,15 +162,21 @@ export class Config {
   @integerBetween(0, 300)
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
 
-  /** Log-ins that may fail in 15 minutes for one e-mail from one address, and five times as many from one address alone. */
+  /**
+   * Logins that may fail in 15 minutes for one user from one network; five times as many from one network, and for one
+   * user from all networks that it has not logged in from.
+   */
   @integerBetween(1, 1_000_000)
   readonly LOGIN_RATE_LIMIT: number = 10;
 
-  /** Requests under /orders of one API user in a second; beyond that a burst of ten times as many in a minute. 0 turns it off. */
+  /**
+   * Requests per second under /orders and /wallets of one API user, and to /auth/refresh from one network, plus a burst of
+   * ten times as many per minute. 0 turns it off.
+   */
   @integerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
-  /** Where the limits are counted, if not in the database. While it is away, each instance counts for itself. */
+  /** Where requests are counted for all instances together; without it, or while it is unreachable, per instance. */
   @IsOptional()
   @IsRedisUrl()
   readonly REDIS_URL?: string;

@@ -41,7 +41,7 @@ export class Metrics {
 
   readonly #rateLimitStoreFailures = new Counter({
     name: 'rate_limit_store_failures_total',
-    help: 'Failures of the store of the rate limits: while they grow, the instance counts for itself',
+    help: 'Failures of Redis as the store of rate limits: while they grow, the instance counts for itself',
     registers: [this.registry],
   });
 

@@ -1,11 +1,12 @@
-import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { type Caller, CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
-import { OrdersLimitGuard } from '../rate-limits/orders-limit.guard.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, CreateRefundDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
@@ -19,7 +20,7 @@ import { RefundsService } from './refunds.service.js';
 @ApiTags('orders')
 @ApiBearerAuth()
 @Controller('orders')
-@UseGuards(OrdersLimitGuard)
+@RateLimit(REQUESTS)
 @ApiProblems('missing_token', 'invalid_token')
 export class OrdersController {
   constructor(

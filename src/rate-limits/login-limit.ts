@@ -1,105 +1,109 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { Config } from '../config/config.js';
-import { canonicalEmail } from '../auth/api-users.service.js';
+import { CounterKeys } from './counter-keys.js';
+import { type Count, type Counter, LoginCounts } from './login-counts.js';
 import { networkOf } from './network.js';
-import { loginAddressPolicy, loginPolicy, type RateLimitPolicy } from './policies.js';
-import { RateLimitStore } from './store.js';
+import { KNOWN_NETWORK, loginNetworkPolicy, loginPolicy, loginUserPolicy } from './policies.js';
 import { tooManyRequests } from './too-many-requests.js';
 
-/** Whose log-in it is: the e-mail as it was given, and where it came from. */
+/** A login that may go on to the comparison of its password. */
 export interface LoginAttempt {
   email: string;
-  address: string | undefined;
-}
-
-interface Count {
-  policy: RateLimitPolicy;
-  limiter: RateLimiterAbstract;
-  keyOf: (attempt: LoginAttempt) => string;
+  network: string;
+  /** Whether the user has logged in from this network lately. */
+  isKnownNetwork: boolean;
+  /** What its failure is counted under: user and network, network, and user where the network is not known. */
+  counters: Counter[];
+  userAndNetwork: Counter;
+  knownNetwork: Counter;
 }
 
 /**
- * Counts failed log-ins by the pair of e-mail and address, and by address alone. By e-mail alone would let
- * anybody lock a merchant out, from anywhere, by failing in its name.
+ * Limits failed logins per user and network, per network, and per user over all networks that it has not logged in from.
+ * A failure from elsewhere never counts against a network that the user logs in from, so a stranger who fails in a
+ * merchant's name can't lock it out there.
  */
 @Injectable()
 export class LoginLimit {
   readonly #log = new Logger('Security');
-  readonly #pair: Count;
-  readonly #address: Count;
 
-  constructor(config: Config, store: RateLimitStore) {
-    const [pair, address] = [loginPolicy(config), loginAddressPolicy(config)];
-    this.#pair = {
-      policy: pair,
-      limiter: store.limiterOf(pair),
-      keyOf: (attempt) => store.keyOf(pair, canonicalEmail(attempt.email), networkOf(attempt.address)),
-    };
-    this.#address = {
-      policy: address,
-      limiter: store.limiterOf(address),
-      keyOf: (attempt) => store.keyOf(address, networkOf(attempt.address)),
-    };
-  }
+  constructor(
+    private readonly config: Config,
+    private readonly keys: CounterKeys,
+    private readonly counts: LoginCounts,
+  ) {}
 
   /**
-   * To be asked before bcrypt is spent.
+   * Checks the limits before bcrypt is spent.
    *
-   * @throws Problem too_many_requests where too many have failed.
+   * @param email in the form in which emails compare.
+   * @param address the caller's, as Express gives it.
+   * @throws Problem too_many_requests where too many logins have failed.
    */
-  async admit(attempt: LoginAttempt): Promise<void> {
-    await this.#failuresOf(attempt);
+  async admit(email: string, address: string | undefined): Promise<LoginAttempt> {
+    const network = networkOf(address);
+    const userAndNetwork = this.#counter(loginPolicy(this.config), email, network);
+    const byNetwork = this.#counter(loginNetworkPolicy(this.config), network);
+    const byUser = this.#counter(loginUserPolicy(this.config), email);
+    const knownNetwork = this.#counter(KNOWN_NETWORK, email, network);
+    const [known, ...counts] = await this.counts.read([knownNetwork, userAndNetwork, byNetwork, byUser]);
+    const isKnownNetwork = (known?.points ?? 0) > 0;
+    const counters = isKnownNetwork ? [userAndNetwork, byNetwork] : [userAndNetwork, byNetwork, byUser];
+    refuseIfUsedUp(counters, counts);
+    return { email, network, isKnownNetwork, counters, userAndNetwork, knownNetwork };
   }
 
   /**
    * Counts a failure.
    *
-   * @throws Problem too_many_requests for one that was admitted together with many others, all of which failed:
-   *   only as many as the limit allows learn whether they guessed right.
+   * @throws Problem too_many_requests for an attempt that was admitted together with many others, all of which failed:
+   *   only as many as the limits allow learn whether they guessed right.
    */
   async failed(attempt: LoginAttempt): Promise<void> {
-    for (const count of [this.#pair, this.#address]) {
-      const { consumedPoints, msBeforeNext } = await count.limiter.penalty(count.keyOf(attempt));
-      if (consumedPoints === count.policy.quota) this.#report(attempt, count.policy, msBeforeNext);
-      if (consumedPoints > count.policy.quota) throw tooManyRequests([{ policy: count.policy, msBeforeNext }]);
-    }
+    const counts = await this.counts.add(attempt.counters);
+    attempt.counters.forEach((counter, index) => this.#reportLockout(attempt, counter, counts[index]));
+    refuseIfUsedUp(attempt.counters, counts, 1);
   }
 
   /**
-   * Clears the failures of the pair. Not those of the address: one password that is right would pay for
-   * any number of guesses at others.
+   * Clears the failures of the user on this network, and keeps the network as known. The other counts stay: one right
+   * password would pay for any number of guesses at others.
    *
-   * @throws Problem too_many_requests where it was admitted, and the limit was reached while it waited its turn.
+   * @throws Problem too_many_requests where a limit was reached while the attempt waited for its turn.
    */
-  async succeeded(attempt: LoginAttempt): Promise<void> {
-    if ((await this.#failuresOf(attempt)) > 0) await this.#pair.limiter.delete(this.#pair.keyOf(attempt));
+  async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
+    const counts = await this.counts.read(counters);
+    refuseIfUsedUp(counters, counts);
+    if ((counts[0]?.points ?? 0) > 0) await this.counts.clear(userAndNetwork);
+    await this.counts.restart(knownNetwork);
   }
 
-  /** @returns the failures of the pair. */
-  async #failuresOf(attempt: LoginAttempt): Promise<number> {
-    for (const { policy, limiter, keyOf } of [this.#address, this.#pair]) {
-      const found = await limiter.get(keyOf(attempt));
-      if (found && found.consumedPoints >= policy.quota)
-        throw tooManyRequests([{ policy, msBeforeNext: found.msBeforeNext }]);
-      if (policy === this.#pair.policy) return found?.consumedPoints ?? 0;
-    }
-    return 0;
+  #counter(policy: Counter['policy'], ...parts: string[]): Counter {
+    return { policy, key: this.keys.of(policy, ...parts) };
   }
 
-  /** Once for each lock-out: when the last failure that the limit allows is counted. */
-  #report({ email, address }: LoginAttempt, policy: RateLimitPolicy, msBeforeNext: number): void {
+  /** Logs a lockout once: when the last failure that the limit allows is counted. */
+  #reportLockout({ email, network }: LoginAttempt, { policy }: Counter, count: Count | undefined): void {
+    if (count?.points !== policy.quota) return;
     this.#log.warn({
       event: 'login_locked_out',
       limit: policy.name,
-      network: networkOf(address),
-      ...(policy === this.#pair.policy && { email: masked(email) }),
-      seconds: Math.ceil(msBeforeNext / 1000),
+      ...(policy.name !== 'login-user' && { network }),
+      ...(policy.name !== 'login-network' && { email: masked(email) }),
+      seconds: Math.ceil(count.msLeft / 1000),
     });
   }
 }
 
-/** Enough to recognise a merchant's e-mail by, not enough to write to it. */
+/** @param own points that the caller's own failure has just added. */
+function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
+  counters.forEach(({ policy }, index) => {
+    const { points, msLeft } = counts[index] as Count;
+    if (points - own >= policy.quota) throw tooManyRequests([{ policy, msBeforeNext: msLeft }]);
+  });
+}
+
+/** Enough to recognize a merchant's email, and not enough to write to it. */
 function masked(email: string): string {
   const at = email.lastIndexOf('@');
   return `${at > 2 ? email[0] : ''}***${email.slice(at)}`;

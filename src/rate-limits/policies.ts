@@ -1,42 +1,55 @@
 import type { Config } from '../config/config.js';
 
-/** A limit: so many points in a window that begins with the first of them. */
+/** A quota in a window that starts with the first request or failure that is counted. */
 export interface RateLimitPolicy {
-  /** Its name in the `RateLimit` fields of an answer; part of the key, so no two limits share a count. */
+  /** Its name in the `RateLimit` fields of an answer; part of the key, so no two policies share a count. */
   name: string;
   quota: number;
   windowSeconds: number;
 }
 
-const LOGIN_WINDOW_SECONDS = 15 * 60;
+/** The policies of a route, in the order in which they are used up; none where the limit is turned off. */
+export type RateLimitPolicies = (config: Config) => RateLimitPolicy[];
 
-/** Failed log-ins with one e-mail from one address. */
+const MINUTE_SECONDS = 60;
+const LOGIN_WINDOW_SECONDS = 15 * MINUTE_SECONDS;
+const DAY_SECONDS = 24 * 60 * MINUTE_SECONDS;
+
+/**
+ * Requests of one API user. What exceeds the second's quota is taken from the minute's burst, which is there for the
+ * minute after an outage or for the start of a sale.
+ */
+export const REQUESTS: RateLimitPolicies = ({ RATE_LIMIT }) =>
+  RATE_LIMIT === 0
+    ? []
+    : [
+        { name: 'requests', quota: RATE_LIMIT, windowSeconds: 1 },
+        { name: 'requests-burst', quota: 10 * RATE_LIMIT, windowSeconds: MINUTE_SECONDS },
+      ];
+
+/** Refreshes of one session. An access token lasts an hour: sixty refreshes in a minute are a loop without a stop. */
+export const REFRESH: RateLimitPolicy = { name: 'refresh', quota: 60, windowSeconds: MINUTE_SECONDS };
+
+/** Failed logins of one user from one network. */
 export const loginPolicy = ({ LOGIN_RATE_LIMIT: quota }: Config): RateLimitPolicy => ({
   name: 'login',
   quota,
   windowSeconds: LOGIN_WINDOW_SECONDS,
 });
 
-/** Failed log-ins from one address with whatever e-mails: who guesses one password for many of them. */
-export const loginAddressPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
-  name: 'login-address',
+/** Failed logins from one network, whatever the user: one password tried for many users. */
+export const loginNetworkPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
+  name: 'login-network',
   quota: 5 * LOGIN_RATE_LIMIT,
   windowSeconds: LOGIN_WINDOW_SECONDS,
 });
 
-/** Renewals of one session. A token set lives an hour: a minute of sixty is a loop that has gone wild. */
-export const REFRESH_POLICY: RateLimitPolicy = { name: 'refresh', quota: 60, windowSeconds: 60 };
-
-/** Order requests of one API user. */
-export const ordersPolicy = ({ RATE_LIMIT: quota }: Config): RateLimitPolicy => ({
-  name: 'orders',
-  quota,
-  windowSeconds: 1,
+/** Failed logins of one user from all networks that it has not logged in from: one user attacked from many networks. */
+export const loginUserPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
+  name: 'login-user',
+  quota: 5 * LOGIN_RATE_LIMIT,
+  windowSeconds: LOGIN_WINDOW_SECONDS,
 });
 
-/** What goes beyond `ordersPolicy` for a while: the minute after an outage, that of a sale's start. */
-export const ordersBurstPolicy = ({ RATE_LIMIT }: Config): RateLimitPolicy => ({
-  name: 'orders-burst',
-  quota: 10 * RATE_LIMIT,
-  windowSeconds: 60,
-});
+/** How long a network stays known for a user after its last login from there. It is not a limit, but is stored like one. */
+export const KNOWN_NETWORK: RateLimitPolicy = { name: 'known-network', quota: 1, windowSeconds: 90 * DAY_SECONDS };

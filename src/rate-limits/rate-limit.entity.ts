@@ -1,20 +1,17 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/**
- * A count of rate-limiter-flexible, which reads and writes these rows with statements of its own; the
- * order of the columns is the one they need. The entity is here for the schema alone.
- */
+/** A count of logins, or a network that a user has logged in from. `LoginCounts` reads and writes these rows. */
 @Entity('rate_limits')
 @Index('ix_rate_limits_expire', ['expire'])
 export class RateLimit {
-  /** HMAC-SHA256, in hexadecimal, of what is counted: no e-mail and no address can be read out of it. */
+  /** HMAC-SHA256, in hexadecimal, of what is counted: no email and no address can be read from it. */
   @PrimaryColumn({ name: 'key', type: 'char', length: 64, charset: 'ascii', collation: 'ascii_bin' })
   key!: string;
 
   @Column({ name: 'points', type: 'int' })
   points!: number;
 
-  /** When the window ends, in milliseconds since 1970. */
+  /** When the window ends by the database's clock, in milliseconds since 1970. */
   @Column({ name: 'expire', type: 'bigint', unsigned: true, nullable: true })
   expire!: number | null;
 }

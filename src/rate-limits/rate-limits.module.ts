@@ -1,28 +1,25 @@
 import { Module } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { CounterKeys } from './counter-keys.js';
+import { LoginCounts } from './login-counts.js';
 import { LoginLimit } from './login-limit.js';
-import { OrdersLimitGuard } from './orders-limit.guard.js';
+import { RateLimiter } from './rate-limiter.js';
 import { connectRedis } from './redis.js';
-import { RefreshLimit } from './refresh-limit.js';
-import { RateLimitStore } from './store.js';
-import { RateLimitSweeper } from './sweeper.js';
 
-/** How often someone may do something: log-ins, renewals, orders. */
+/** How often a caller may do something: requests are counted by `RateLimiter`, failed logins by `LoginLimit`. */
 @Module({
   providers: [
+    CounterKeys,
     {
-      provide: RateLimitStore,
-      inject: [DataSource, Config, Metrics],
-      useFactory: async (dataSource: DataSource, config: Config, metrics: Metrics) =>
-        new RateLimitStore(dataSource, config, metrics, await connectRedis(config.REDIS_URL)),
+      provide: RateLimiter,
+      inject: [CounterKeys, Config, Metrics],
+      useFactory: async (keys: CounterKeys, config: Config, metrics: Metrics) =>
+        new RateLimiter(keys, metrics, await connectRedis(config.REDIS_URL)),
     },
-    RateLimitSweeper,
+    LoginCounts,
     LoginLimit,
-    RefreshLimit,
-    OrdersLimitGuard,
   ],
-  exports: [LoginLimit, RefreshLimit, OrdersLimitGuard, RateLimitStore],
+  exports: [RateLimiter, LoginLimit],
 })
 export class RateLimitsModule {}

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 
-/** A counter that takes longer than this is as good as away. */
+/** A slower counter counts as unreachable. */
 const COMMAND_TIMEOUT_MS = 250;
 /**
- * A connection on which nothing has come for so long while an answer was due is closed, which is reported. Until there
- * is a new one, commands fail at once: otherwise every counter would wait for its time-out, and nobody would hear of it.
+ * A connection that is silent for this long while an answer is due is closed, which is reported. Until there is a new
+ * one, commands fail at once: otherwise every counter would wait for its timeout, and nothing would be reported.
  */
 const SILENCE_MS = 500;
 
 /**
- * Connects to Redis, where there is a REDIS_URL. It is no condition for the start: while it is away,
+ * Connects to Redis, if there is a REDIS_URL. The service also starts without it: while Redis is unreachable,
  * connecting goes on in the background and commands fail at once instead of waiting for it.
  */
 export async function connectRedis(url: string | undefined): Promise<Redis | undefined> {
@@ -25,7 +25,7 @@ export async function connectRedis(url: string | undefined): Promise<Redis | und
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(2000, 50 * 2 ** Math.min(attempt, 10)),
   });
-  // The store's own listener comes later; this one keeps the first attempt from being reported as unhandled.
+  // The listener of `RateLimiter` comes later; this one keeps the first attempt from being reported as unhandled.
   redis.on('error', () => undefined);
   await redis.connect().catch(() => undefined);
   return redis;

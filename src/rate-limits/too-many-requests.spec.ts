@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { tooManyRequests } from './too-many-requests.js';
 
 const LOGIN = { name: 'login', quota: 10, windowSeconds: 900 };
-const ORDERS = { name: 'orders', quota: 100, windowSeconds: 1 };
-const BURST = { name: 'orders-burst', quota: 1000, windowSeconds: 60 };
+const REQUESTS = { name: 'requests', quota: 100, windowSeconds: 1 };
+const BURST = { name: 'requests-burst', quota: 1000, windowSeconds: 60 };
 
 describe('the problem too_many_requests', () => {
-  it('says which limit it was, and when to come again', () => {
+  it('names the limit and says when to retry', () => {
     const problem = tooManyRequests([{ policy: LOGIN, msBeforeNext: 811_001 }]);
     expect(problem).toMatchObject({
       code: 'too_many_requests',
@@ -21,21 +21,26 @@ describe('the problem too_many_requests', () => {
     });
   });
 
-  it.each([-1, 0, 1, 999, 1000])('asks for at least a second of patience, at %i ms', (msBeforeNext) => {
-    const { headers, message } = tooManyRequests([{ policy: ORDERS, msBeforeNext }]);
-    expect(headers).toMatchObject({ 'retry-after': '1', ratelimit: '"orders";r=0;t=1' });
+  it('never asks to wait for longer than the window, whatever the clock of the store was set to', () => {
+    const { headers } = tooManyRequests([{ policy: LOGIN, msBeforeNext: 3_900_000 }]);
+    expect(headers).toMatchObject({ 'retry-after': '900', ratelimit: '"login";r=0;t=900' });
+  });
+
+  it.each([-1, 0, 1, 999, 1000])('asks to wait for at least a second, at %i ms', (msBeforeNext) => {
+    const { headers, message } = tooManyRequests([{ policy: REQUESTS, msBeforeNext }]);
+    expect(headers).toMatchObject({ 'retry-after': '1', ratelimit: '"requests";r=0;t=1' });
     expect(message).toBe('try again in 1 second');
   });
 
-  it('waits for the first of several limits that opens', () => {
+  it('asks to wait for the first of several limits that opens', () => {
     const limits = [
-      { policy: ORDERS, msBeforeNext: 400 },
+      { policy: REQUESTS, msBeforeNext: 400 },
       { policy: BURST, msBeforeNext: 41_500 },
     ];
     expect(tooManyRequests(limits).headers).toEqual({
       'retry-after': '1',
-      'ratelimit-policy': '"orders";q=100;w=1, "orders-burst";q=1000;w=60',
-      ratelimit: '"orders";r=0;t=1, "orders-burst";r=0;t=42',
+      'ratelimit-policy': '"requests";q=100;w=1, "requests-burst";q=1000;w=60',
+      ratelimit: '"requests";r=0;t=1, "requests-burst";r=0;t=42',
     });
   });
 });

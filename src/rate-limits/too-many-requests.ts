@@ -7,8 +7,9 @@ export interface UsedUp {
   msBeforeNext: number;
 }
 
-/** Never "0 seconds": who comes back at once would be refused again. */
-const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
+/** At least a second, as an immediate retry would be refused again; at most the window, whatever a clock was set to. */
+const secondsOf = ({ policy, msBeforeNext }: UsedUp): number =>
+  Math.min(policy.windowSeconds, Math.max(1, Math.ceil(msBeforeNext / 1000)));
 
 /**
  * A 429 with `Retry-After` (RFC 9110, section 10.2.3) and the fields of draft-ietf-httpapi-ratelimit-headers.
@@ -16,7 +17,7 @@ const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000));
  * @param limits all of them are used up; the first that opens again lets the caller through.
  */
 export function tooManyRequests(limits: UsedUp[]): Problem {
-  const retryAfter = Math.min(...limits.map(({ msBeforeNext }) => wholeSeconds(msBeforeNext)));
+  const retryAfter = Math.min(...limits.map(secondsOf));
   return new Problem('too_many_requests', {
     detail: `try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}`,
     headers: {
@@ -24,9 +25,7 @@ export function tooManyRequests(limits: UsedUp[]): Problem {
       'ratelimit-policy': limits
         .map(({ policy: { name, quota, windowSeconds } }) => `"${name}";q=${quota};w=${windowSeconds}`)
         .join(', '),
-      ratelimit: limits
-        .map(({ policy: { name }, msBeforeNext }) => `"${name}";r=0;t=${wholeSeconds(msBeforeNext)}`)
-        .join(', '),
+      ratelimit: limits.map((limit) => `"${limit.policy.name}";r=0;t=${secondsOf(limit)}`).join(', '),
     },
   });
 }

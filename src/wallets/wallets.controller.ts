@@ -6,10 +6,13 @@ import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 
 @ApiTags('wallets')
 @ApiBearerAuth()
 @Controller('wallets')
+@RateLimit(REQUESTS)
 @ApiProblems('missing_token', 'invalid_token')
 export class WalletsController {
   constructor(private readonly statements: StatementsService) {}

@@ -10,7 +10,7 @@ import { SlowClient } from '../support/slow-client.js';
 
 const TURNS = 2;
 
-describe('log-ins that wait for their turn', () => {
+describe('logins that wait for their turn', () => {
   let comparisons: Comparisons;
   let service: Service;
   let merchant: TestMerchant;
@@ -30,7 +30,7 @@ describe('log-ins that wait for their turn', () => {
   const credentials = (): { email: string; password: string } => ({ email: merchant.email, password: PASSWORD });
   const logIn = (): Promise<Answer> => new Client(service).post('/auth/login', credentials());
 
-  /** Resolves once so many comparisons are under way, and so many log-ins wait for theirs. */
+  /** Resolves once this many comparisons run and this many logins wait for theirs. */
   async function untilLoadIs(active: number, waiting: number): Promise<void> {
     const wanted = [`bcrypt_comparisons{state="active"} ${active}`, `bcrypt_comparisons{state="waiting"} ${waiting}`];
     await until(async () => {
@@ -46,7 +46,7 @@ describe('log-ins that wait for their turn', () => {
     return answers;
   }
 
-  it('are compared so many at once as the configuration says, and the others after them', async () => {
+  it('are compared BCRYPT_CONCURRENCY at once, and the others after them', async () => {
     const first = await everyTurnTaken();
     const next = logIn();
     await untilLoadIs(TURNS, 1);
@@ -57,7 +57,7 @@ describe('log-ins that wait for their turn', () => {
     await untilLoadIs(0, 0);
   });
 
-  it('are not compared any more where the client has hung up', async () => {
+  it('are not compared when the client has hung up', async () => {
     const first = await everyTurnTaken();
     const impatient = new SlowClient(service.url, loginRequest(credentials()));
     await untilLoadIs(TURNS, 1);
@@ -71,7 +71,7 @@ describe('log-ins that wait for their turn', () => {
     expect(comparisons.costs).toHaveLength(TURNS + 1);
   });
 
-  it('are not compared any more once the deadline has answered for them', async () => {
+  it('are not compared when the deadline has answered for them', async () => {
     const first = await everyTurnTaken();
     const late = await logIn();
     expectProblem(late, 503, 'unavailable');
@@ -81,7 +81,7 @@ describe('log-ins that wait for their turn', () => {
     expect(comparisons.costs).toHaveLength(TURNS + 1);
   });
 
-  it('are compared by a new thread where the one before them died, for whom it is a 503', async () => {
+  it('are compared by a new thread after the one before died, whose login is a 503', async () => {
     const first = await everyTurnTaken();
     const next = logIn();
     await untilLoadIs(TURNS, 1);
@@ -90,6 +90,97 @@ describe('log-ins that wait for their turn', () => {
     for (const answer of await Promise.all(first)) expectProblem(answer, 503, 'unavailable');
     expect((await next).status).toBe(201);
     expect((await logIn()).status).toBe(201);
+  });
+});
+
+describe('the queue of logins', () => {
+  let comparisons: Comparisons;
+  let service: Service;
+  let busy: TestMerchant;
+  let quiet: TestMerchant;
+
+  beforeAll(async () => {
+    comparisons = new Comparisons();
+    service = await startService({ env: { BCRYPT_CONCURRENCY: '1', BCRYPT_QUEUE: '10', TRUST_PROXY: '1' } });
+    [busy, quiet] = [await aMerchant(service), await aMerchant(service)];
+  });
+  afterAll(async () => {
+    comparisons.stop();
+    await service?.stop();
+  });
+  beforeEach(() => comparisons.hold());
+  afterEach(() => comparisons.release());
+
+  const logIn = ({ email }: { email: string }, address = '192.0.2.1'): Promise<Answer> =>
+    new Client(service).send('POST', '/auth/login', {
+      body: { email, password: PASSWORD },
+      headers: { 'x-forwarded-for': address },
+    });
+
+  const untilWaiting = (count: number): Promise<void> =>
+    until(async () => {
+      const { body } = await new Client(service).get('/metrics');
+      return (body as string).includes(`bcrypt_comparisons{state="waiting"} ${count}\n`);
+    });
+
+  /** Sends logins at once. @returns those that wait, after all the others were refused with 429. */
+  async function refusedExcept(count: number, waiting: number, send: (index: number) => Promise<Answer>) {
+    const refused: Answer[] = [];
+    const answers = Array.from({ length: count }, async (_, index) => {
+      const answer = await send(index);
+      if (answer.status === 429) refused.push(answer);
+      return answer;
+    });
+    await until(() => refused.length === count - waiting);
+    for (const answer of refused) {
+      expectProblem(answer, 429, 'too_many_requests');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    return answers;
+  }
+
+  const succeeded = async (answers: Promise<Answer>[]): Promise<number> =>
+    (await Promise.all(answers)).filter(({ status }) => status === 201).length;
+
+  it('lets a user in while another one logs in on 16 connections with the right password', async () => {
+    const many = await refusedExcept(16, 3, () => logIn(busy));
+    const other = logIn(quiet);
+    await untilWaiting(3);
+    comparisons.release();
+    expect((await other).status).toBe(201);
+    expect(await succeeded(many)).toBe(3);
+  });
+
+  it('lets a user in from a known network while strangers log in under its email from many networks', async () => {
+    comparisons.release();
+    expect((await logIn(quiet, '198.51.100.1')).status).toBe(201);
+    comparisons.hold();
+    const strangers = await refusedExcept(16, 3, (index) => logIn(quiet, `203.0.113.${index}`));
+    const own = logIn(quiet, '198.51.100.1');
+    await untilWaiting(3);
+    comparisons.release();
+    expect((await own).status).toBe(201);
+    expect(await succeeded(strangers)).toBe(3);
+  });
+
+  it('leaves half of its places to other networks', async () => {
+    const many = await refusedExcept(16, 6, (index) => logIn({ email: `shop-${index}@shop.example` }, '192.0.2.2'));
+    const other = logIn(quiet, '198.51.100.2');
+    await untilWaiting(6);
+    comparisons.release();
+    expect((await other).status).toBe(201);
+    await Promise.all(many);
+  });
+
+  it('answers 503 when all of its places are taken', async () => {
+    const many = Array.from({ length: 11 }, (_, index) =>
+      logIn({ email: `shop-${index}@shop.example` }, `203.0.113.${index}`),
+    );
+    await untilWaiting(10);
+    expectProblem(await logIn(quiet), 503, 'unavailable');
+    comparisons.release();
+    await Promise.all(many);
+    expect((await logIn(quiet)).status).toBe(201);
   });
 });
 
@@ -102,5 +193,5 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     if (await isSo()) return;
     await sleep(10);
   }
-  throw new Error('it never came to that');
+  throw new Error('the expected state was not reached');
 }

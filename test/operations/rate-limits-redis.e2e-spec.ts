@@ -7,31 +7,36 @@ import { eventsOf, statusesOf } from '../support/rate-limits.js';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.js';
 import { type Service, startService } from '../support/service.js';
 
-const RATE_LIMIT = 4;
-/** What a merchant gets at once: the burst, and the seconds that the requests take. */
-const [LEAST, MOST] = [10 * RATE_LIMIT, 15 * RATE_LIMIT];
+const RATE_LIMIT = 2;
+/** What passes at once at least: the burst. */
+const LEAST = 10 * RATE_LIMIT;
 
 function list(service: Service, { tokens }: TestMerchant): Promise<Answer> {
   return new Client(service, tokens.access_token).get('/orders');
 }
 
-/** @returns how many of many requests at once these services let through together; the rest are 429. */
-async function passedBy(services: Service[], merchant: TestMerchant): Promise<number> {
-  const answers = await Promise.all(services.map((service) => atOnce(80, () => list(service, merchant))));
+/**
+ * @returns how many of many requests at once these services let through together, where the rest are 429; and the most
+ *   that may pass: the burst, and the quota of each second that the requests took.
+ */
+async function passedBy(services: Service[], merchant: TestMerchant): Promise<{ passed: number; most: number }> {
+  const startedAt = performance.now();
+  const answers = await Promise.all(services.map((service) => atOnce(50, () => list(service, merchant))));
+  const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1;
   const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers.flat());
-  expect(passed + refused).toBe(80 * services.length);
+  expect(passed + refused).toBe(50 * services.length);
   expect(refused).toBeGreaterThan(0);
-  return passed;
+  return { passed, most: LEAST + seconds * RATE_LIMIT };
 }
 
-/** Orders, log-ins and lists go on, each instance within the limits by its own count. */
+/** Orders, logins and lists go on, each instance within the limits by its own count. */
 async function expectEachCountsForItself(services: Service[]): Promise<void> {
   for (const service of services) {
     const merchant = await aMerchant(service);
     expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
-    const passed = await passedBy([service], merchant);
+    const { passed, most } = await passedBy([service], merchant);
     expect(passed).toBeGreaterThanOrEqual(LEAST);
-    expect(passed).toBeLessThanOrEqual(MOST);
+    expect(passed).toBeLessThanOrEqual(most);
   }
 }
 
@@ -40,12 +45,11 @@ async function failuresOf(service: Service): Promise<number> {
   return Number(/^rate_limit_store_failures_total (\d+)$/m.exec(body as string)?.[1]);
 }
 
-describe('a Redis that nobody answers at', () => {
-  it('keeps neither the service from starting nor orders from going on, within the limits', async () => {
+describe('a Redis that is unreachable from the start', () => {
+  it('keeps neither the service from starting nor requests from passing within the limits', async () => {
     const service = await startService({ env: { REDIS_URL: 'redis://127.0.0.1:1', RATE_LIMIT: String(RATE_LIMIT) } });
     try {
       await expectEachCountsForItself([service]);
-      expect(await service.dataSource.query('SELECT * FROM rate_limits')).toEqual([]);
     } finally {
       await service.stop();
     }
@@ -53,7 +57,7 @@ describe('a Redis that nobody answers at', () => {
 });
 
 if (hasRedis) {
-  describe('a Redis that goes away and comes back', () => {
+  describe('a Redis that becomes unreachable and recovers', () => {
     let database: TestDatabase;
     let redis: RedisServer;
     let services: Service[];
@@ -74,14 +78,14 @@ if (hasRedis) {
 
     /** Both instances let no more through than one may, some time after Redis has come back. */
     async function expectCountedTogether(): Promise<void> {
-      let passed = 0;
+      let result = { passed: 0, most: 0 };
       for (let attempt = 0; attempt < 30; attempt++) {
-        passed = await passedBy(services, await aMerchant(services[0] as Service));
-        if (passed <= MOST) break;
+        result = await passedBy(services, await aMerchant(services[0] as Service));
+        if (result.passed <= result.most) break;
         await sleep(200);
       }
-      expect(passed).toBeGreaterThanOrEqual(LEAST);
-      expect(passed).toBeLessThanOrEqual(MOST);
+      expect(result.passed).toBeGreaterThanOrEqual(LEAST);
+      expect(result.passed).toBeLessThanOrEqual(result.most);
     }
 
     /** Nest's loggers of one process all write to the log of the service that started last. */
@@ -93,7 +97,7 @@ if (hasRedis) {
       for (const service of services) expect(await failuresOf(service)).toBeGreaterThan(0);
     }
 
-    it('is missed by nobody but the log and the metrics: each instance counts for itself until it is back', async () => {
+    it('is reported by the log and the metrics, and each instance counts for itself until it is back', async () => {
       await expectCountedTogether();
       expect(complaints()).toEqual([]);
       await redis.stop();
@@ -103,7 +107,7 @@ if (hasRedis) {
       await expectCountedTogether();
     });
 
-    it('may be there and not answer: orders go on all the same', async () => {
+    it('is treated as unreachable where it accepts connections and does not answer', async () => {
       await redis.pause();
       await expectEachCountsForItself(services);
       await expectReported();

@@ -1,176 +1,169 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Config } from '../../src/config/config.js';
-import { createDataSource } from '../../src/schema.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { RateLimitSweeper } from '../../src/rate-limits/sweeper.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
-import { endWindows, eventsOf, expectLimited, statusesOf, stores } from '../support/rate-limits.js';
+import { aDocument, aMerchant, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { expectLimited, statusesOf } from '../support/rate-limits.js';
 import { type Service, startService } from '../support/service.js';
 
-describe.each(stores)('limits of orders, counted in $store', ({ open }) => {
-  const RATE_LIMIT = 4;
-  const POLICIES = `"orders";q=${RATE_LIMIT};w=1, "orders-burst";q=${10 * RATE_LIMIT};w=60`;
-  let database: TestDatabase;
-  let store: Awaited<ReturnType<typeof open>>;
-  let one: Service;
-  let other: Service;
+const RATE_LIMIT = 2;
+const POLICIES = `"requests";q=${RATE_LIMIT};w=1, "requests-burst";q=${10 * RATE_LIMIT};w=60`;
+const MINUTE_MS = 60_000;
 
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    store = await open();
-    const options = { databaseUrl: database.url, env: { ...store.env, RATE_LIMIT: String(RATE_LIMIT) } };
-    [one, other] = [await startService(options), await startService(options)];
-  });
-  afterAll(async () => {
-    await Promise.all([one.stop(), other.stop()]);
-    await store.close();
-    await database.drop();
-  });
+/** Sends requests at once. @returns the answers, and the most that may pass: the burst, and the quota of each second. */
+async function sendMany(
+  times: number,
+  send: (index: number) => Promise<Answer>,
+): Promise<{ answers: Answer[]; most: number }> {
+  const startedAt = performance.now();
+  const answers = await atOnce(times, send);
+  const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1;
+  return { answers, most: (10 + seconds) * RATE_LIMIT };
+}
 
-  const list = (service: Service, { tokens }: TestMerchant): Promise<Answer> =>
-    new Client(service, tokens.access_token).get('/orders');
+/** Moves the clock of the system; timers, like those of a process, do not notice. */
+function stepClock(milliseconds: number): void {
+  const now = Date.now.bind(Date);
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + milliseconds);
+}
 
-  it('lets the second and the burst through, not a request more, whichever instance is asked', async () => {
-    const merchant = await aMerchant(one);
-    const answers = await atOnce(150, (index) => list(index % 2 === 0 ? one : other, merchant));
-    const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers);
-    expect(passed + refused).toBe(150);
-    // As many seconds as the requests took, each with its own four.
-    expect(passed).toBeGreaterThanOrEqual(11 * RATE_LIMIT);
-    expect(passed).toBeLessThanOrEqual(15 * RATE_LIMIT);
-    const late = answers.filter(({ status }) => status === 429);
-    late.forEach((answer) => expectLimited(answer, POLICIES, 1));
-  });
-
-  it('lets the merchant go on after Retry-After, on both instances', async () => {
-    const merchant = await aMerchant(one);
-    await atOnce(100, (index) => list(index % 2 === 0 ? one : other, merchant));
-    const answers = await atOnce(RATE_LIMIT + 5, () => list(one, merchant));
-    const refused = answers.find(({ status }) => status === 429);
-    expectLimited(refused, POLICIES, 1);
-    await sleep(Number(refused?.headers.get('retry-after')) * 1000 + 50);
-    expect((await list(other, merchant)).status).toBe(200);
-    expect((await list(one, merchant)).status).toBe(200);
-  });
-
-  it('leaves other merchants alone, and other users of the same one', async () => {
-    const [busy, quiet] = [await aMerchant(one), await aMerchant(one)];
-    await one.app.get(ApiUsersService).create(busy.id, `second-${busy.email}`, PASSWORD);
-    const { body: second } = await new Client(one).post('/auth/login', {
-      email: `second-${busy.email}`,
-      password: PASSWORD,
-    });
-    const all = await atOnce(80, () => list(one, busy));
-    expect(statusesOf(all)[429]).toBeGreaterThan(0);
-    expect((await list(one, quiet)).status).toBe(200);
-    expect((await new Client(one, second.access_token).get('/orders')).status).toBe(200);
-  });
-
-  it('counts one user whatever its tokens and whatever it asks, and creates nothing that it refuses', async () => {
-    const merchant = await aMerchant(one);
-    const { body: again } = await new Client(one).post('/auth/login', { email: merchant.email, password: PASSWORD });
-    const tokens = [merchant.tokens.access_token, again.access_token];
-    const answers = await atOnce(90, (index) => new Client(one, tokens[index % 2]).post('/orders', anOrder()));
-    const { 201: created = 0, 429: refused = 0 } = statusesOf(answers);
-    expect(created + refused).toBe(90);
-    expect(refused).toBeGreaterThan(0);
-    const [{ kept }] = await one.dataSource.query('SELECT COUNT(*) AS kept FROM orders WHERE merchant_id = ?', [
-      merchant.id,
-    ]);
-    expect(Number(kept)).toBe(created);
-  });
-
-  it('asks for the access token first: who has none gets 401 however often', async () => {
-    const answers = await atOnce(60, () => new Client(one).get('/orders'));
-    expect(statusesOf(answers)).toEqual({ 401: 60 });
-  });
-});
-
-describe('the store of the counts', () => {
+describe('requests of an API user', () => {
   let service: Service;
 
   beforeAll(async () => {
-    service = await startService({ env: { RATE_LIMIT: '4', LOGIN_RATE_LIMIT: '3' } });
+    service = await startService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
   });
+  afterEach(() => void jest.restoreAllMocks());
   afterAll(() => service.stop());
 
-  it('may be away: orders, renewals and log-ins go on, counted by the instance itself, and the log says so once', async () => {
+  const list = ({ tokens }: TestMerchant): Promise<Answer> => new Client(service, tokens.access_token).get('/orders');
+  const search = ({ client }: TestMerchant): Promise<Answer> =>
+    client.post('/wallets/search', { document: aDocument() });
+
+  it('pass within the quota of the second and the burst of the minute; the rest are 429', async () => {
+    const merchant = await aMerchant(service);
+    const { answers, most } = await sendMany(60, () => list(merchant));
+    const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers);
+    expect(passed + refused).toBe(60);
+    expect(passed).toBeGreaterThanOrEqual(11 * RATE_LIMIT);
+    expect(passed).toBeLessThanOrEqual(most);
+    for (const answer of answers) if (answer.status === 429) expectLimited(answer, POLICIES, 1);
+  });
+
+  it('pass again after Retry-After', async () => {
+    const merchant = await aMerchant(service);
+    const answers = await atOnce(60, () => list(merchant));
+    const refused = answers.find(({ status }) => status === 429);
+    expectLimited(refused, POLICIES, 1);
+    await sleep(Number(refused?.headers.get('retry-after')) * 1000 + 50);
+    expect((await list(merchant)).status).toBe(200);
+  });
+
+  it.each([-50, 50])('pass again after the window when the clock is set by %i minutes', async (minutes) => {
+    const merchant = await aMerchant(service);
+    const answers = await atOnce(60, () => list(merchant));
+    expect(answers.at(-1)?.status).toBe(429);
+    stepClock(minutes * MINUTE_MS);
+    await sleep(1100);
+    expect((await list(merchant)).status).toBe(200);
+  });
+
+  it('are told to wait for no longer than the window when the clock is set back', async () => {
+    const merchant = await aMerchant(service);
+    await atOnce(60, () => list(merchant));
+    stepClock(-50 * MINUTE_MS);
+    const answers = await atOnce(20, () => list(merchant));
+    expectLimited(
+      answers.find(({ status }) => status === 429),
+      POLICIES,
+      1,
+    );
+  });
+
+  it('are counted apart from those of other merchants and of other users of the same merchant', async () => {
+    const [busy, quiet] = [await aMerchant(service), await aMerchant(service)];
+    await service.app.get(ApiUsersService).create(busy.id, `second-${busy.email}`, PASSWORD);
+    const { body: second } = await new Client(service).post('/auth/login', {
+      email: `second-${busy.email}`,
+      password: PASSWORD,
+    });
+    expect(statusesOf(await atOnce(60, () => list(busy)))[429]).toBeGreaterThan(0);
+    expect((await list(quiet)).status).toBe(200);
+    expect((await new Client(service, second.access_token).get('/orders')).status).toBe(200);
+  });
+
+  it('are counted together whatever the token, and create nothing when they are refused', async () => {
+    const merchant = await aMerchant(service);
+    const { body: again } = await new Client(service).post('/auth/login', {
+      email: merchant.email,
+      password: PASSWORD,
+    });
+    const tokens = [merchant.tokens.access_token, again.access_token];
+    const answers = await atOnce(60, (index) => new Client(service, tokens[index % 2]).post('/orders', anOrder()));
+    const { 201: created = 0, 429: refused = 0 } = statusesOf(answers);
+    expect(created + refused).toBe(60);
+    expect(refused).toBeGreaterThan(0);
+    const [{ stored }] = await service.dataSource.query('SELECT COUNT(*) AS stored FROM orders WHERE merchant_id = ?', [
+      merchant.id,
+    ]);
+    expect(Number(stored)).toBe(created);
+  });
+
+  it('are counted together under /orders and /wallets, so that documents cannot be enumerated', async () => {
+    const merchant = await aMerchant(service);
+    const { answers, most } = await sendMany(60, () => search(merchant));
+    expect(statusesOf(answers)[200]).toBeLessThanOrEqual(most);
+    expectLimited(
+      answers.find(({ status }) => status === 429),
+      POLICIES,
+      1,
+    );
+    const others = await atOnce(40, () => list(merchant));
+    expect(statusesOf(others)[429]).toBeGreaterThan(0);
+  });
+
+  it('are 401 without an access token, however many', async () => {
+    const answers = await atOnce(60, () => new Client(service).get('/orders'));
+    expect(statusesOf(answers)).toEqual({ 401: 60 });
+  });
+
+  it('of no user but one network are limited at POST /auth/refresh', async () => {
+    const { answers, most } = await sendMany(60, () =>
+      new Client(service).post('/auth/refresh', { refresh_token: 'cbrt_00000000-0000-4000-8000-000000000000' }),
+    );
+    expect(statusesOf(answers)[401]).toBeLessThanOrEqual(most);
+    expectLimited(
+      answers.find(({ status }) => status === 429),
+      POLICIES,
+      1,
+    );
+  });
+
+  it('need no row of the table of failed logins', async () => {
     const merchant = await aMerchant(service);
     await service.dataSource.query('RENAME TABLE rate_limits TO rate_limits_away');
     try {
       expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
-      expect(
-        (await new Client(service).post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token })).status,
-      ).toBe(201);
-      expect(
-        (await new Client(service).post('/auth/login', { email: merchant.email, password: PASSWORD })).status,
-      ).toBe(201);
-      const answers = await atOnce(100, () => merchant.client.get('/orders'));
-      const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers);
-      expect(passed + refused).toBe(100);
-      expect(passed).toBeGreaterThanOrEqual(40);
-      expect(refused).toBeGreaterThan(0);
     } finally {
       await service.dataSource.query('RENAME TABLE rate_limits_away TO rate_limits');
     }
-    expect(eventsOf(service, 'rate_limit_store_unavailable')).toHaveLength(1);
-    expect((await (await aMerchant(service)).client.post('/orders', anOrder())).status).toBe(201);
-  });
-
-  it('keeps no e-mail and no address, and forgets windows that are over', async () => {
-    const merchant = await aMerchant(service);
-    await new Client(service).post('/auth/login', { email: merchant.email, password: 'wrong' });
-    const kept = await service.dataSource.query('SELECT * FROM rate_limits');
-    expect(kept.length).toBeGreaterThanOrEqual(2);
-    for (const { key } of kept) expect(key).toMatch(/^[0-9a-f]{64}$/);
-
-    expect(await service.app.get(RateLimitSweeper).sweep()).toBe(0);
-    await service.dataSource.query('UPDATE rate_limits SET expire = ?', [Date.now() - 61_000]);
-    await new Client(service).post('/auth/login', { email: 'nobody@shop.example', password: 'wrong' });
-    const fresh = await service.dataSource.query('SELECT * FROM rate_limits WHERE expire > ?', [Date.now()]);
-    expect(fresh.length).toBeGreaterThan(0);
-    expect(await service.app.get(RateLimitSweeper).sweep()).toBeGreaterThan(0);
-    expect(await service.dataSource.query('SELECT * FROM rate_limits')).toEqual(fresh);
-  });
-
-  it('may be locked: orders go on in a moment, and no connection is lost', async () => {
-    const merchant = await aMerchant(service);
-    // On a connection of its own: the service may have one alone.
-    const elsewhere = await createDataSource(service.app.get(Config).DATABASE_URL).initialize();
-    const lock = elsewhere.createQueryRunner();
-    await lock.query('LOCK TABLES rate_limits WRITE');
-    try {
-      const answers = await atOnce(3, () => merchant.client.post('/orders', anOrder()));
-      expect(statusesOf(answers)).toEqual({ 201: 3 });
-      // By now the counters are left alone: nobody waits for the same time-out again.
-      const since = performance.now();
-      expect((await (await aMerchant(service)).client.post('/orders', anOrder())).status).toBe(201);
-      expect(performance.now() - since).toBeLessThan(450);
-    } finally {
-      await lock.query('UNLOCK TABLES');
-      await lock.release();
-      await elsewhere.destroy();
-    }
-    expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 });
 
-describe('the limit of renewals', () => {
+describe('refreshes of a session', () => {
   let service: Service;
 
   beforeAll(async () => {
     service = await startService();
   });
+  afterEach(() => void jest.restoreAllMocks());
   afterAll(() => service.stop());
 
   const refresh = (token: string): Promise<Answer> =>
     new Client(service).post('/auth/refresh', { refresh_token: token });
 
-  it('lets a session renew sixty times a minute, at once as well, and another session meanwhile', async () => {
+  it('pass sixty times per minute, while another session of the user is not affected', async () => {
     const merchant = await aMerchant(service);
     const first = await atOnce(20, () => refresh(merchant.tokens.refresh_token));
     expect(statusesOf(first)).toEqual({ 201: 20 });
@@ -186,18 +179,18 @@ describe('the limit of renewals', () => {
     expect((await refresh(session.refresh_token)).status).toBe(201);
     expectLimited(await refresh(first[0]?.body.refresh_token), '"refresh";q=60;w=60', 60);
 
-    await endWindows(service);
+    stepClock(MINUTE_MS);
     expect((await refresh(first[0]?.body.refresh_token)).status).toBe(201);
   });
 
-  it('does not revoke a session whose renewal it refused', async () => {
+  it('that are refused do not revoke the session', async () => {
     const merchant = await aMerchant(service);
     await atOnce(70, () => refresh(merchant.tokens.refresh_token));
     expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 
-  it('answers 401 for tokens it does not know, however many', async () => {
-    const answers = await atOnce(80, () => refresh('cbrt_00000000-0000-4000-8000-000000000000'));
+  it('with an unknown token are 401', async () => {
+    const answers = await atOnce(20, () => refresh('cbrt_00000000-0000-4000-8000-000000000000'));
     answers.forEach((answer) => expectProblem(answer, 401, 'invalid_refresh_token'));
   });
 });

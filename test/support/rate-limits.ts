@@ -1,30 +1,9 @@
 import { expect } from '@jest/globals';
 import type { Answer } from './client.js';
 import { expectProblem } from './expectations.js';
-import { hasRedis, startRedis } from './redis.js';
 import type { Service } from './service.js';
 
-/** Where the points are counted. */
-interface Store {
-  store: string;
-  /** @returns the variables that choose it, and what ends it. */
-  open: () => Promise<{ env: Record<string, string>; close: () => Promise<void> }>;
-}
-
-export const stores: Store[] = [
-  { store: 'the database', open: () => Promise.resolve({ env: {}, close: () => Promise.resolve() }) },
-];
-if (hasRedis) {
-  stores.push({
-    store: 'Redis',
-    open: async () => {
-      const { url, stop } = await startRedis();
-      return { env: { REDIS_URL: url }, close: stop };
-    },
-  });
-}
-
-/** The answer is a 429 of that limit, with all that a client needs to come again in time. */
+/** Expects a 429 of these policies, with all that a client needs to retry in time. */
 export function expectLimited(answer: Answer | undefined, policies: string, windowSeconds: number): void {
   if (answer === undefined) throw new Error('there is no answer');
   expectProblem(answer, 429, 'too_many_requests');
@@ -46,9 +25,9 @@ export function statusesOf(answers: Answer[]): Record<number, number> {
   return counts;
 }
 
-/** Ends every window that has begun, as if its time had passed. */
-export async function endWindows(service: Service): Promise<void> {
-  await service.dataSource.query('UPDATE rate_limits SET expire = ?', [Date.now() - 1]);
+/** Moves the end of every window of the database, as if an instance or the server had another clock. */
+export async function moveWindows(service: Service, milliseconds: number): Promise<void> {
+  await service.dataSource.query('UPDATE rate_limits SET expire = expire + ?', [milliseconds]);
 }
 
 /** The events that the service logged, by name. */

@@ -1,0 +1,46 @@
+import {
+  applyDecorators,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { Config } from '../config/config.js';
+import type { Caller } from '../http/caller.js';
+import { networkOf } from './network.js';
+import type { RateLimitPolicies } from './policies.js';
+import { RateLimiter } from './rate-limiter.js';
+
+const POLICIES = 'rateLimitPolicies';
+
+/**
+ * Limits the requests to a route or a controller: per API user, or per network where the route needs no access token.
+ * Routes with the same policies share one count per caller.
+ */
+export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
+  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard));
+}
+
+/** Counts a request under the policies of its route. It runs after the global guard, which knows the caller. */
+@Injectable()
+export class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: Config,
+    private readonly limiter: RateLimiter,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const policies = this.reflector.getAllAndOverride<RateLimitPolicies>(POLICIES, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    const { user, ip } = context.switchToHttp().getRequest<Request & { user?: Caller }>();
+    const subject = user === undefined ? ['network', networkOf(ip)] : ['user', user.apiUserId];
+    await this.limiter.count(policies(this.config), ...subject);
+    return true;
+  }
+}
