@@ -19,6 +19,8 @@ import { CreateLedger1763640000004 } from '../migrations/1763640000004-CreateLed
 import { CreateRateLimits1763640000005 } from '../migrations/1763640000005-CreateRateLimits.js';
 import { AddOpenCredits1763640000006 } from '../migrations/1763640000006-AddOpenCredits.js';
 import { IndexOrderStatus1763640000007 } from '../migrations/1763640000007-IndexOrderStatus.js';
+import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddWalletBalances.js';
+import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
 
 /** Every entity, and every migration in the order in which they run. A new file in `migrations/` is added here. */
 export const SCHEMA = {
@@ -32,6 +34,8 @@ export const SCHEMA = {
     CreateRateLimits1763640000005,
     AddOpenCredits1763640000006,
     IndexOrderStatus1763640000007,
+    AddWalletBalances1763640000008,
+    LoosenLedger1763640000009,
   ],
 } satisfies Schema;
 

@@ -12,6 +12,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
+import { ContentDigests } from '../orders/content-digests.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
@@ -28,7 +29,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [ErasureService, StatementsService],
+      providers: [ContentDigests, ErasureService, StatementsService],
     };
   }
 }

@@ -2,9 +2,10 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Wallet } from './wallet.entity.js';
 
-/** A lot of cashback with dates of its own: spendable from `availableAt` until just before `expiresAt`. */
+/** One amount of cashback with its own dates: spendable from `availableAt` until just before `expiresAt`. */
 @Entity('cashback_credits')
-@Index('ix_cashback_credits_wallet', ['walletId', 'isOpen', 'expiresAt', 'availableAt', 'remainingCents'])
+@Index('ix_cashback_credits_expiry', ['walletId', 'isOpen', 'expiresAt', 'id', 'availableAt', 'remainingCents'])
+@Index('ix_cashback_credits_release', ['walletId', 'isOpen', 'availableAt', 'expiresAt', 'remainingCents'])
 @Index('uq_cashback_credits_order', ['orderId'], { unique: true })
 export class Credit {
   @PrimaryId()
@@ -29,8 +30,7 @@ export class Credit {
   remainingCents!: number;
 
   /**
-   * 1 while something is left, else 0. The database computes it, for an index that passes over what is spent;
-   * whoever makes a credit leaves it out.
+   * 1 while something is left, else 0. The database computes it, for indexes that pass over what is spent.
    */
   @Column({
     name: 'is_open',

@@ -5,12 +5,12 @@ import type { Movement } from './expiry.js';
 import type { Wallet } from './wallet.entity.js';
 
 /** What an entry was caused by. */
-interface Cause {
+export interface Cause {
   orderId: string | null;
   refundId?: string | undefined;
 }
 
-/** Notes the movements of a wallet as entries of its statement, each numbered and with the balance and debt after it. */
+/** Records the movements of a wallet as entries of its statement, each with its number and the balance and debt after it. */
 export class EntryLog {
   readonly entries: Entry[] = [];
   readonly changedCredits = new Set<Credit>();

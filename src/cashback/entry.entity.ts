@@ -52,8 +52,8 @@ export class Entry {
   @ForeignKey(() => Credit, { name: 'fk_cashback_entries_credit' })
   creditId!: string | null;
 
+  /** No foreign key: it would lock the row of another order whose lapsed hold is released. */
   @IdColumn('order_id', { nullable: true })
-  @ForeignKey('Order', { name: 'fk_cashback_entries_order' })
   orderId!: string | null;
 
   @IdColumn('refund_id', { nullable: true })

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { COMEBACK_MS, type HeldLot, isAvailable, type Lot, applyExpiries } from './expiry.js';
+import { applyExpiries, COMEBACK_MS, type DatedCredit, type DatedHold, isAvailable } from './expiry.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
 const day = (days: number): Date => new Date(START + days * DAY_MS);
 
-const aLot = (members: Partial<Lot> = {}): Lot => ({
+const aCredit = (members: Partial<DatedCredit> = {}): DatedCredit => ({
   id: 'a',
   remainingCents: 100,
   availableAt: day(0),
   expiresAt: day(10),
   ...members,
 });
-const aHold = (members: Partial<HeldLot> = {}): HeldLot => ({
+const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
   orderId: 'o',
   creditId: 'a',
   amountCents: 30,
@@ -28,63 +28,63 @@ const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>
     (effectiveAt.getTime() - START) / DAY_MS,
   ]);
 
-describe('settling', () => {
+describe('applyExpiries', () => {
   it('changes nothing before a hold lapses or a credit expires', () => {
-    const lot = aLot();
-    expect(applyExpiries([lot], [aHold()], new Date(day(5).getTime() - 1))).toEqual([]);
-    expect(lot).toEqual(aLot());
+    const credit = aCredit();
+    expect(applyExpiries([credit], [aHold()], new Date(day(5).getTime() - 1))).toEqual([]);
+    expect(credit).toEqual(aCredit());
   });
 
-  it('gives a hold back at the very instant it lapses', () => {
-    const lot = aLot();
-    expect(inShort(applyExpiries([lot], [aHold()], day(5)))).toEqual([['release', 'a', 30, 5]]);
-    expect(lot.remainingCents).toBe(130);
+  it('releases a hold at the instant it lapses', () => {
+    const credit = aCredit();
+    expect(inShort(applyExpiries([credit], [aHold()], day(5)))).toEqual([['release', 'a', 30, 5]]);
+    expect(credit.remainingCents).toBe(130);
   });
 
-  it('writes off what is left at the very instant a credit expires', () => {
-    const lot = aLot();
-    expect(inShort(applyExpiries([lot], [], day(10)))).toEqual([['expire', 'a', -100, 10]]);
-    expect(lot.remainingCents).toBe(0);
+  it('writes off what is left at the instant a credit expires', () => {
+    const credit = aCredit();
+    expect(inShort(applyExpiries([credit], [], day(10)))).toEqual([['expire', 'a', -100, 10]]);
+    expect(credit.remainingCents).toBe(0);
   });
 
   it('writes off nothing a second time', () => {
-    const lot = aLot();
-    applyExpiries([lot], [], day(10));
-    expect(applyExpiries([lot], [], day(11))).toEqual([]);
+    const credit = aCredit();
+    applyExpiries([credit], [], day(10));
+    expect(applyExpiries([credit], [], day(11))).toEqual([]);
   });
 
-  it('lets what expired under a hold come back for a week, without what was not held', () => {
-    const lot = aLot();
-    expect(inShort(applyExpiries([lot], [aHold({ expiresAt: day(12) })], day(13)))).toEqual([
+  it('lets what expired while it was held come back for a week, without what was not held', () => {
+    const credit = aCredit();
+    expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(13)))).toEqual([
       ['expire', 'a', -100, 10],
       ['release', 'a', 30, 12],
     ]);
-    expect(lot).toMatchObject({ remainingCents: 30, expiresAt: new Date(day(12).getTime() + COMEBACK_MS) });
+    expect(credit).toMatchObject({ remainingCents: 30, expiresAt: new Date(day(12).getTime() + COMEBACK_MS) });
   });
 
   it('writes what came back off after that week', () => {
-    const lot = aLot();
-    expect(inShort(applyExpiries([lot], [aHold({ expiresAt: day(12) })], day(19)))).toEqual([
+    const credit = aCredit();
+    expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(19)))).toEqual([
       ['expire', 'a', -100, 10],
       ['release', 'a', 30, 12],
       ['expire', 'a', -30, 19],
     ]);
   });
 
-  it('refuses to give back to a credit it was not told of', () => {
+  it('throws if the credit of a lapsed hold was not loaded', () => {
     expect(() => applyExpiries([], [aHold()], day(6))).toThrow('was not loaded');
   });
 
-  it('makes no difference by when, or how often, it is done', () => {
+  it('has the same result whenever and however often it runs', () => {
     const id = fc.constantFrom('a', 'b', 'c');
     const instant = fc.integer({ min: 0, max: 40 }).map(day);
     const amount = fc.integer({ min: 1, max: 500 });
-    const lots = fc
+    const credits = fc
       .tuple(amount, instant, amount, instant, amount, instant)
       .map(([a, aEnds, b, bEnds, c, cEnds]) => [
-        aLot({ id: 'a', remainingCents: a, expiresAt: aEnds }),
-        aLot({ id: 'b', remainingCents: b, expiresAt: bEnds }),
-        aLot({ id: 'c', remainingCents: c, expiresAt: cEnds }),
+        aCredit({ id: 'a', remainingCents: a, expiresAt: aEnds }),
+        aCredit({ id: 'b', remainingCents: b, expiresAt: bEnds }),
+        aCredit({ id: 'c', remainingCents: c, expiresAt: cEnds }),
       ]);
     const holds = fc.uniqueArray(
       fc.record({ orderId: fc.constantFrom('o1', 'o2', 'o3'), creditId: id, amountCents: amount, expiresAt: instant }),
@@ -98,7 +98,7 @@ describe('settling', () => {
       .map((days) => days.sort((x, y) => x - y).map(day));
 
     fc.assert(
-      fc.property(lots, holds, stops, (given, held, instants) => {
+      fc.property(credits, holds, stops, (given, held, instants) => {
         const end = day(60);
         const [once, often] = [structuredClone(given), structuredClone(given)];
         const atOnce = inShort(applyExpiries(once, held, end));
@@ -123,10 +123,10 @@ function byCredit(movements: unknown[]): unknown[] {
 
 describe('a credit', () => {
   it('is available from its release on, until just before its expiry', () => {
-    const lot = aLot({ availableAt: day(8) });
-    expect(isAvailable(lot, new Date(day(8).getTime() - 1))).toBe(false);
-    expect(isAvailable(lot, day(8))).toBe(true);
-    expect(isAvailable(lot, new Date(day(10).getTime() - 1))).toBe(true);
-    expect(isAvailable(lot, day(10))).toBe(false);
+    const credit = aCredit({ availableAt: day(8) });
+    expect(isAvailable(credit, new Date(day(8).getTime() - 1))).toBe(false);
+    expect(isAvailable(credit, day(8))).toBe(true);
+    expect(isAvailable(credit, new Date(day(10).getTime() - 1))).toBe(true);
+    expect(isAvailable(credit, day(10))).toBe(false);
   });
 });

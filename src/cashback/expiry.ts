@@ -1,28 +1,21 @@
 import { after, DAY_MS } from '../common/clock.js';
+import type { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
+import type { Hold } from './hold.entity.js';
 
-/** How long cashback comes back for that expired while it could not be spent. */
+/** How long cashback comes back that expired while it was held. */
 export const COMEBACK_MS = 7 * DAY_MS;
 
-/** What settling reads and writes of a credit. */
-export interface Lot {
-  id: string;
-  remainingCents: number;
-  availableAt: Date;
-  expiresAt: Date;
-}
+/** The part of a credit that dates change. */
+export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt'>;
 
-/** What settling reads of a hold; `expiresAt` is when it lapses. */
-export interface HeldLot {
-  orderId: string;
-  creditId: string;
-  amountCents: number;
-  expiresAt: Date;
-}
+/** The part of a hold that dates end; `expiresAt` is when it lapses. */
+export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt'>;
 
-export interface Movement<L extends Lot = Lot> {
+/** A change of one credit, as the ledger records it. */
+export interface Movement<C extends DatedCredit = DatedCredit> {
   kind: EntryKind;
-  credit: L;
+  credit: C;
   /** Signed, in centavos. */
   amountCents: number;
   orderId: string | null;
@@ -30,57 +23,56 @@ export interface Movement<L extends Lot = Lot> {
 }
 
 /**
- * Brings credits up to date: gives back the holds that have lapsed, then writes off what has expired.
- * Both are decided by dates alone, so it makes no difference when, or how often, somebody settles:
- * readers do it in memory, whoever holds the wallet's lock writes it down.
+ * Brings credits up to date: releases the holds that have lapsed, then writes off what has expired. Only dates decide,
+ * so it makes no difference when, or how often, this is done.
  *
- * @param lots changed in place; those of every lapsed hold must be among them.
+ * @param credits changed in place; those of every lapsed hold must be among them.
  * @returns the movements, in the order in which they took effect on each credit.
  */
-export function applyExpiries<L extends Lot>(lots: readonly L[], holds: readonly HeldLot[], now: Date): Movement<L>[] {
-  const movements: Movement<L>[] = [];
-  const byId = new Map(lots.map((lot) => [lot.id, lot]));
+export function applyExpiries<C extends DatedCredit>(
+  credits: Iterable<C>,
+  holds: readonly DatedHold[],
+  now: Date,
+): Movement<C>[] {
+  const movements: Movement<C>[] = [];
+  const byId = new Map(Array.from(credits, (credit) => [credit.id, credit]));
   const lapsed = holds
     .filter((hold) => hold.expiresAt <= now)
     .sort((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime() || (a.orderId < b.orderId ? -1 : 1));
   for (const hold of lapsed) {
-    const lot = byId.get(hold.creditId);
-    if (lot === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
-    movements.push(...giveBack(lot, hold, hold.expiresAt));
+    const credit = byId.get(hold.creditId);
+    if (credit === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
+    movements.push(...release(credit, hold, hold.expiresAt));
   }
-  for (const lot of lots) if (lot.expiresAt <= now) movements.push(...expireRest(lot));
+  for (const credit of byId.values()) if (credit.expiresAt <= now) movements.push(...expireRest(credit));
   return movements;
 }
 
-/** Returns a hold to its credit at an instant; a credit that expired under it comes back for a week. */
-export function giveBack<L extends Lot>(lot: L, hold: HeldLot, at: Date): Movement<L>[] {
-  const movements = revive(lot, at);
-  lot.remainingCents += hold.amountCents;
-  movements.push({
-    kind: 'release',
-    credit: lot,
-    amountCents: hold.amountCents,
-    orderId: hold.orderId,
-    effectiveAt: at,
-  });
+/** Returns a hold to its credit at an instant; a credit that expired while it was held comes back for a week. */
+export function release<C extends DatedCredit>(credit: C, hold: DatedHold, at: Date): Movement<C>[] {
+  const { amountCents, orderId } = hold;
+  const movements = revive(credit, at);
+  credit.remainingCents += amountCents;
+  movements.push({ kind: 'release', credit, amountCents, orderId, effectiveAt: at });
   return movements;
 }
 
 /** Makes a credit that has expired spendable for a week, without what it had left when it expired. */
-export function revive<L extends Lot>(lot: L, at: Date): Movement<L>[] {
-  if (lot.expiresAt > at) return [];
-  const movements = expireRest(lot);
-  lot.expiresAt = after(at, COMEBACK_MS);
+export function revive<C extends DatedCredit>(credit: C, at: Date): Movement<C>[] {
+  if (credit.expiresAt > at) return [];
+  const movements = expireRest(credit);
+  credit.expiresAt = after(at, COMEBACK_MS);
   return movements;
 }
 
-function expireRest<L extends Lot>(lot: L): Movement<L>[] {
-  if (lot.remainingCents === 0) return [];
-  const amountCents = -lot.remainingCents;
-  lot.remainingCents = 0;
-  return [{ kind: 'expire', credit: lot, amountCents, orderId: null, effectiveAt: lot.expiresAt }];
+function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {
+  if (credit.remainingCents === 0) return [];
+  const amountCents = -credit.remainingCents;
+  credit.remainingCents = 0;
+  return [{ kind: 'expire', credit, amountCents, orderId: null, effectiveAt: credit.expiresAt }];
 }
 
-export function isAvailable(lot: Lot, now: Date): boolean {
-  return lot.availableAt <= now && now < lot.expiresAt;
+/** Returns whether a credit can be spent at an instant. */
+export function isAvailable(credit: DatedCredit, now: Date): boolean {
+  return credit.availableAt <= now && now < credit.expiresAt;
 }

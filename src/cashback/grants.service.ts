@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { after, Clock, DAY_MS } from '../common/clock.js';
+import { after, DAY_MS } from '../common/clock.js';
 import { validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -13,7 +13,6 @@ export class GrantsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly wallets: WalletsService,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -28,7 +27,8 @@ export class GrantsService {
   ): Promise<Credit> {
     const { policy } = await this.merchants.get(merchantId);
     return this.unitOfWork.transaction(async (manager) => {
-      const now = this.clock.now();
+      const wallet = await this.wallets.lock(manager, { merchantId, document });
+      const { now } = wallet;
       const availableAt = options.availableAt ?? now;
       const expiresAt = options.expiresAt ?? after(availableAt, policy.validityDays * DAY_MS);
       if (expiresAt <= availableAt || expiresAt <= now) {
@@ -36,7 +36,6 @@ export class GrantsService {
           { pointer: '/expires_at', detail: 'must be later than now and than the instant from which it can be spent' },
         ]);
       }
-      const wallet = await this.wallets.lock(manager, merchantId, document, now);
       const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);
       return credit;

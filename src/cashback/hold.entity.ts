@@ -3,9 +3,9 @@ import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/col
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
-/** What an open order took from one credit; gone once it is captured or let go. */
+/** What an open order took from one credit; deleted once it is captured or released. */
 @Entity('cashback_holds')
-@Index('ix_cashback_holds_wallet', ['walletId', 'expiresAt'])
+@Index('ix_cashback_holds_expiry', ['walletId', 'expiresAt', 'amountCents'])
 @Index('ix_cashback_holds_credit', ['creditId'])
 export class Hold {
   @PrimaryId('order_id')

@@ -1,3 +1,4 @@
+import { after, DAY_MS } from '../common/clock.js';
 import type { Policy } from '../merchants/policy.js';
 
 /** Why no more than the maximum can be redeemed; null where nothing but the total limits it. */
@@ -51,6 +52,12 @@ export function cashbackToReceive(
 function rateOf(paymentMethodId: string, policy: Policy): number {
   const { earnRatesByPaymentMethod: overrides, earnRateBps } = policy;
   return Object.hasOwn(overrides, paymentMethodId) ? (overrides[paymentMethodId] ?? earnRateBps) : earnRateBps;
+}
+
+/** Returns when the cashback of an order that is completed at `completedAt` can be spent. */
+export function validityOf(policy: Policy, completedAt: Date): { availableAt: Date; expiresAt: Date } {
+  const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
+  return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
 }
 
 /**

@@ -1,39 +1,42 @@
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
+import { AvailableBalance } from './available-balance.js';
 import type { Credit } from './credit.entity.js';
-import type { Entry } from './entry.entity.js';
-import { EntryLog } from './entry-log.js';
+import { byExpiry, takeEarliest } from './earliest-first.js';
+import type { Entry, EntryKind } from './entry.entity.js';
+import { type Cause, EntryLog } from './entry-log.js';
+import { applyExpiries, isAvailable, release, revive } from './expiry.js';
 import type { Hold } from './hold.entity.js';
-import { giveBack, isAvailable, revive, applyExpiries } from './expiry.js';
+import { HoldBook } from './hold-book.js';
+import type { LoadedWallet } from './loaded-wallet.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**
- * A wallet opened for a use case: its credits and holds in memory, settled to an instant. Every
- * operation moves credits and notes an entry of the ledger for each credit it touched; nothing here
- * reads or writes the database, so the same rules serve whoever only looks.
+ * A wallet in memory for one use case, brought up to date to an instant. Each operation changes credits and records one
+ * ledger entry for each credit it touched. It reads and writes no database: the caller loads the credits that an
+ * operation needs beforehand (`load`), and saves what changed.
  */
 export class WalletAggregate {
-  readonly newHolds: Hold[] = [];
-  readonly endedHolds: Hold[] = [];
+  readonly wallet: Wallet;
+  readonly #credits = new Map<string, Credit>();
+  readonly #available: AvailableBalance;
+  readonly #holds: HoldBook;
   readonly #log: EntryLog;
 
-  /**
-   * @param credits all of the wallet's with something left, and those of its holds.
-   * @param holds all of the wallet's.
-   */
   constructor(
-    readonly wallet: Wallet,
-    readonly credits: Credit[],
-    private holds: Hold[],
+    { wallet, availableByDateCents, holds, credits }: LoadedWallet,
     readonly now: Date,
   ) {
+    this.wallet = wallet;
     this.#log = new EntryLog(wallet, now);
-    const movements = applyExpiries(credits, holds, now);
-    this.#endHolds((hold) => hold.expiresAt <= now);
-    this.#log.recordAll(movements);
+    this.#available = new AvailableBalance(availableByDateCents, now);
+    this.#holds = new HoldBook(holds);
+    for (const credit of credits) this.#add(credit);
+    this.#log.recordAll(applyExpiries(this.#credits.values(), holds, now));
+    this.#holds.end((hold) => hold.expiresAt <= now);
   }
 
-  /** What has happened since it was opened, for the ledger. */
+  /** The entries recorded since the wallet was loaded. */
   get entries(): readonly Entry[] {
     return this.#log.entries;
   }
@@ -42,61 +45,80 @@ export class WalletAggregate {
     return this.#log.changedCredits;
   }
 
+  get newHolds(): Iterable<Hold> {
+    return this.#holds.added;
+  }
+
+  get endedHolds(): Iterable<Hold> {
+    return this.#holds.ended;
+  }
+
+  /** The credits that are loaded. */
+  get credits(): Iterable<Credit> {
+    return this.#credits.values();
+  }
+
   get availableCents(): number {
-    return sumCents(
-      this.credits.filter((credit) => isAvailable(credit, this.now)).map((credit) => credit.remainingCents),
-    );
+    return this.#available.cents(this.#credits.values());
   }
 
-  get pendingCents(): number {
-    return sumCents(
-      this.credits.filter((credit) => credit.availableAt > this.now).map((credit) => credit.remainingCents),
-    );
-  }
-
-  get heldCents(): number {
-    return sumCents(this.holds.map((hold) => hold.amountCents));
-  }
-
+  /** What is held for an order whose holds are loaded. */
   heldForCents(orderId: string): number {
-    return sumCents(this.holds.filter((hold) => hold.orderId === orderId).map((hold) => hold.amountCents));
+    return sumCents(this.#holds.of(orderId).map((hold) => hold.amountCents));
   }
 
-  /** Takes an amount from the available credits for an order, the earliest to expire first, until the order expires. */
+  /**
+   * Adds credits from the database. A credit that is loaded already stays as it is in memory.
+   *
+   * @returns the wallet's own objects for these credits, brought up to date.
+   */
+  load(found: readonly Credit[]): Credit[] {
+    return found.map((credit) => {
+      const known = this.#credits.get(credit.id);
+      if (known !== undefined) return known;
+      this.#add(credit);
+      this.#log.recordAll(applyExpiries([credit], [], this.now));
+      return credit;
+    });
+  }
+
+  /**
+   * Takes an amount from the available credits for an order until the order expires, the earliest to expire first. The
+   * caller has loaded the earliest ones, until they cover the amount.
+   */
   hold(order: { id: string; expiresAt: Date }, amountCents: number): void {
-    if (amountCents > this.availableCents) throw new Error(`order ${order.id} would hold more than is available`);
-    const spendable = this.credits.filter((credit) => isAvailable(credit, this.now));
-    for (const [credit, takenCents] of this.#take(spendable, amountCents)) {
-      const hold: Hold = {
+    const spendable = [...this.#credits.values()].filter((credit) => isAvailable(credit, this.now));
+    const taken = takeEarliest(spendable, amountCents);
+    if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
+      throw new Error(`order ${order.id} would hold more than is available`);
+    for (const [credit, takenCents] of taken) {
+      this.#holds.add({
         orderId: order.id,
         creditId: credit.id,
         walletId: this.wallet.id,
         amountCents: takenCents,
         expiresAt: order.expiresAt,
-      };
-      this.newHolds.push(hold);
-      this.holds.push(hold);
-      this.#log.record({ kind: 'hold', credit, amountCents: -takenCents, orderId: order.id, effectiveAt: this.now });
+      });
+      this.#record('hold', credit, -takenCents, { orderId: order.id });
     }
   }
 
-  /** Gives back what is held for an order. */
+  /** Releases what is held for an order. */
   releaseHold(orderId: string): void {
-    for (const hold of this.#endHolds((hold) => hold.orderId === orderId)) {
-      this.#log.recordAll(giveBack(this.#credit(hold.creditId), hold, this.now));
-    }
+    for (const hold of this.#holds.end((hold) => hold.orderId === orderId))
+      this.#log.recordAll(release(this.#credit(hold.creditId), hold, this.now));
   }
 
-  /** Spends what is held for an order: the hold is released and redeemed in one. */
+  /** Spends what is held for an order: the hold is released and redeemed at once. */
   capture(orderId: string): void {
-    for (const { creditId, amountCents } of this.#endHolds((hold) => hold.orderId === orderId)) {
-      const movement = { credit: this.#credit(creditId), orderId, effectiveAt: this.now };
-      this.#log.record({ kind: 'release', amountCents, ...movement });
-      this.#log.record({ kind: 'redeem', amountCents: -amountCents, ...movement });
+    for (const { creditId, amountCents } of this.#holds.end((hold) => hold.orderId === orderId)) {
+      const credit = this.#credit(creditId);
+      this.#record('release', credit, amountCents, { orderId });
+      this.#record('redeem', credit, -amountCents, { orderId });
     }
   }
 
-  /** Gives new cashback, earned by an order or granted by the operator. A debt is paid from it at once. */
+  /** Adds new cashback, earned by an order or granted by the operator. It pays a debt first. */
   addCredit(
     from: { orderId: string } | { reason: string | null },
     amountCents: number,
@@ -115,48 +137,40 @@ export class WalletAggregate {
       expiresAt,
       createdAt: this.now,
     };
-    this.credits.push(credit);
-    this.#log.record({
-      kind: orderId === null ? 'grant' : 'earn',
-      credit,
-      amountCents,
-      orderId,
-      effectiveAt: this.now,
-    });
+    this.#credits.set(credit.id, credit);
+    this.#record(orderId === null ? 'grant' : 'earn', credit, amountCents, { orderId });
     const paidCents = Math.min(this.wallet.debtCents, credit.remainingCents);
     if (paidCents > 0) {
       credit.remainingCents -= paidCents;
-      this.#log.record({ kind: 'clawback', credit, amountCents: -paidCents, orderId, effectiveAt: this.now });
+      this.#record('clawback', credit, -paidCents, { orderId });
       this.#log.recordDebt('repay', -paidCents, { orderId });
     }
     return credit;
   }
 
   /**
-   * Takes granted cashback back: from the order's own credit, then from the others, pending and
-   * available, earliest to expire first; what they do not cover becomes debt.
+   * Takes granted cashback back: from the order's own credit, then from the others, pending and available, earliest to
+   * expire first; what they do not cover becomes debt. The caller has loaded them until they cover the amount.
    */
   clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
-    const own = this.credits.filter((credit) => credit.orderId === cause.orderId);
-    const others = this.credits.filter((credit) => credit.orderId !== cause.orderId);
+    const credits = [...this.#credits.values()];
+    const own = credits.filter((credit) => credit.orderId === cause.orderId);
+    const others = credits.filter((credit) => credit.orderId !== cause.orderId);
     let leftCents = amountCents;
-    for (const credits of [own, others]) {
-      for (const [credit, takenCents] of this.#take(credits, leftCents)) {
+    for (const candidates of [own, others]) {
+      for (const [credit, takenCents] of takeEarliest(candidates, leftCents)) {
         leftCents -= takenCents;
-        this.#log.record(
-          { kind: 'clawback', credit, amountCents: -takenCents, orderId: cause.orderId, effectiveAt: this.now },
-          cause.refundId,
-        );
+        this.#record('clawback', credit, -takenCents, cause);
       }
     }
     if (leftCents > 0) this.#log.recordDebt('debt', leftCents, cause);
   }
 
   /**
-   * Returns redeemed cashback to the credits it came from, the last to expire first; one that has
-   * expired meanwhile comes back for a week.
+   * Returns redeemed cashback to the credits it came from, the last to expire first; one that has expired meanwhile
+   * comes back for a week.
    *
-   * @param redeemed the credits the order redeemed from, each with what has not been returned to it yet.
+   * @param redeemed the wallet's credits that the order redeemed from, each with what has not been returned to it yet.
    */
   restore(
     amountCents: number,
@@ -164,62 +178,29 @@ export class WalletAggregate {
     cause: { orderId: string; refundId: string },
   ): void {
     let leftCents = amountCents;
-    // The wallet's own credits are settled; those found in the database may have a date that a lapsed hold has put off.
-    const settled = redeemed.map(({ credit, amountCents: openCents }) => ({ credit: this.#adopt(credit), openCents }));
-    for (const { credit, openCents } of settled.sort((a, b) => byExpiry(b.credit, a.credit))) {
+    for (const { credit, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
       const partCents = Math.min(leftCents, openCents);
       if (partCents === 0) continue;
       leftCents -= partCents;
       this.#log.recordAll(revive(credit, this.now));
       credit.remainingCents += partCents;
-      this.#log.record(
-        { kind: 'restore', credit, amountCents: partCents, orderId: cause.orderId, effectiveAt: this.now },
-        cause.refundId,
-      );
+      this.#record('restore', credit, partCents, cause);
     }
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
   }
 
-  /** Takes up to an amount from credits, the earliest to expire first; says what it took from which. */
-  #take(credits: Credit[], amountCents: number): [Credit, number][] {
-    const taken: [Credit, number][] = [];
-    let leftCents = amountCents;
-    for (const credit of credits.toSorted(byExpiry)) {
-      const partCents = Math.min(leftCents, credit.remainingCents);
-      if (partCents === 0) continue;
-      credit.remainingCents -= partCents;
-      leftCents -= partCents;
-      taken.push([credit, partCents]);
-    }
-    return taken;
+  #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {
+    this.#log.record({ kind, credit, amountCents, orderId, effectiveAt: this.now }, refundId);
   }
 
-  /** A credit with nothing left is not loaded with the wallet; whoever found one brings it in. */
-  #adopt(found: Credit): Credit {
-    const known = this.credits.find((credit) => credit.id === found.id);
-    if (known === undefined) this.credits.push(found);
-    return known ?? found;
+  #add(credit: Credit): void {
+    this.#credits.set(credit.id, credit);
+    this.#available.countInMemory(credit);
   }
 
   #credit(id: string): Credit {
-    const credit = this.credits.find((candidate) => candidate.id === id);
+    const credit = this.#credits.get(id);
     if (credit === undefined) throw new Error(`credit ${id} of a hold was not loaded`);
     return credit;
   }
-
-  #endHolds(which: (hold: Hold) => boolean): Hold[] {
-    const ended = this.holds.filter(which);
-    this.holds = this.holds.filter((hold) => !which(hold));
-    for (const hold of ended) {
-      // A hold that was taken and let go in the same use case never reaches the table.
-      const fresh = this.newHolds.indexOf(hold);
-      if (fresh >= 0) this.newHolds.splice(fresh, 1);
-      else this.endedHolds.push(hold);
-    }
-    return ended;
-  }
-}
-
-function byExpiry(a: Credit, b: Credit): number {
-  return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }

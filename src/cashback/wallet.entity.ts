@@ -3,8 +3,7 @@ import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../
 import { Merchant } from '../merchants/merchant.entity.js';
 
 /**
- * A customer's cashback with one merchant. Its row is the lock of everything in it; what it is worth
- * are its credits.
+ * A customer's cashback with one merchant. Its row is the lock of everything in it; its value is in its credits.
  */
 @Entity('wallets')
 @Index('uq_wallets_merchant_document', ['merchantId', 'document'], { unique: true })
@@ -26,6 +25,18 @@ export class Wallet {
   /** The sum of all entries on credits so far: the running balance of the statement. */
   @CentsColumn('balance_cents')
   balanceCents!: number;
+
+  /** What could be spent at `availableAsOf`, in centavos. Dates have changed it since; `balance-sql.ts` adds them up. */
+  @CentsColumn('available_cents', { nullable: true })
+  availableCents!: number | null;
+
+  /** The instant of the entry `availableSeq`. */
+  @InstantColumn('available_as_of', { nullable: true })
+  availableAsOf!: Date | null;
+
+  /** Number of the last entry that `availableCents` includes. If it is not `lastSeq`, the three members mean nothing. */
+  @Column({ name: 'available_seq', type: 'bigint', nullable: true })
+  availableSeq!: number | null;
 
   /** Number of the last entry of the statement. */
   @Column({ name: 'last_seq', type: 'bigint' })

@@ -1,90 +1,138 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
+import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { insertRows, upsertRows } from '../database/rows.js';
+import type { WalletOwner } from './balances.service.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
+import { batches, creditsById, lastEntryAt, loadWallet, openCredits, redeemedByCredit } from './wallet-rows.js';
 import { Wallet } from './wallet.entity.js';
 
-/** Rows of one INSERT: well under what a statement may be in size. */
-const BATCH = 500;
+/** How many credits are read at first, and at most at a time, until they cover an amount. */
+const FIRST_PAGE = 50;
+const LARGEST_PAGE = 5000;
 
-/** Opens wallets, for changing them under their lock or for looking, and writes down what changed. */
+/** Loads wallets, for changing them under their lock or for reading, and saves what changed. */
 @Injectable()
 export class WalletsService {
+  constructor(protected readonly clock: Clock) {}
+
   /**
-   * Locks a customer's wallet, made if there is none, for the rest of the transaction. Callers that
-   * lock an order too lock it first: order row, then wallet row, then its credits.
+   * Locks a customer's wallet, creating it if there is none, for the rest of the transaction. Callers that lock an order
+   * too lock it first: order row, then wallet row, then its credits. `now` of the use case is the aggregate's: it is read
+   * after the lock, and never before the wallet's last entry.
+   *
+   * @param orderId the order that the use case is about: its holds are loaded.
    */
-  async lock(manager: EntityManager, merchantId: string, document: string, now: Date): Promise<WalletAggregate> {
-    const owner = { merchantId, document };
-    let wallet = await manager.findOne(Wallet, { where: owner, lock: { mode: 'pessimistic_write' } });
-    if (wallet === null) {
-      // Whoever is second to make it finds the first one's; the unique key decides.
-      const row = { id: newId(now), ...owner, debtCents: 0, balanceCents: 0, lastSeq: 0, createdAt: now };
-      await manager.createQueryBuilder().insert().into(Wallet).values(row).orIgnore().updateEntity(false).execute();
-      wallet = await manager.findOneOrFail(Wallet, { where: owner, lock: { mode: 'pessimistic_write' } });
-    }
-    return this.#open(manager, wallet, now, true);
+  async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
+    return this.#open(manager, await this.#lockRow(manager, owner), orderId);
   }
 
-  /** Opens a customer's wallet to look at: settled to `now` in memory, nothing locked. Null if there is none. */
-  async view(
+  /** Loads a customer's wallet for reading, up to date in memory, nothing locked. Null if there is none. */
+  async view(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate | null> {
+    const { merchantId, document } = owner;
+    const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+    return wallet === null ? null : this.#open(manager, wallet, orderId);
+  }
+
+  /** Loads what `hold` takes an amount from. */
+  loadAvailable(manager: EntityManager, wallet: WalletAggregate, amountCents: number): Promise<void> {
+    return this.#loadEarliest(manager, wallet, amountCents, true);
+  }
+
+  /** Loads open credits for reading, pending ones too, the earliest to expire first. */
+  async loadOpen(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
+    const page = { walletId: wallet.wallet.id, now: wallet.now, after: undefined, limit, availableOnly: false };
+    wallet.load(await openCredits(manager, page));
+  }
+
+  /** Loads what `clawBack` takes an amount from: the order's own credit, and others if it does not cover the amount. */
+  async loadForClawback(
     manager: EntityManager,
-    owner: { merchantId: string; document: string },
-    now: Date,
-  ): Promise<WalletAggregate | null> {
-    const wallet = await manager.findOneBy(Wallet, owner);
-    return wallet === null ? null : this.#open(manager, wallet, now, false);
+    wallet: WalletAggregate,
+    amountCents: number,
+    orderId: string,
+  ): Promise<void> {
+    const [own] = wallet.load(await manager.findBy(Credit, { orderId }));
+    const leftCents = amountCents - (own?.remainingCents ?? 0);
+    if (leftCents > 0) await this.#loadEarliest(manager, wallet, amountCents, false);
   }
 
-  /** Writes down what a use case did to a locked wallet. */
-  async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
-    if (open.entries.length === 0) return;
-    for (const credits of batches([...open.changedCredits])) {
-      await manager
-        .createQueryBuilder()
-        .insert()
-        .into(Credit)
-        .values(credits)
-        .orUpdate(['remaining_cents', 'expires_at'], ['id'])
-        .updateEntity(false)
-        .execute();
-    }
-    // The holds of an order end together.
-    const ended = [...new Set(open.endedHolds.map((hold) => hold.orderId))];
-    for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });
-    for (const holds of batches(open.newHolds)) await manager.insert(Hold, holds);
-    for (const entries of batches(open.entries)) await manager.insert(Entry, entries);
-    const { id, debtCents, balanceCents, lastSeq } = open.wallet;
-    await manager.update(Wallet, { id }, { debtCents, balanceCents, lastSeq });
-  }
-
-  /** The credits an order redeemed from, each with what no refund has returned to it yet. */
-  async redeemedCredits(manager: EntityManager, orderId: string): Promise<{ credit: Credit; amountCents: number }[]> {
-    const openCents = new Map<string, number>();
-    for (const { creditId, amountCents } of await manager.findBy(Entry, { orderId, kind: In(['redeem', 'restore']) })) {
-      if (creditId !== null) openCents.set(creditId, (openCents.get(creditId) ?? 0) - amountCents);
-    }
-    const credits = await manager.findBy(Credit, { id: In([...openCents.keys()]) });
+  /** Loads the credits that an order redeemed from, each with what no refund has returned to it yet. */
+  async loadRedeemed(
+    manager: EntityManager,
+    wallet: WalletAggregate,
+    orderId: string,
+  ): Promise<{ credit: Credit; amountCents: number }[]> {
+    const openCents = await redeemedByCredit(manager, orderId);
+    const credits = wallet.load(await creditsById(manager, [...openCents.keys()]));
     return credits.map((credit) => ({ credit, amountCents: openCents.get(credit.id) ?? 0 }));
   }
 
-  async #open(manager: EntityManager, wallet: Wallet, now: Date, locked: boolean): Promise<WalletAggregate> {
-    const lock = locked ? { lock: { mode: 'pessimistic_write' as const } } : {};
-    const holds = await manager.find(Hold, { where: { walletId: wallet.id }, ...lock });
-    const credits = await manager.find(Credit, {
-      where: [
-        { walletId: wallet.id, isOpen: 1 },
-        ...(holds.length > 0 ? [{ id: In(holds.map((hold) => hold.creditId)) }] : []),
-      ],
-      ...lock,
-    });
-    return new WalletAggregate(wallet, credits, holds, now);
+  /** Saves what a use case did to a locked wallet. */
+  async save(manager: EntityManager, wallet: WalletAggregate): Promise<void> {
+    if (wallet.entries.length === 0) return;
+    for (const credits of batches(wallet.changedCredits))
+      await upsertRows(manager, Credit, credits, ['remaining_cents', 'expires_at']);
+    // The holds of an order end together.
+    const ended = new Set(Array.from(wallet.endedHolds, (hold) => hold.orderId));
+    for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });
+    for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
+    for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
+    const { id, debtCents, balanceCents, lastSeq } = wallet.wallet;
+    const available = { availableCents: wallet.availableCents, availableAsOf: wallet.now, availableSeq: lastSeq };
+    await manager.update(Wallet, { id }, { debtCents, balanceCents, lastSeq, ...available });
+  }
+
+  async #lockRow(manager: EntityManager, { merchantId, document }: WalletOwner): Promise<Wallet> {
+    const where = { merchantId, document };
+    const wallet = await manager.findOne(Wallet, { where, lock: { mode: 'pessimistic_write' } });
+    if (wallet !== null) return wallet;
+    // Of several that create it at once, the unique key lets one win, and the others find it.
+    const row = newWallet({ merchantId, document }, this.clock.now());
+    await manager.createQueryBuilder().insert().into(Wallet).values(row).orIgnore().updateEntity(false).execute();
+    return manager.findOneOrFail(Wallet, { where, lock: { mode: 'pessimistic_write' } });
+  }
+
+  async #open(manager: EntityManager, wallet: Wallet, orderId?: string): Promise<WalletAggregate> {
+    const [now, last] = [this.clock.now(), await lastEntryAt(manager, wallet)];
+    const at = last !== null && last > now ? last : now;
+    return new WalletAggregate(await loadWallet(manager, wallet, at, orderId), at);
+  }
+
+  /** Loads open credits, the earliest to expire first, until those that were loaded cover an amount. */
+  async #loadEarliest(
+    manager: EntityManager,
+    wallet: WalletAggregate,
+    amountCents: number,
+    availableOnly: boolean,
+  ): Promise<void> {
+    let leftCents = amountCents;
+    let after: Credit | undefined;
+    for (let limit = FIRST_PAGE; leftCents > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+      const page = { walletId: wallet.wallet.id, now: wallet.now, after, limit, availableOnly };
+      const found = await openCredits(manager, page);
+      after = found.at(-1);
+      for (const credit of wallet.load(found)) leftCents -= credit.remainingCents;
+      if (found.length < limit) return;
+    }
   }
 }
 
-function* batches<T>(rows: readonly T[]): Generator<T[]> {
-  for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
+/** A wallet without credits. */
+function newWallet(owner: WalletOwner, now: Date): Wallet {
+  return {
+    id: newId(now),
+    ...owner,
+    debtCents: 0,
+    balanceCents: 0,
+    availableCents: 0,
+    availableAsOf: now,
+    availableSeq: 0,
+    lastSeq: 0,
+    createdAt: now,
+  };
 }

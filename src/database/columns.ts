@@ -11,8 +11,8 @@ export const IdColumn = (name: string, options: ColumnOptions = {}): PropertyDec
   Column({ name, ...UUID, ...options });
 
 /** Centavos. What a double cannot hold exactly throws on its way in and out. */
-export const CentsColumn = (name: string): PropertyDecorator =>
-  Column({ name, type: 'bigint', transformer: { to: (cents: number) => cents, from: exactCents } });
+export const CentsColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, type: 'bigint', transformer: { to: (cents: number) => cents, from: exactCents }, ...options });
 
 /** An instant in UTC with milliseconds, always out of the service's own clock. */
 export const InstantColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
@@ -38,4 +38,5 @@ export const ExactTextColumn = (name: string): PropertyDecorator =>
   });
 
 /** A SHA-256. */
-export const DigestColumn = (name: string): PropertyDecorator => Column({ name, type: 'binary', length: 32 });
+export const DigestColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, type: 'binary', length: 32, ...options });

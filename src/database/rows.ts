@@ -22,6 +22,41 @@ export async function insertRow<T extends ObjectLiteral>(
   await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES (?)`, [values]);
 }
 
+/** Inserts rows by one statement. */
+export async function insertRows<T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  entities: readonly T[],
+): Promise<void> {
+  await writeRows(manager, target, entities, '');
+}
+
+/** Inserts rows by one statement; of rows that are there already, it updates the columns named. */
+export async function upsertRows<T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  entities: readonly T[],
+  updated: readonly string[],
+): Promise<void> {
+  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
+  await writeRows(manager, target, entities, ` ON DUPLICATE KEY UPDATE ${assignments}`);
+}
+
+async function writeRows<T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  entities: readonly T[],
+  onDuplicate: string,
+): Promise<void> {
+  const { tableName, ...metadata } = manager.dataSource.getMetadata(target);
+  const columns = metadata.columns.filter((column) => column.isInsert);
+  const { driver } = manager.dataSource;
+  const rows = entities.map((entity) =>
+    columns.map((column) => driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown),
+  );
+  await manager.query(`INSERT INTO ${tableName} (${namesOf(columns).join(', ')}) VALUES ?${onDuplicate}`, [rows]);
+}
+
 /** The columns that an entity is made of, for a statement of our own. */
 export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));

@@ -1,33 +1,72 @@
 import { Injectable } from '@nestjs/common';
+import { type EntityManager, In, IsNull } from 'typeorm';
+import { Credit } from '../cashback/credit.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
+import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { ContentDigests } from './content-digests.js';
 import { Order } from './order.entity.js';
 
+/** How many orders are read at a time: each may have 256 KiB. */
+const BATCH = 20;
+
 /**
- * Forgets a person and keeps the sums: wherever the document stood, there is a pseudonym now that leads
- * back to nobody. Orders, credits and the ledger stay as they are, so every figure still adds up, and a
- * refund of an old order still finds its wallet.
+ * Forgets a person and keeps the sums: a pseudonym that leads back to nobody replaces the document. Orders, credits and
+ * the ledger keep their amounts, so every sum still adds up, and a refund of an old order still finds its wallet.
  */
 @Injectable()
 export class ErasureService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly wallets: WalletsService,
+    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * All at once, because an order finds its wallet by the document: the orders first, then the wallet, as always.
+   * Erases a customer in one transaction, because an order finds its wallet by the document. Orders are locked first,
+   * then the wallet, as always. Once the wallet is locked no order of the customer can change it, so the orders that were
+   * created meanwhile are found then. An order created later begins a new wallet.
    *
-   * @returns the pseudonym and how many rows bear it; zeros for a document that is not known (any more).
+   * @returns the pseudonym and how many rows have it; zeros for a document that is not known.
    */
   erase(merchantId: string, document: string): Promise<{ pseudonym: string; orders: number; wallets: number }> {
     return this.unitOfWork.transaction(async (manager) => {
+      const owner = { merchantId, document };
       const pseudonym = newId(this.clock.now());
-      const orders = await manager.update(Order, { merchantId, document }, { document: pseudonym });
-      const wallets = await manager.update(Wallet, { merchantId, document }, { document: pseudonym });
-      return { pseudonym, orders: orders.affected ?? 0, wallets: wallets.affected ?? 0 };
+      const before = await this.#eraseOrders(manager, owner, pseudonym);
+      const isKnown = before > 0 || (await manager.existsBy(Wallet, owner));
+      if (!isKnown) return { pseudonym, orders: 0, wallets: 0 };
+      const { wallet } = await this.wallets.lock(manager, owner);
+      const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
+      await manager.update(Wallet, { id: wallet.id }, { document: pseudonym });
+      await manager.update(Credit, { walletId: wallet.id }, { reason: null });
+      return { pseudonym, orders: before + meanwhile, wallets: 1 };
     });
+  }
+
+  /** Reads the ids without a lock and changes these rows only: no index finds the orders of a document. */
+  async #eraseOrders(
+    manager: EntityManager,
+    owner: { merchantId: string; document: string },
+    pseudonym: string,
+  ): Promise<number> {
+    const found = await manager.find(Order, { select: { id: true }, where: owner });
+    let erased = 0;
+    for (let at = 0; at < found.length; at += BATCH) {
+      const id = In(found.slice(at, at + BATCH).map((order) => order.id));
+      await this.#addDigests(manager, await manager.findBy(Order, { id, contentDigest: IsNull() }));
+      const { affected } = await manager.update(Order, { id, ...owner }, { document: pseudonym });
+      erased += affected ?? 0;
+    }
+    return erased;
+  }
+
+  /** Gives a digest to orders that an older release created. */
+  async #addDigests(manager: EntityManager, orders: readonly Order[]): Promise<void> {
+    for (const order of orders)
+      await manager.update(Order, { id: order.id }, { contentDigest: this.digests.of(order) });
   }
 }

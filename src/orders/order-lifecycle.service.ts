@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { BalancesService } from '../cashback/balances.service.js';
+import { BalancesService, type OrderBalance } from '../cashback/balances.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
+import { cashbackToReceive, validityOf } from '../cashback/quote.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
@@ -11,15 +11,17 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
+import { differingPaymentMethods } from './idempotency.js';
 import { Order } from './order.entity.js';
 import { OrderLock } from './order-lock.js';
-import { differingPaymentMethods, readPaymentMethods } from './order-input.js';
-import { invalidTransition, isOpen, statusOf, wasCompleted } from './order-status.js';
-import { effectivePaymentMethods, toOrderDto, validityOf } from './order.mapper.js';
+import { readPaymentMethods } from './order-input.js';
+import { effectivePaymentMethods, maximumToRedeem } from './order-quote.js';
+import { invalidTransition, requireTransition, statusOf, wasCompleted } from './order-status.js';
+import { toOrderDto } from './order.mapper.js';
 
 /**
- * What happens to an order until it is finished. Each use case is one transaction that locks the order's
- * row, then the wallet's; repeating one that has happened answers the same again.
+ * What happens to an order until it is completed or cancelled. Each use case is one transaction that locks the order's
+ * row, then the wallet's; repeating one that has happened returns the same result again.
  */
 @Injectable()
 export class OrderLifecycleService {
@@ -41,15 +43,12 @@ export class OrderLifecycleService {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const now = this.clock.now();
-      if (statusOf(order, now) !== 'pending')
-        throw invalidTransition(order, now, 'cashback can only be held while it is pending');
-      const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
-      refuseOverMaximum(order, wallet, amountCents, now);
-      holdExactly(order, wallet, amountCents);
+      const wallet = await this.wallets.lock(manager, order, order.id);
+      requireTransition(order, 'hold', wallet.now);
+      refuseOverMaximum(order, wallet, amountCents);
+      await this.#holdExactly(manager, order, wallet, amountCents);
       order.redemptionCents = amountCents;
-      await this.#save(manager, order, wallet);
-      return toOrderDto(order, wallet.availableCents, now);
+      return this.#save(manager, order, wallet);
     });
   }
 
@@ -57,7 +56,7 @@ export class OrderLifecycleService {
    * The sale is done: captures the hold (or holds and captures `redeem`), and grants the cashback. It works
    * after `expires_at` too, if the balance still allows it.
    *
-   * @throws Problem not_found; invalid_transition, also where it was completed otherwise before;
+   * @throws Problem not_found; invalid_transition, also where it was completed with different values;
    *   payments_exceed_total; redemption_exceeds_maximum; redemption_no_longer_available.
    */
   async complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
@@ -65,24 +64,21 @@ export class OrderLifecycleService {
     const answer = await this.unitOfWork.transaction(async (manager) => {
       completed = undefined;
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const now = this.clock.now();
       if (wasCompleted(order)) {
-        refuseOtherCompletion(order, request, now);
-        return this.#view(manager, order, now);
+        refuseOtherCompletion(order, request, this.clock.now());
+        return this.#view(manager, order);
       }
-      if (!isOpen(order)) throw invalidTransition(order, now, 'it cannot be completed');
-
+      const wallet = await this.wallets.lock(manager, order, order.id);
+      requireTransition(order, 'complete', wallet.now);
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
-      const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
-      refuseOverMaximum(order, wallet, redeemCents, now);
-      holdExactly(order, wallet, redeemCents);
+      refuseOverMaximum(order, wallet, redeemCents);
+      await this.#holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
-      this.#earn(order, wallet, redeemCents, now);
-      await this.#save(manager, order, wallet);
+      earn(order, wallet, redeemCents);
       completed = order;
-      return toOrderDto(order, wallet.availableCents, now);
+      return this.#save(manager, order, wallet);
     });
     // Counted once it is committed: a use case may run several times.
     if (completed !== undefined) this.metrics.orderCompleted(completed.redemptionCents, completed.earnedCents);
@@ -90,42 +86,37 @@ export class OrderLifecycleService {
   }
 
   /**
-   * Lets the hold go and ends the order.
+   * Releases the hold and ends the order.
    *
    * @throws Problem not_found; invalid_transition for an order that has been completed.
    */
   cancel(merchantId: string, orderId: string): Promise<OrderDto> {
     return this.unitOfWork.transaction(async (manager) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const now = this.clock.now();
-      if (order.cancelledAt !== null) return this.#view(manager, order, now);
-      if (!isOpen(order)) throw invalidTransition(order, now, 'it cannot be cancelled; refund it instead');
-      const wallet = await this.wallets.lock(manager, merchantId, order.document, now);
+      if (order.cancelledAt !== null) return this.#view(manager, order);
+      const wallet = await this.wallets.lock(manager, order, order.id);
+      requireTransition(order, 'cancel', wallet.now);
       wallet.releaseHold(order.id);
-      Object.assign(order, { status: 'cancelled', cancelledAt: now, redemptionCents: 0 } satisfies Partial<Order>);
-      await this.#save(manager, order, wallet);
-      return toOrderDto(order, wallet.availableCents, now);
+      const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
+      return this.#save(manager, Object.assign(order, cancelled), wallet);
     });
   }
 
-  #earn(order: Order, wallet: WalletAggregate, redeemedCents: number, now: Date): void {
-    const { totalCents, policy } = order;
-    const earnedCents = cashbackToReceive(
-      { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
-      policy,
-    );
-    Object.assign(order, {
-      status: 'completed',
-      completedAt: now,
-      redemptionCents: redeemedCents,
-      earnedCents,
-    } satisfies Partial<Order>);
-    if (earnedCents === 0) return;
-    const { availableAt, expiresAt } = validityOf(policy, now);
-    wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
+  /** Makes the hold of an order exactly that much; one that already is stays unchanged. */
+  async #holdExactly(
+    manager: EntityManager,
+    order: Order,
+    wallet: WalletAggregate,
+    amountCents: number,
+  ): Promise<void> {
+    if (wallet.heldForCents(order.id) === amountCents) return;
+    wallet.releaseHold(order.id);
+    if (amountCents === 0) return;
+    await this.wallets.loadAvailable(manager, wallet, amountCents);
+    wallet.hold(order, amountCents);
   }
 
-  async #save(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<void> {
+  async #save(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<OrderDto> {
     await this.wallets.save(manager, wallet);
     const { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods } = order;
     await manager.update(
@@ -133,35 +124,47 @@ export class OrderLifecycleService {
       { id: order.id },
       { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods },
     );
+    return toOrderDto(order, balanceOf(order, wallet), wallet.now);
   }
 
-  async #view(manager: EntityManager, order: Order, now: Date): Promise<OrderDto> {
-    return toOrderDto(order, await this.balances.availableTo(manager, order, now), now);
+  /** An order that holds nothing, in its current state. */
+  async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
+    const now = this.clock.now();
+    const availableCents = await this.balances.availableTo(manager, order, now);
+    return toOrderDto(order, { availableCents, heldCents: 0 }, now);
   }
 }
 
-/** Makes the hold of an order exactly that much; one that is so already stays as it is. */
-function holdExactly(order: Order, wallet: WalletAggregate, amountCents: number): void {
-  if (wallet.heldForCents(order.id) === amountCents) return;
-  wallet.releaseHold(order.id);
-  if (amountCents > 0) wallet.hold(order, amountCents);
+function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
+  return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
 }
 
-function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number, now: Date): void {
-  if (amountCents === 0) return;
-  const balanceCents = wallet.availableCents + wallet.heldForCents(order.id);
-  const { maximumCents, limitedBy } = redeemableMaximum(order.totalCents, balanceCents, order.policy);
+function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): void {
+  const { totalCents, policy } = order;
+  const earnedCents = cashbackToReceive(
+    { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
+    policy,
+  );
+  const completed: Partial<Order> = { completedAt: wallet.now, redemptionCents: redeemedCents, earnedCents };
+  Object.assign(order, { status: 'completed', ...completed });
+  if (earnedCents === 0) return;
+  const { availableAt, expiresAt } = validityOf(policy, wallet.now);
+  wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
+}
+
+function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
+  const { maximumCents, limitedBy } = maximumToRedeem(order, balanceOf(order, wallet));
   if (amountCents <= maximumCents) return;
   const maximum = formatMoney(maximumCents);
-  // The hold has lapsed and somebody else took the balance: asking for less would have been right once.
-  const isLate = statusOf(order, now) === 'expired' && limitedBy === 'balance';
+  // The hold has lapsed and another order took the balance: a smaller amount would not have been refused before.
+  const isLate = statusOf(order, wallet.now) === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
     detail: `at most ${maximum} can be redeemed on this order now`,
     extensions: { maximum, limited_by: limitedBy },
   });
 }
 
-/** Completing again is fine; completing again with other content would be answered with something it did not ask for. */
+/** Completing again with the same values returns the order; different values would get a result they did not ask for. */
 function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Date): void {
   const errors: Fault[] = [];
   if (typeof request.redeem === 'string' && parseMoney(request.redeem) !== order.redemptionCents) {
@@ -175,5 +178,5 @@ function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Dat
       ),
     );
   }
-  if (errors.length > 0) throw invalidTransition(order, now, 'it was completed otherwise', errors);
+  if (errors.length > 0) throw invalidTransition(order, now, 'it was already completed with different values', errors);
 }

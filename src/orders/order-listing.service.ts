@@ -36,14 +36,9 @@ export class OrderListingService {
       const page = found.slice(0, pageLength(found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
       const orders = await load(manager, page);
-      const available = await this.balances.available(
-        manager,
-        merchantId,
-        orders.map((order) => order.document),
-        now,
-      );
+      const balances = await this.balances.ofOrders(manager, merchantId, orders, now);
       return {
-        data: orders.map((order) => toOrderDto(order, available.get(order.document) ?? 0, now)),
+        data: orders.map((order) => toOrderDto(order, balances(order), now)),
         next_cursor: last === undefined ? null : encodeCursor([last.created_at.getTime(), last.id]),
       };
     });

@@ -12,36 +12,57 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** Where each status can go. */
-const TRANSITIONS: Record<OrderStatus, readonly StoredStatus[]> = {
-  pending: ['completed', 'cancelled'],
-  expired: ['completed', 'cancelled'],
-  completed: ['partially_refunded', 'refunded'],
-  partially_refunded: ['partially_refunded', 'refunded'],
-  refunded: [],
-  cancelled: [],
-};
+interface Transition {
+  from: readonly OrderStatus[];
+  to: readonly StoredStatus[];
+  /** Why an order in another status is refused. */
+  refusal: string;
+}
 
+/** What can be done to an order: in which statuses, and which statuses it leads to. */
+const TRANSITIONS = {
+  hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending' },
+  complete: { from: ['pending', 'expired'], to: ['completed'], refusal: 'it cannot be completed' },
+  cancel: { from: ['pending', 'expired'], to: ['cancelled'], refusal: 'it cannot be cancelled; refund it instead' },
+  refund: {
+    from: ['completed', 'partially_refunded'],
+    to: ['partially_refunded', 'refunded'],
+    refusal: 'only a completed order that is not fully refunded can be refunded',
+  },
+} satisfies Record<string, Transition>;
+
+/** Returns the status of an order at an instant. */
 export function statusOf(order: Pick<Order, 'status' | 'expiresAt'>, now: Date): OrderStatus {
   return order.status === 'pending' && order.expiresAt <= now ? 'expired' : order.status;
 }
 
-/** Whether the order can still be finished. */
+/** Returns whether the order can still be completed. */
 export function isOpen(order: Pick<Order, 'status'>): boolean {
   return order.status === 'pending';
 }
 
-/** Whether the order has been completed, refunded since or not. */
+/** Returns whether the order has been completed, refunded since or not. */
 export function wasCompleted(order: Pick<Order, 'completedAt'>): boolean {
   return order.completedAt !== null;
 }
 
-/** A 409 that says where the order stands and where it can go from there. */
+/** @throws Problem invalid_transition where the order's status does not allow the operation. */
+export function requireTransition(order: Order, operation: keyof typeof TRANSITIONS, now: Date): void {
+  const { from, refusal }: Transition = TRANSITIONS[operation];
+  if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
+}
+
+/** A 409 that says the order's status and the statuses it can go to. */
 export function invalidTransition(order: Order, now: Date, detail: string, errors?: Fault[]): Problem {
   const status = statusOf(order, now);
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,
-    extensions: { current_status: status, allowed: TRANSITIONS[status] },
+    extensions: { current_status: status, allowed: nextStatuses(status) },
     ...(errors && { errors }),
   });
+}
+
+function nextStatuses(status: OrderStatus): StoredStatus[] {
+  const transitions: Transition[] = Object.values(TRANSITIONS);
+  return transitions.filter(({ from }) => from.includes(status)).flatMap(({ to }) => to);
 }

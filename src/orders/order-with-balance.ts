@@ -1,23 +1,19 @@
 import type { EntityManager } from 'typeorm';
-import {
-  availableCents,
-  BALANCE_COLUMNS,
-  balanceParameters,
-  type BalanceRow,
-  balanceSql,
-} from '../cashback/balances.service.js';
+import { AVAILABLE, availableParameters, HELD } from '../cashback/balance-sql.js';
+import type { OrderBalance } from '../cashback/balances.service.js';
+import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
 
-/** An order with what its customer has free to spend: both of one moment. */
+/** An order with its balance at the same moment. */
 export interface OrderWithBalance {
   order: Order;
-  availableCents: number;
+  balance: OrderBalance;
 }
 
 /**
- * Finds an order and the balance it is shown with in one statement, and so in one moment: read one after
- * the other, a hold could be seen twice or not at all. It takes no lock and no transaction.
+ * Finds an order with its balance by one statement, and so at one moment: with one statement after the other, a hold
+ * could be counted twice or not at all. It takes no lock and no transaction.
  */
 export async function findOrderWithBalance(
   manager: EntityManager,
@@ -26,21 +22,17 @@ export async function findOrderWithBalance(
   now: Date,
 ): Promise<OrderWithBalance | undefined> {
   const [column, value] = 'id' in key ? ['id', key.id] : ['external_id', Buffer.from(key.externalId)];
-  const wanted = [merchantId, value];
-  const parameters = [...wanted, ...balanceParameters(merchantId, wanted, now)];
-  const rows = await manager.query<(Row & BalanceRow)[]>(
-    orderWithBalanceSql(columnNames(manager, Order), column),
-    parameters,
+  const columns = columnNames(manager, Order).map((name) => `o.${name}`);
+  const [row] = await manager.query<(Row & { balance_available: string | null; balance_held: string })[]>(
+    `SELECT ${columns.join(', ')}, ${AVAILABLE} AS balance_available, ${HELD} AS balance_held
+       FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
+      WHERE o.merchant_id = ? AND o.${column} = ?`,
+    [...availableParameters(now), now, merchantId, value],
   );
-  const found = rows.find((row) => row.id !== null);
-  const balance = rows.filter((row) => row.id === null);
-  return found && { order: toEntity(manager, Order, found), availableCents: availableCents(balance, now) };
-}
-
-/** One row of the order, and those of its balance, in which the order's columns are empty. */
-function orderWithBalanceSql(columns: string[], key: string): string {
-  const which = `FROM orders o WHERE o.merchant_id = ? AND o.${key} = ?`;
-  return `
-  SELECT ${columns.map((column) => `o.${column}`).join(', ')}, ${BALANCE_COLUMNS.map((column) => `NULL AS ${column}`).join(', ')} ${which}
-   UNION ALL ${balanceSql(`SELECT o.document ${which}`, columns.length)}`;
+  return (
+    row && {
+      order: toEntity(manager, Order, row),
+      balance: { availableCents: exactCents(row.balance_available), heldCents: exactCents(row.balance_held) },
+    }
+  );
 }

@@ -1,5 +1,13 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import {
+  CentsColumn,
+  DigestColumn,
+  ExactTextColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+  WordColumn,
+} from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
 
@@ -75,6 +83,10 @@ export class Order {
   /** Granted cashback that refunds took back. */
   @CentsColumn('clawed_back_cents')
   clawedBackCents!: number;
+
+  /** Digest of the content that the order was created with (`content-digests.ts`); null if an older release created it. */
+  @DigestColumn('content_digest', { nullable: true })
+  contentDigest!: Buffer | null;
 
   @InstantColumn('created_at')
   createdAt!: Date;

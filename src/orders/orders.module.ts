@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
+import { ContentDigests } from './content-digests.js';
+import { ErasureService } from './erasure.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrderLock } from './order-lock.js';
@@ -12,6 +14,14 @@ import { RefundsService } from './refunds.service.js';
 @Module({
   imports: [CashbackModule, MerchantsModule, RateLimitsModule],
   controllers: [OrdersController],
-  providers: [OrdersService, OrderListingService, OrderLifecycleService, RefundsService, OrderLock],
+  providers: [
+    OrdersService,
+    OrderListingService,
+    OrderLifecycleService,
+    RefundsService,
+    OrderLock,
+    ContentDigests,
+    ErasureService,
+  ],
 })
 export class OrdersModule {}

@@ -8,13 +8,14 @@ import { violatedUniqueKey } from '../database/errors.js';
 import { insertRow } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { Policy } from '../merchants/policy.js';
 import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
 import { Order } from './order.entity.js';
-import { differences, readOrder, type RequestedOrder } from './order-input.js';
+import { ContentDigests } from './content-digests.js';
+import { differences } from './idempotency.js';
+import { readOrder, type RequestedOrder } from './order-input.js';
 import { toOrderDto } from './order.mapper.js';
 
 /** Creates and reads an order. Lists are in `order-listing.service.ts`, changes in `order-lifecycle.service.ts` and `refunds.service.ts`. */
@@ -24,6 +25,7 @@ export class OrdersService {
     private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
+    private readonly digests: ContentDigests,
     private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
@@ -37,49 +39,65 @@ export class OrdersService {
    */
   async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
-    const order = newOrder(merchantId, policy, readOrder(request), this.clock.now());
+    const requested = readOrder(request);
+    const contentDigest = this.digests.of(requested);
+    const order = newOrder({ merchantId, policy, contentDigest, ...requested }, this.clock.now());
     const isNew = await this.unitOfWork.statement((manager) => insertNew(manager, order));
     const now = this.clock.now();
-    const kept = await this.unitOfWork.statement(
-      isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => findSame(manager, order, now),
+    const existing = await this.unitOfWork.statement(
+      isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => this.#findSame(manager, order, now),
     );
     this.metrics.orderCreated(!isNew);
-    return { order: toOrderDto(kept.order, kept.availableCents, now), replayed: !isNew };
+    return { order: toOrderDto(existing.order, existing.balance, now), replayed: !isNew };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
     const now = this.clock.now();
-    const kept = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, { id }, now));
-    if (kept === undefined) throw notFound();
-    return toOrderDto(kept.order, kept.availableCents, now);
+    const found = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, { id }, now));
+    if (found === undefined) throw notFound();
+    return toOrderDto(found.order, found.balance, now);
   }
 
   async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<OrderWithBalance> {
-    return { order, availableCents: await this.balances.availableTo(manager, order, now) };
+    return { order, balance: { availableCents: await this.balances.availableTo(manager, order, now), heldCents: 0 } };
+  }
+
+  /** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
+  async #findSame(manager: EntityManager, sent: Order, now: Date): Promise<OrderWithBalance> {
+    const existing = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
+    if (existing === undefined)
+      throw new Error('the order that has this external_id is missing: orders are never deleted');
+    this.#refuseDifferences(sent, existing.order);
+    return existing;
+  }
+
+  #refuseDifferences(sent: Order, existing: Order): void {
+    // An erased order has no document; its digest says whether the one that was sent was the customer's.
+    const asSent = { ...existing, document: sent.document };
+    const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
+    const errors = differences(sent, isErased ? asSent : existing);
+    if (errors.length === 0) return;
+    throw new Problem('external_id_conflict', {
+      detail: `order ${existing.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
+      errors,
+    });
   }
 }
 
-function newOrder(merchantId: string, policy: Policy, requested: RequestedOrder, now: Date): Order {
-  const { externalId, document, totalCents, items, paymentMethods } = requested;
+function newOrder(given: RequestedOrder & Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>, now: Date): Order {
   return {
     id: newId(now),
-    merchantId,
-    externalId,
+    ...given,
     status: 'pending',
-    document,
-    totalCents,
-    items,
-    paymentMethods,
     finalPaymentMethods: null,
-    policy,
     redemptionCents: 0,
     earnedCents: 0,
     refundedCents: 0,
     returnedCents: 0,
     clawedBackCents: 0,
     createdAt: now,
-    expiresAt: after(now, policy.orderTtlMinutes * MINUTE_MS),
+    expiresAt: after(now, given.policy.orderTtlMinutes * MINUTE_MS),
     completedAt: null,
     cancelledAt: null,
   };
@@ -94,21 +112,4 @@ async function insertNew(manager: EntityManager, order: Order): Promise<boolean>
     if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
     return false;
   }
-}
-
-/** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
-async function findSame(manager: EntityManager, sent: Order, now: Date): Promise<OrderWithBalance> {
-  const kept = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
-  if (kept === undefined) throw new Error('an order that refused another is not there: orders are never deleted');
-  refuseDifferences(sent, kept.order);
-  return kept;
-}
-
-function refuseDifferences(sent: RequestedOrder, kept: Order): void {
-  const errors = differences(sent, kept);
-  if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', {
-    detail: `order ${kept.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
-    errors,
-  });
 }

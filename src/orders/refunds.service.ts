@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { refundParts } from '../cashback/quote.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
@@ -11,7 +12,7 @@ import type { CreateRefundDto } from './dto/finish-order.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import { Order } from './order.entity.js';
 import { OrderLock } from './order-lock.js';
-import { invalidTransition, wasCompleted } from './order-status.js';
+import { requireTransition } from './order-status.js';
 import { Refund } from './refund.entity.js';
 
 /** Returns of completed orders, in part and in whole. */
@@ -38,45 +39,46 @@ export class RefundsService {
     return this.unitOfWork.transaction(async (manager) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       // Under the order's lock: of many at once the first one wrote it, and the others find it.
-      const kept = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
-      if (kept !== null) return { refund: toRefundDto(replay(kept, amountCents)), replayed: true };
+      const existing = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
+      if (existing !== null) return { refund: toRefundDto(replay(existing, amountCents)), replayed: true };
 
-      const now = this.clock.now();
-      if (!wasCompleted(order)) throw invalidTransition(order, now, 'only a completed order can be refunded');
+      requireTransition(order, 'refund', this.clock.now());
       refuseOverTotal(order, amountCents);
-      return {
-        refund: toRefundDto(await this.#refund(manager, order, request.external_id, amountCents, now)),
-        replayed: false,
-      };
+      const wallet = await this.wallets.lock(manager, order);
+      const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
+      return { refund: toRefundDto(refund), replayed: false };
     });
   }
 
   async #refund(
     manager: EntityManager,
     order: Order,
+    wallet: WalletAggregate,
     externalId: string,
     amountCents: number,
-    now: Date,
   ): Promise<Refund> {
     const { returnedCents, clawedBackCents } = refundParts(
       { ...order, redeemedCents: order.redemptionCents },
       amountCents,
     );
     const refund: Refund = {
-      id: newId(now),
+      id: newId(wallet.now),
       orderId: order.id,
       externalId,
       amountCents,
       returnedCents,
       clawedBackCents,
-      createdAt: now,
+      createdAt: wallet.now,
     };
     await manager.insert(Refund, refund);
 
-    const wallet = await this.wallets.lock(manager, order.merchantId, order.document, now);
     const cause = { orderId: order.id, refundId: refund.id };
-    if (returnedCents > 0) wallet.restore(returnedCents, await this.wallets.redeemedCredits(manager, order.id), cause);
-    if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
+    if (returnedCents > 0)
+      wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause);
+    if (clawedBackCents > 0) {
+      await this.wallets.loadForClawback(manager, wallet, clawedBackCents, order.id);
+      wallet.clawBack(clawedBackCents, cause);
+    }
     await this.wallets.save(manager, wallet);
 
     const refundedCents = order.refundedCents + amountCents;
@@ -94,10 +96,10 @@ export class RefundsService {
   }
 }
 
-function replay(kept: Refund, amountCents: number): Refund {
-  if (kept.amountCents === amountCents) return kept;
+function replay(existing: Refund, amountCents: number): Refund {
+  if (existing.amountCents === amountCents) return existing;
   throw new Problem('external_id_conflict', {
-    detail: `refund ${kept.id} has this external_id and differs in 1 member`,
+    detail: `refund ${existing.id} has this external_id and differs in 1 member`,
     errors: [{ pointer: '/amount', detail: 'differs from what was sent with this external_id before' }],
   });
 }

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import type { Policy } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
-import { validityOf } from '../orders/order.mapper.js';
+import { validityOf } from '../cashback/quote.js';
 import { COMEBACK, COMEBACK_KINDS } from './credit-checks.js';
 import { inPage, type Page } from './finding.js';
 import { queryPage } from './query-page.js';

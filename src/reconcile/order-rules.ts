@@ -1,8 +1,7 @@
-import { cashbackToReceive, redeemableMaximum, refundParts } from '../cashback/quote.js';
+import { cashbackToReceive, redeemableMaximum, refundParts, validityOf } from '../cashback/quote.js';
 import { COMEBACK_MS } from '../cashback/expiry.js';
 import { after, MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import { validityOf } from '../orders/order.mapper.js';
 import type { Finding } from './finding.js';
 import type { OrderRecord } from './order-record.js';
 

@@ -9,6 +9,14 @@ export const WALLET_CHECKS: SqlChecks = {
      GROUP BY w.id, w.balance_cents
     HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
 
+  'the available balance that a wallet keeps is what its credits had at that instant': `
+    SELECT w.id AS wallet_id, w.available_cents, w.available_as_of, COALESCE(SUM(c.remaining_cents), 0) AS credits_cents
+      FROM wallets w LEFT JOIN cashback_credits c
+        ON c.wallet_id = w.id AND c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
+     WHERE ${inPage('w.id')} AND w.available_seq = w.last_seq
+     GROUP BY w.id, w.available_cents, w.available_as_of
+    HAVING w.available_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
+
   'a wallet has the number, balance and debt of its last entry': `
     SELECT w.id AS wallet_id, w.last_seq, w.balance_cents, w.debt_cents, l.balance_cents AS entry_balance_cents, l.debt_cents AS entry_debt_cents
       FROM wallets w LEFT JOIN cashback_entries l ON l.wallet_id = w.id AND l.seq = w.last_seq

@@ -1,18 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan } from 'typeorm';
-import { Clock } from '../common/clock.js';
-import { formatMoney, sumCents } from '../common/money.js';
-import { decodeCursor, encodeCursor } from '../common/cursor.js';
-import { notFound } from '../common/problem.js';
-import type { PageQueryDto } from '../http/page-query.dto.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { type EntityManager, LessThan } from 'typeorm';
+import type { WalletOwner } from '../cashback/balances.service.js';
 import type { Credit } from '../cashback/credit.entity.js';
-import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
+import { byExpiry } from '../cashback/earliest-first.js';
 import { Entry } from '../cashback/entry.entity.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { isAvailable } from '../cashback/expiry.js';
+import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wallet-summary.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
+import { Clock } from '../common/clock.js';
+import { decodeCursor, encodeCursor } from '../common/cursor.js';
+import { formatMoney } from '../common/money.js';
+import { notFound } from '../common/problem.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import type { PageQueryDto } from '../http/page-query.dto.js';
+import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
+
+/** How many credits `show` lists. */
+const MOST_CREDITS = 100;
 
 const ZERO = formatMoney(0);
 const NEVER_SEEN: WalletDto = {
@@ -36,7 +40,7 @@ export class StatementsService {
 
   /** A customer's wallet; zeros for one never seen. */
   async search(merchantId: string, document: string): Promise<WalletDto> {
-    const wallet = await this.#view(merchantId, document);
+    const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
     return wallet === null ? NEVER_SEEN : toWalletDto(wallet);
   }
 
@@ -56,43 +60,44 @@ export class StatementsService {
     });
   }
 
-  /** For the operator: the wallet with its credits and latest entries. @throws Problem not_found. */
+  /**
+   * For the operator: the wallet with its credits, the earliest to expire first, and its latest entries; at most 100 of
+   * each.
+   *
+   * @throws Problem not_found.
+   */
   async show(merchantId: string, document: string): Promise<WalletDto & { credits: object[]; entries: EntryDto[] }> {
-    const open = await this.#view(merchantId, document);
-    if (open === null) throw notFound();
-    const { data: entries } = await this.entries(merchantId, open.wallet.id, { limit: 100 });
-    return { ...toWalletDto(open), credits: open.credits.map(toCreditJson), entries };
+    const owner = { merchantId, document };
+    const shown = await this.unitOfWork.snapshot(async (manager) => {
+      const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
+      if (wallet === null || aggregate === null) throw notFound();
+      await this.wallets.loadOpen(manager, aggregate, MOST_CREDITS);
+      const credits = [...aggregate.credits].filter((credit) => credit.remainingCents > 0).sort(byExpiry);
+      return { ...toWalletDto(wallet), id: wallet.id, credits: credits.slice(0, MOST_CREDITS).map(toCreditJson) };
+    });
+    const { data: entries } = await this.entries(merchantId, shown.id, { limit: 100 });
+    return { ...shown, entries };
   }
 
-  #view(merchantId: string, document: string): Promise<WalletAggregate | null> {
-    return this.unitOfWork.snapshot((manager) =>
-      this.wallets.view(manager, { merchantId, document }, this.clock.now()),
-    );
+  #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
+    return summarize(manager, owner, this.clock.now());
   }
 }
 
-function toWalletDto(open: WalletAggregate): WalletDto {
-  const pending = open.credits.filter((credit) => credit.availableAt > open.now);
-  const available = open.credits.filter((credit) => isAvailable(credit, open.now));
+function toWalletDto(wallet: WalletSummary): WalletDto {
   return {
-    id: open.wallet.id,
-    available: formatMoney(open.availableCents),
-    pending: formatMoney(open.pendingCents),
-    held: formatMoney(open.heldCents),
-    debt: formatMoney(open.wallet.debtCents),
-    next_release: nextAmount(pending, (credit) => credit.availableAt),
-    next_expiry: nextAmount(available, (credit) => credit.expiresAt),
+    id: wallet.id,
+    available: formatMoney(wallet.availableCents),
+    pending: formatMoney(wallet.pendingCents),
+    held: formatMoney(wallet.heldCents),
+    debt: formatMoney(wallet.debtCents),
+    next_release: toNextAmountDto(wallet.nextRelease),
+    next_expiry: toNextAmountDto(wallet.nextExpiry),
   };
 }
 
-/** What the credits that come first by a date amount to together. */
-function nextAmount(credits: Credit[], dateOf: (credit: Credit) => Date): NextAmountDto | null {
-  const left = credits.filter((credit) => credit.remainingCents > 0);
-  const first = Math.min(...left.map((credit) => dateOf(credit).getTime()));
-  const due = left.filter((credit) => dateOf(credit).getTime() === first);
-  return due.length === 0
-    ? null
-    : { amount: formatMoney(sumCents(due.map((credit) => credit.remainingCents))), at: new Date(first) };
+function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
+  return next && { amount: formatMoney(next.cents), at: next.at };
 }
 
 function toEntryDto(entry: Entry): EntryDto {

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
-import { UnitOfWork } from '../../src/database/unit-of-work.js';
-import { expectInvariants } from '../support/expectations.js';
-import { aCompletedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { GrantsService } from '../../src/cashback/grants.service.js';
+import { atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
 describe('erasing a customer', () => {
@@ -13,7 +15,7 @@ describe('erasing a customer', () => {
 
   beforeAll(async () => {
     service = await startService();
-    erasure = new ErasureService(service.app.get(UnitOfWork), service.clock);
+    erasure = service.app.get(ErasureService);
     merchant = await aMerchant(service);
     other = await aMerchant(service);
   });
@@ -67,5 +69,75 @@ describe('erasing a customer', () => {
     await grant(service, merchant, document, '80.00');
     await erasure.erase(merchant.id, document);
     expect(await erasure.erase(merchant.id, document)).toMatchObject({ orders: 0, wallets: 0 });
+  });
+
+  it('clears the reasons of the grants of the customer', async () => {
+    const document = aDocument();
+    const reason = `Sorry, ${document}`;
+    await service.app.get(GrantsService).grant(merchant.id, document, 100, { reason });
+    expect(await placesOf(reason)).toEqual(['cashback_credits.reason']);
+    await erasure.erase(merchant.id, document);
+    expect(await placesOf(document)).toEqual([]);
+  });
+
+  describe('with an order that is sent again', () => {
+    /** The order's content is sent again after the customer was erased. */
+    async function anErasedOrder(): Promise<Record<string, unknown> & { document: string }> {
+      const order = anOrder({ total: '150.00' });
+      expect((await merchant.client.post('/orders', order)).status).toBe(201);
+      return order;
+    }
+
+    it('replays the same content, by meaning, without the document', async () => {
+      const order = await anErasedOrder();
+      const { pseudonym } = await erasure.erase(merchant.id, order.document);
+      const again = await merchant.client.post('/orders', { ...order, total: '150' });
+      expect(again).toMatchObject({ status: 201, body: { external_id: order.external_id, document: pseudonym } });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    });
+
+    it('returns 409 for different content, and points at each member that differs', async () => {
+      const order = await anErasedOrder();
+      await erasure.erase(merchant.id, order.document);
+      for (const [pointers, members] of [
+        [['/total'], { total: '151.00' }],
+        [['/document'], { document: aDocument() }],
+        [['/payment_methods'], { payment_methods: [] }],
+      ] as const) {
+        const answer = await merchant.client.post('/orders', { ...order, ...members });
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(expect.arrayContaining([...pointers]));
+      }
+    });
+
+    it('replays an order that was created before orders had a digest', async () => {
+      const order = await anErasedOrder();
+      await service.dataSource.query('UPDATE orders SET content_digest = NULL WHERE document = ?', [order.document]);
+      await erasure.erase(merchant.id, order.document);
+      const again = await merchant.client.post('/orders', order);
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    });
+  });
+
+  it('tears no order from its wallet while the customer buys', async () => {
+    for (let round = 0; round < 10; round++) {
+      const document = aDocument();
+      await grant(service, merchant, document, '80.00');
+      let isErased = false;
+      const buying = atOnce(4, async () => {
+        const completed: any[] = [];
+        while (!isErased) completed.push(await aCompletedOrder(merchant, { document }));
+        return completed;
+      });
+      await sleep(100 * Math.random());
+      await Promise.all([1, 2].map(() => erasure.erase(merchant.id, document))).finally(() => (isErased = true));
+      for (const order of (await buying).flat())
+        await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+      const torn = await service.dataSource.query<unknown[]>(
+        'SELECT o.id FROM orders o JOIN cashback_credits c ON c.order_id = o.id JOIN wallets w ON w.id = c.wallet_id WHERE w.document <> o.document',
+      );
+      expect(torn).toEqual([]);
+    }
+    await expectInvariants(service);
   });
 });

@@ -53,7 +53,7 @@ describe('concurrent requests', () => {
   describe('to a service without the lock of the wallet', () => {
     it.each(ofWallets)('$title: not any more', async (race) => {
       const stage = await naiveStage((builder) =>
-        builder.overrideProvider(WalletsService).useValue(new NaiveWallets()),
+        builder.overrideProvider(WalletsService).useClass(NaiveWallets),
       );
       await expectBite(race, stage);
     });

@@ -236,7 +236,9 @@ describe('a refund is refused', () => {
       expect(answer.body.maximum).toBe('50.00');
     }
     expect((await refund(order, '50.00', 'DEV-over')).status).toBe(201);
-    expectProblem(await refund(order, '0.01'), 422, 'refund_exceeds_total');
+    const late = await refund(order, '0.01');
+    expectProblem(late, 409, 'invalid_transition');
+    expect(late.body).toMatchObject({ current_status: 'refunded', allowed: [] });
   });
 
   it.each([

@@ -123,8 +123,8 @@ export class World {
     if (before !== undefined && before.cents !== cents)
       return refused(409, 'external_id_conflict', { pointers: ['/amount'] });
     if (before !== undefined) return { status: 201, replayed: true, body: refundAnswer(externalId, before) };
-    if (order.end !== 'completed') return this.#impossible(order);
     const left = order.total - order.refunded;
+    if (order.end !== 'completed' || left === 0n) return this.#impossible(order);
     if (cents > left) return refused(422, 'refund_exceeds_total', { maximum: brl(left) });
 
     order.refunded += cents;

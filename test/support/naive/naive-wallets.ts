@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { WalletOwner } from '../../../src/cashback/balances.service.js';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { Wallet } from '../../../src/cashback/wallet.entity.js';
 import { WalletsService } from '../../../src/cashback/wallets.service.js';
@@ -9,29 +11,26 @@ import { Meeting } from './meeting.js';
  * Reads a wallet without its lock and writes back what it made of it. The ledger numbers its entries by itself,
  * as a table with AUTO_INCREMENT would: else its key alone would refuse the second writer.
  */
+@Injectable()
 export class NaiveWallets extends WalletsService {
   readonly #meeting = new Meeting(10);
   #lastSeq = 1_000_000;
 
-  override async lock(
-    manager: EntityManager,
-    merchantId: string,
-    document: string,
-    now: Date,
-  ): Promise<WalletAggregate> {
-    const owner = { merchantId, document };
-    const known = await this.view(manager, owner, now);
+  override async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
+    const { merchantId, document } = owner;
+    const known = await this.view(manager, owner, orderId);
     await this.#meeting.arrive();
     if (known !== null) return known;
     await manager.insert(Wallet, {
       id: randomUUID(),
-      ...owner,
+      merchantId,
+      document,
       debtCents: 0,
       balanceCents: 0,
       lastSeq: 0,
-      createdAt: now,
+      createdAt: this.clock.now(),
     });
-    return (await this.view(manager, owner, now))!;
+    return (await this.view(manager, owner, orderId))!;
   }
 
   override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {

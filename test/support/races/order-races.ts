@@ -119,7 +119,7 @@ export const manyRefunds: Race<{
   },
   expectFair: (outcome) => {
     expect(outcome).toEqual({
-      answers: { '201': 10, '422 refund_exceeds_total 0.00': 20 },
+      answers: { '201': 10, '409 invalid_transition': 20 },
       created: 10,
       refunded: '10.00',
       discrepancies: [],

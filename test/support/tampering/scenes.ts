@@ -1,5 +1,4 @@
 import { ErasureService } from '../../../src/orders/erasure.service.js';
-import { UnitOfWork } from '../../../src/database/unit-of-work.js';
 import { after, MINUTE_MS } from '../../../src/common/clock.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../factories.js';
 import type { Service } from '../service.js';
@@ -103,8 +102,7 @@ async function makeFinished(
   await note('cancelled', merchant, cancelled, given.id);
 
   const erased = await aCompletedOrder(merchant);
-  const erasure = new ErasureService(service.app.get(UnitOfWork), service.clock);
-  const { pseudonym } = await erasure.erase(merchant.id, erased.document as string);
+  const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, erased.document as string);
   await note('erased', merchant, pseudonym, erased.id);
 }
 

@@ -1,0 +1,25 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
+
+/**
+ * An entry that releases the lapsed hold of another order locked that order's row through the foreign key, against the
+ * order of locks; `reconcile` finds entries without their order instead. Orders keep a digest of the content that they
+ * were created with, so that a replay is recognized after the customer was erased.
+ */
+export class LoosenLedger1763640000009 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    if (await hasConstraint(runner, 'cashback_entries', 'fk_cashback_entries_order'))
+      await runner.query('ALTER TABLE cashback_entries DROP FOREIGN KEY fk_cashback_entries_order');
+    if (!(await hasColumn(runner, 'orders', 'content_digest')))
+      await runner.query('ALTER TABLE orders ADD COLUMN content_digest BINARY(32) NULL AFTER clawed_back_cents');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    if (await hasColumn(runner, 'orders', 'content_digest'))
+      await runner.query('ALTER TABLE orders DROP COLUMN content_digest');
+    if (!(await hasConstraint(runner, 'cashback_entries', 'fk_cashback_entries_order')))
+      await runner.query(`
+        ALTER TABLE cashback_entries ADD CONSTRAINT fk_cashback_entries_order
+          FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION`);
+  }
+}

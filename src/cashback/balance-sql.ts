@@ -1,0 +1,56 @@
+import { after } from '../common/clock.js';
+import { COMEBACK_MS } from './expiry.js';
+
+/**
+ * What a customer can spend, as SQL over a wallet `w` that is found by a unique key. Neither expression reads more rows
+ * than have passed a date since the wallet was last written, because the wallet keeps its balance of that instant.
+ */
+
+/** A wallet that was last written by a release without this column, or by hand, is added up from all of its credits. */
+const IS_CURRENT = 'w.available_seq = w.last_seq';
+const SINCE = `IF(${IS_CURRENT}, w.available_as_of, TIMESTAMP'1000-01-01 00:00:00.000')`;
+
+/** Centavos of credits that are available by their dates, before lapsed holds are released. */
+export const AVAILABLE_BY_DATE = `(
+  IF(${IS_CURRENT}, w.available_cents, 0)
+  + COALESCE((SELECT SUM(released.remaining_cents) FROM cashback_credits released
+               WHERE released.wallet_id = w.id AND released.is_open = 1
+                 AND released.available_at > ${SINCE} AND released.available_at <= ? AND released.expires_at > ?), 0)
+  - COALESCE((SELECT SUM(expired.remaining_cents) FROM cashback_credits expired
+               WHERE expired.wallet_id = w.id AND expired.is_open = 1
+                 AND expired.expires_at > ${SINCE} AND expired.expires_at <= ? AND expired.available_at <= ${SINCE}), 0))`;
+
+/** The parameters of AVAILABLE_BY_DATE. */
+export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
+
+/**
+ * The end of the week for which an expired credit `c` comes back: it begins with the first hold that lapsed after the
+ * credit had expired.
+ */
+export const COMEBACK_STARTED_AT = `(
+  SELECT MIN(late.expires_at) FROM cashback_holds late WHERE late.credit_id = c.id AND late.expires_at >= c.expires_at)`;
+
+/**
+ * The lapsed holds `h` on credits `c` that can be spent again once somebody writes the wallet; `expiry.ts` has the rule.
+ * Only a hold that lapses more than a week after another one on the same credit is passed over until then.
+ */
+export const LAPSED_HOLDS = `
+  FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id
+ WHERE h.wallet_id = w.id AND h.expires_at <= ?
+   AND (c.expires_at > ? OR (c.expires_at <= h.expires_at AND ${COMEBACK_STARTED_AT} > ?))`;
+
+/** The parameters of LAPSED_HOLDS. */
+export const lapsedHoldsParameters = (now: Date): Date[] => [now, now, after(now, -COMEBACK_MS)];
+
+/** Centavos that a customer can spend. */
+export const AVAILABLE = `(${AVAILABLE_BY_DATE} + COALESCE((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS}), 0))`;
+
+/** The parameters of AVAILABLE. */
+export const availableParameters = (now: Date): Date[] => [
+  ...availableByDateParameters(now),
+  ...lapsedHoldsParameters(now),
+];
+
+/** Centavos that an order `o` holds. Its parameter is now. */
+export const HELD = `COALESCE(
+  (SELECT SUM(held.amount_cents) FROM cashback_holds held WHERE held.order_id = o.id AND held.expires_at > ?), 0)`;

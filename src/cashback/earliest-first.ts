@@ -1,0 +1,20 @@
+import type { Credit } from './credit.entity.js';
+
+/** Takes up to an amount from credits, the earliest to expire first. Returns what it took from which. */
+export function takeEarliest(credits: readonly Credit[], amountCents: number): [Credit, number][] {
+  const taken: [Credit, number][] = [];
+  let leftCents = amountCents;
+  for (const credit of credits.toSorted(byExpiry)) {
+    const partCents = Math.min(leftCents, credit.remainingCents);
+    if (partCents === 0) continue;
+    credit.remainingCents -= partCents;
+    leftCents -= partCents;
+    taken.push([credit, partCents]);
+  }
+  return taken;
+}
+
+/** Sorts the earliest to expire first; of two that expire together, the older one. */
+export function byExpiry(a: Credit, b: Credit): number {
+  return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
+}

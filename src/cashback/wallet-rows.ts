@@ -1,0 +1,130 @@
+import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import { exactCents } from '../common/money.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
+import { AVAILABLE_BY_DATE, availableByDateParameters } from './balance-sql.js';
+import { Credit } from './credit.entity.js';
+import { Entry } from './entry.entity.js';
+import { Hold } from './hold.entity.js';
+import type { LoadedWallet } from './loaded-wallet.js';
+import type { Wallet } from './wallet.entity.js';
+
+/**
+ * Reads the rows of a wallet. None of these statements locks: every use case that writes them has locked the wallet's row
+ * before, and at READ COMMITTED each statement sees what is committed by then.
+ */
+
+/** How many expired credits a use case writes off. The rest waits for the next one: expired credits are not available. */
+const WRITE_OFF_AT_MOST = 500;
+
+/** How many ids or rows one statement carries. */
+const BATCH = 2000;
+
+/** Loads what every use case on a wallet begins with. @param orderId the order whose holds are needed, if any. */
+export async function loadWallet(
+  manager: EntityManager,
+  wallet: Wallet,
+  now: Date,
+  orderId?: string,
+): Promise<LoadedWallet> {
+  const [balance] = await manager.query<{ cents: string }[]>(
+    `SELECT ${AVAILABLE_BY_DATE} AS cents FROM wallets w WHERE w.id = ?`,
+    [...availableByDateParameters(now), wallet.id],
+  );
+  const holds = await read(
+    manager,
+    Hold,
+    (columns) =>
+      `SELECT ${columns} FROM cashback_holds WHERE wallet_id = ? AND expires_at <= ? UNION SELECT ${columns} FROM cashback_holds WHERE order_id = ?`,
+    [wallet.id, now, orderId ?? null],
+  );
+  const expired = await read(
+    manager,
+    Credit,
+    (columns) =>
+      `SELECT ${columns} FROM cashback_credits WHERE wallet_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+    [wallet.id, now, WRITE_OFF_AT_MOST],
+  );
+  const known = new Set(expired.map(({ id }) => id));
+  const held = holds.map(({ creditId }) => creditId).filter((id) => !known.has(id));
+  const credits = [...expired, ...(await creditsById(manager, [...new Set(held)]))];
+  return { wallet, availableByDateCents: exactCents(balance?.cents ?? 0), holds, credits };
+}
+
+export async function creditsById(manager: EntityManager, ids: readonly string[]): Promise<Credit[]> {
+  const credits: Credit[] = [];
+  for (const batch of batches(ids))
+    credits.push(
+      ...(await read(manager, Credit, (columns) => `SELECT ${columns} FROM cashback_credits WHERE id IN (?)`, [batch])),
+    );
+  return credits;
+}
+
+/** Where a page of open credits begins. */
+export type CreditPosition = Pick<Credit, 'id' | 'expiresAt'>;
+
+/**
+ * Reads a page of a wallet's open credits that have not expired, the earliest to expire first.
+ *
+ * @param availableOnly leaves out credits that are not released yet.
+ */
+export function openCredits(
+  manager: EntityManager,
+  { walletId, now, after, limit, availableOnly }: OpenCreditsPage,
+): Promise<Credit[]> {
+  const from = after ?? { expiresAt: now, id: '' };
+  return read(
+    manager,
+    Credit,
+    (columns) => `
+    SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+     WHERE wallet_id = ? AND is_open = 1 AND expires_at > ? AND expires_at >= ? AND (expires_at > ? OR id > ?)
+           ${availableOnly ? 'AND available_at <= ?' : ''}
+     ORDER BY expires_at, id LIMIT ?`,
+    [walletId, now, from.expiresAt, from.expiresAt, from.id, ...(availableOnly ? [now] : []), limit],
+  );
+}
+
+interface OpenCreditsPage {
+  walletId: string;
+  now: Date;
+  after: CreditPosition | undefined;
+  limit: number;
+  availableOnly: boolean;
+}
+
+/** @returns the centavos by credit that an order redeemed and no refund has returned yet. */
+export async function redeemedByCredit(manager: EntityManager, orderId: string): Promise<Map<string, number>> {
+  const rows = await manager.query<{ credit_id: string; cents: string }[]>(
+    "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE order_id = ? AND kind IN ('redeem', 'restore') GROUP BY credit_id",
+    [orderId],
+  );
+  return new Map(rows.map(({ credit_id, cents }) => [credit_id, exactCents(cents)]));
+}
+
+/** @returns the instant of a wallet's last entry; null before the first one. */
+export async function lastEntryAt(manager: EntityManager, wallet: Wallet): Promise<Date | null> {
+  if (wallet.availableSeq === wallet.lastSeq) return wallet.availableAsOf;
+  const last = await manager.findOneBy(Entry, { walletId: wallet.id, seq: wallet.lastSeq });
+  return last?.createdAt ?? null;
+}
+
+export function* batches<T>(rows: Iterable<T>): Generator<T[]> {
+  let batch: T[] = [];
+  for (const row of rows) {
+    batch.push(row);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function read<T extends ObjectLiteral>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  sql: (columns: string) => string,
+  parameters: unknown[],
+): Promise<T[]> {
+  const rows = await manager.query<Row[]>(sql(columnNames(manager, target).join(', ')), parameters);
+  return rows.map((row) => toEntity(manager, target, row));
+}

@@ -1,0 +1,93 @@
+import type { EntityManager } from 'typeorm';
+import { exactCents } from '../common/money.js';
+import {
+  AVAILABLE_BY_DATE,
+  availableByDateParameters,
+  COMEBACK_STARTED_AT,
+  LAPSED_HOLDS,
+  lapsedHoldsParameters,
+} from './balance-sql.js';
+import type { WalletOwner } from './balances.service.js';
+import { COMEBACK_MS } from './expiry.js';
+
+/** An amount that dates move, and when. */
+export interface DatedAmount {
+  cents: number;
+  at: Date;
+}
+
+/** The sums of a wallet at an instant, in centavos. */
+export interface WalletSummary {
+  id: string;
+  availableCents: number;
+  pendingCents: number;
+  heldCents: number;
+  debtCents: number;
+  nextRelease: DatedAmount | null;
+  nextExpiry: DatedAmount | null;
+}
+
+const SUMS = `
+  SELECT w.id, w.balance_cents, w.debt_cents, ${AVAILABLE_BY_DATE} AS by_date_cents,
+         COALESCE((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS}), 0) AS lapsed_cents,
+         COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
+                    WHERE e.wallet_id = w.id AND e.is_open = 1 AND e.expires_at <= ?), 0) AS expired_cents,
+         COALESCE((SELECT SUM(f.amount_cents) FROM cashback_holds f
+                    WHERE f.wallet_id = w.id AND f.expires_at > ?), 0) AS held_cents
+    FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+
+const NEXT_RELEASE = `
+  SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
+   WHERE wallet_id = ? AND is_open = 1 AND available_at > ? GROUP BY available_at ORDER BY available_at LIMIT 1`;
+
+/** Credits that are available now, and what lapsed holds return to credits. */
+const NEXT_EXPIRY = `
+  SELECT at, SUM(cents) AS cents FROM (
+    (SELECT expires_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+      WHERE wallet_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
+      GROUP BY expires_at ORDER BY expires_at LIMIT 1)
+     UNION ALL
+    (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_STARTED_AT} + INTERVAL ? SECOND) AS at, SUM(h.amount_cents) AS cents
+       ${LAPSED_HOLDS.replace('w.id', '?')}
+      GROUP BY at ORDER BY at LIMIT 1)) next
+   GROUP BY at ORDER BY at LIMIT 1`;
+
+/**
+ * Adds up a customer's wallet in the database, without loading its credits. Call it in a snapshot: it needs several
+ * statements.
+ *
+ * @returns null if there is no wallet.
+ */
+export async function summarize(
+  manager: EntityManager,
+  { merchantId, document }: WalletOwner,
+  now: Date,
+): Promise<WalletSummary | null> {
+  const [sums] = await manager.query<Record<string, string>[]>(SUMS, [
+    ...availableByDateParameters(now),
+    ...lapsedHoldsParameters(now),
+    now,
+    now,
+    merchantId,
+    document,
+  ]);
+  if (sums?.id === undefined) return null;
+  const cents = (column: string): number => exactCents(sums[column] ?? 0);
+  return {
+    id: sums.id,
+    availableCents: exactCents(cents('by_date_cents') + cents('lapsed_cents')),
+    pendingCents: exactCents(cents('balance_cents') - cents('by_date_cents') - cents('expired_cents')),
+    heldCents: cents('held_cents'),
+    debtCents: cents('debt_cents'),
+    nextRelease: await first(manager, NEXT_RELEASE, [sums.id, now]),
+    nextExpiry: await first(manager, NEXT_EXPIRY, [
+      ...[sums.id, now, now, now, COMEBACK_MS / 1000],
+      ...[sums.id, ...lapsedHoldsParameters(now)],
+    ]),
+  };
+}
+
+async function first(manager: EntityManager, sql: string, parameters: unknown[]): Promise<DatedAmount | null> {
+  const [row] = await manager.query<{ at: Date; cents: string }[]>(sql, parameters);
+  return row === undefined ? null : { at: row.at, cents: exactCents(row.cents) };
+}

@@ -1,0 +1,49 @@
+import type { Fault } from '../common/problem.js';
+import type { Order, OrderPaymentMethod } from './order.entity.js';
+import type { RequestedOrder } from './order-input.js';
+
+/** The part of an order by which a request is recognized as a replay. */
+export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
+
+const DIFFERS = 'differs from what was sent with this external_id before';
+
+/** Where two requests with one `external_id` differ, by meaning: `"150"` is `"150.00"`. */
+export function differences(sent: RequestedOrder, existing: OrderContent): Fault[] {
+  return [
+    ...differing('/document', sent.document, existing.document),
+    ...differing('/total', sent.totalCents, existing.totalCents),
+    ...differingLists('/items', sent.items, existing.items, {
+      id: 'id',
+      priceCents: 'price',
+      description: 'description',
+    }),
+    ...differingPaymentMethods(sent.paymentMethods, existing.paymentMethods),
+  ];
+}
+
+/** Where two lists of payment methods differ. */
+export function differingPaymentMethods(
+  sent: readonly OrderPaymentMethod[],
+  existing: readonly OrderPaymentMethod[],
+): Fault[] {
+  return differingLists('/payment_methods', sent, existing, { id: 'id', amountCents: 'amount' });
+}
+
+function differing(pointer: string, sent: unknown, existing: unknown): Fault[] {
+  return sent === existing ? [] : [{ pointer, detail: DIFFERS }];
+}
+
+/** @param members names of the members in the program, each with its name in JSON. */
+function differingLists<T extends object>(
+  pointer: string,
+  sent: readonly T[],
+  existing: readonly T[],
+  members: { [K in keyof Required<T>]: string },
+): Fault[] {
+  if (sent.length !== existing.length)
+    return [{ pointer, detail: `has ${sent.length} elements; before it had ${existing.length}` }];
+  const names = Object.entries(members) as [keyof T, string][];
+  return sent.flatMap((element, at) =>
+    names.flatMap(([member, name]) => differing(`${pointer}/${at}/${name}`, element[member], existing[at]?.[member])),
+  );
+}

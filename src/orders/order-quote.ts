@@ -1,0 +1,53 @@
+import { cashbackToReceive, redeemableMaximum, type RedeemableMaximum, validityOf } from '../cashback/quote.js';
+import type { Order } from './order.entity.js';
+import { isOpen, wasCompleted } from './order-status.js';
+import type { OrderBalance } from '../cashback/balances.service.js';
+
+/** What becomes of the cashback of an order; `status` is in the words of the API. */
+export interface CashbackToReceive {
+  amountCents: number;
+  reversedCents: number;
+  status: 'quoted' | 'pending' | 'available' | 'partially_reversed' | 'reversed';
+  /** When it can be spent; null once the order is cancelled. */
+  validity: { availableAt: Date; expiresAt: Date } | null;
+}
+
+/** Returns how the order was paid or, while it is open, is going to be. */
+export function effectivePaymentMethods(order: Order): Order['paymentMethods'] {
+  return order.finalPaymentMethods ?? order.paymentMethods;
+}
+
+/** Returns the most that an order can redeem now: nothing once it is completed or cancelled. */
+export function maximumToRedeem(order: Order, { availableCents, heldCents }: OrderBalance): RedeemableMaximum {
+  if (!isOpen(order)) return { maximumCents: 0, limitedBy: null };
+  return redeemableMaximum(order.totalCents, availableCents + heldCents, order.policy);
+}
+
+/** Returns the centavos that a completed order redeemed. */
+export function redeemedCents(order: Order): number {
+  return wasCompleted(order) ? order.redemptionCents : 0;
+}
+
+/** Returns the cashback that the customer receives for an order: quoted, granted or reversed. */
+export function toReceive(order: Order, now: Date): CashbackToReceive {
+  if (order.cancelledAt !== null) return { amountCents: 0, reversedCents: 0, status: 'reversed', validity: null };
+  const validity = validityOf(order.policy, order.completedAt ?? order.createdAt);
+  return {
+    amountCents: isOpen(order) ? quotedCents(order) : order.earnedCents,
+    reversedCents: order.clawedBackCents,
+    status: toReceiveStatus(order, validity.availableAt, now),
+    validity,
+  };
+}
+
+function quotedCents(order: Order): number {
+  const { totalCents, paymentMethods, redemptionCents: redeemed } = order;
+  return cashbackToReceive({ totalCents, paymentMethods, redeemedCents: redeemed }, order.policy);
+}
+
+function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackToReceive['status'] {
+  if (isOpen(order)) return 'quoted';
+  if (order.status === 'refunded') return 'reversed';
+  if (order.clawedBackCents > 0) return 'partially_reversed';
+  return availableAt <= now ? 'available' : 'pending';
+}

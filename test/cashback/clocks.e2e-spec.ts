@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createDataSource } from '../../src/schema.js';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { movementsOf, statementOf, walletOf } from '../support/wallets.js';
+
+/** Two instances over one database; the clock of one is ahead. */
+describe('instances whose clocks differ', () => {
+  let database: TestDatabase;
+  let behind: Service;
+  let ahead: Service;
+  let merchant: TestMerchant;
+  let client: Client;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    behind = await startService({ databaseUrl: database.url });
+    ahead = await startService({ databaseUrl: database.url });
+    ahead.clock.advance({ seconds: 50 });
+  });
+  beforeEach(async () => {
+    merchant = await aMerchant(behind);
+    client = new Client(ahead, merchant.tokens.access_token);
+  });
+  afterEach(() => expectInvariants(ahead));
+  afterAll(async () => {
+    await ahead.stop();
+    await behind.stop();
+    await database.drop();
+  });
+
+  /** An order that holds 20.00 and is just about to expire for the instance that is behind. */
+  async function anOrderAboutToExpire(): Promise<any> {
+    const document = aDocument();
+    await grant(behind, merchant, document, '20.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    for (const { clock } of [behind, ahead]) clock.advance({ minutes: 29, seconds: 30 });
+    return order;
+  }
+
+  it('write the entries of a wallet in the order of their time', async () => {
+    const document = aDocument();
+    for (const sender of [client, merchant.client, client, merchant.client]) {
+      const { body } = await sender.post('/orders', anOrder({ document }));
+      expect((await sender.post(`/orders/${body.id}/complete`)).status).toBe(200);
+    }
+    const times = (await statementOf(merchant, document)).map(({ created_at }) => created_at);
+    expect(times).toHaveLength(4);
+    expect(times).toEqual(times.toSorted());
+  });
+
+  it('show the hold of an order only as long as it exists', async () => {
+    const order = await anOrderAboutToExpire();
+    const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
+    expect((await client.post(`/orders/${other.id}/complete`)).status).toBe(200);
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.cashback.to_redeem).toMatchObject({
+      available: '20.00',
+      held: '0.00',
+      maximum: '20.00',
+    });
+    const { body: page } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    expect(page.data[0].cashback.to_redeem).toMatchObject({ available: '20.00', held: '0.00' });
+    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '20.00', held: '0.00' });
+  });
+
+  it('answer 409 once the hold was released and its amount was spent by another order', async () => {
+    const order = await anOrderAboutToExpire();
+    const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
+    expect((await client.post(`/orders/${other.id}/complete`, { redeem: '20.00' })).status).toBe(200);
+    const late = await merchant.client.post(`/orders/${order.id}/complete`);
+    expectProblem(late, 409, 'redemption_no_longer_available');
+    const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
+    expectProblem(held, 409, 'invalid_transition');
+    expect(held.body.current_status).toBe('expired');
+  });
+
+  it('take the time of a change after the lock of the wallet', async () => {
+    const document = aDocument();
+    await grant(behind, merchant, document, '20.00', { expiresAt: new Date(behind.clock.now().getTime() + 60_000) });
+    const order = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const own = await createDataSource(database.url).initialize();
+    const holder = own.createQueryRunner();
+    try {
+      await holder.startTransaction();
+      await holder.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
+      const cancelled = merchant.client.post(`/orders/${order.id}/cancel`);
+      await waitUntilBlocked(holder.manager.query.bind(holder.manager));
+      // The credit expires while the request waits: it comes back for a week.
+      behind.clock.advance({ minutes: 2 });
+      await holder.rollbackTransaction();
+      expect((await cancelled).body.cashback.to_redeem.available).toBe('20.00');
+    } finally {
+      await holder.release();
+      await own.destroy();
+    }
+    expect(await movementsOf(merchant, document)).toEqual(['grant 20.00', 'hold -20.00', 'release 20.00']);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '20.00' });
+  });
+});
+
+/** Waits until a statement of the service waits for a lock. */
+async function waitUntilBlocked(query: (sql: string) => Promise<unknown[]>): Promise<void> {
+  const blocked =
+    "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FROM%wallets%FOR UPDATE%'";
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if ((await query(blocked)).length > 0) return;
+    await new Promise((resume) => setTimeout(resume, 10));
+  }
+  throw new Error('no statement waits for the lock');
+}

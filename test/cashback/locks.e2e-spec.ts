@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { QueryRunner } from 'typeorm';
+import { createDataSource } from '../../src/schema.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { walletOf } from '../support/wallets.js';
+
+let database: TestDatabase;
+let service: Service;
+let merchant: TestMerchant;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startService({ databaseUrl: database.url });
+  merchant = await aMerchant(service);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+/** Runs a test while another connection holds the locks that a statement takes. */
+async function whileLocked(sql: string, values: unknown[], run: () => Promise<void>): Promise<void> {
+  const stranger = await createDataSource(database.url).initialize();
+  const holder: QueryRunner = stranger.createQueryRunner();
+  await holder.startTransaction('READ COMMITTED');
+  try {
+    await holder.query(sql, values);
+    await run();
+  } finally {
+    await holder.rollbackTransaction();
+    await holder.release();
+    await stranger.destroy();
+  }
+}
+
+async function aHeldOrder(document: string, amount: string): Promise<any> {
+  const order = await aCreatedOrder(merchant, { document });
+  const { status } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount });
+  expect(status).toBe(200);
+  return order;
+}
+
+describe('locks', () => {
+  it('the release of a lapsed hold waits for no lock on the order that held it', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '20.00');
+    const lapsed = await aHeldOrder(document, '20.00');
+    service.clock.advance({ minutes: 31 });
+    const next = await aCreatedOrder(merchant, { document });
+    await whileLocked('SELECT id FROM orders WHERE id = ? FOR UPDATE', [lapsed.id], async () => {
+      const completed = await merchant.client.post(`/orders/${next.id}/complete`, { redeem: '15.00' });
+      expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '15.00' } } } });
+    });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '5.00', held: '0.00' });
+    await expectInvariants(service);
+  });
+
+  it('a change of a wallet with a hold waits for no lock on the credits of other customers', async () => {
+    const [document, other] = [aDocument(), aDocument()];
+    await grant(service, merchant, document, '20.00');
+    await grant(service, merchant, other, '20.00');
+    const order = await aHeldOrder(document, '10.00');
+    const { id } = await walletOf(merchant, other);
+    await whileLocked('SELECT id FROM cashback_credits WHERE wallet_id = ? FOR UPDATE', [id], async () => {
+      const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '5.00' });
+      expect(held).toMatchObject({ status: 200, body: { cashback: { to_redeem: { held: '5.00' } } } });
+    });
+    await expectInvariants(service);
+  });
+});

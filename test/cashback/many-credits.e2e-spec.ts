@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCreatedOrder, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aCustomerWithCredits } from '../support/many-credits.js';
+import { type Service, startService, testEnvironment } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+const CREDITS = 5000;
+const DAY_MS = 86_400_000;
+const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
+
+/** Half of the credits are available, half are pending; each has 1.00. */
+describe('a wallet with 10,000 open credits', () => {
+  let database: TestDatabase;
+  let service: Service;
+  /** A second instance: the proof takes longer than a request waits for the only connection. */
+  let prover: Service;
+  let merchant: TestMerchant;
+  const documents: Record<string, string> = {};
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    // With one connection, the session's counters are those of every request.
+    const env = { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' };
+    service = await startService({ databaseUrl: database.url, env });
+    prover = await startService({ databaseUrl: database.url });
+    merchant = await aMerchant(service);
+    const credits = { count: 2 * CREDITS, amount: '1.00', expiresAt: days(100) };
+    documents.available = await aCustomerWithCredits(service, merchant, { ...credits, availableAt: days(-1) });
+    documents.pending = await aCustomerWithCredits(service, merchant, { ...credits, availableAt: days(5) });
+  });
+  afterAll(async () => {
+    await prover.stop();
+    await service.stop();
+    await database.drop();
+  });
+
+  /** How many rows the server reads for a request. */
+  async function rowsRead(request: () => Promise<unknown>): Promise<number> {
+    const counters = async (): Promise<number> => {
+      const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
+      return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
+    };
+    const before = await counters();
+    await request();
+    // SHOW STATUS reads a row for each counter that it returns.
+    return (await counters()) - before;
+  }
+
+  it.each(['available', 'pending'])('is added up in full once, and by its dates from then on: %s', async (kind) => {
+    const document = documents[kind]!;
+    const all = { available: '10000.01', pending: '0.01' }[kind];
+    expect((await aCreatedOrder(merchant, { document })).cashback.to_redeem.available).toBe(all);
+    await grant(service, merchant, document, '1.00');
+    const after = { available: '10001.01', pending: '1.01' }[kind];
+    let created: any;
+    const read = await rowsRead(async () => (created = await aCreatedOrder(merchant, { document })));
+    expect(created.cashback.to_redeem.available).toBe(after);
+    expect(read).toBeLessThan(200);
+    expect(await rowsRead(() => merchant.client.get(`/orders/${created.id}`))).toBeLessThan(200);
+    expect(await rowsRead(() => merchant.client.get('/orders?limit=5'))).toBeLessThan(400);
+    expect(await rowsRead(() => walletOf(merchant, document))).toBeLessThan(kind === 'available' ? 200 : 21_000);
+    await expectInvariants(prover);
+  });
+
+  it.each(['available', 'pending'])('reads only the credits that an operation touches: %s', async (kind) => {
+    const document = documents[kind]!;
+    const order = await aCreatedOrder(merchant, { document, total: '4.00' });
+    const path = `/orders/${order.id}`;
+    const amount = kind === 'available' ? '2.00' : '1.00';
+    const { client } = merchant;
+    const send = async (act: () => Promise<{ status: number }>): Promise<void> => {
+      expect(await rowsRead(async () => expect((await act()).status).toBeLessThan(300))).toBeLessThan(1000);
+    };
+    await send(() => client.put(`${path}/redemption`, { amount }));
+    await send(() => client.post(`${path}/complete`));
+    await send(() => client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '4.00' }));
+    await expectInvariants(prover);
+  });
+
+  it('answers with the release and the expiry that come next', async () => {
+    expect(await walletOf(merchant, documents.available!)).toMatchObject({
+      pending: '0.00',
+      held: '0.00',
+      next_release: null,
+      next_expiry: { amount: '0.01' },
+    });
+    expect(await walletOf(merchant, documents.pending!)).toMatchObject({
+      pending: '10000.00',
+      next_release: { amount: '10000.00', at: expect.any(String) },
+      next_expiry: { amount: '0.01' },
+    });
+  });
+
+  it('holds all of its credits, captures them, and gets them back by a refund', async () => {
+    const document = await aCustomerWithCredits(service, merchant, {
+      count: 800,
+      amount: '0.01',
+      availableAt: days(-1),
+      expiresAt: days(100),
+    });
+    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
+    const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '8.01' });
+    expect(held).toMatchObject({
+      status: 200,
+      body: { cashback: { to_redeem: { available: '0.00', held: '8.01' } } },
+    });
+    const completed = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(completed.body.cashback.to_redeem).toMatchObject({ available: '0.00', redeemed: '8.01' });
+    const refund = { external_id: 'DEV-1', amount: '100.00' };
+    expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).body.cashback_returned).toBe('8.01');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '8.01', pending: '0.00', held: '0.00' });
+    await expectInvariants(prover);
+  });
+
+  it('is written off 500 expired credits at a time, none of which is available', async () => {
+    const document = await aCustomerWithCredits(service, merchant, {
+      count: 1200,
+      amount: '1.00',
+      availableAt: days(-30),
+      expiresAt: days(-2),
+    });
+    for (const [at, left] of [700, 200, 0, 0].entries()) {
+      await merchant.client.post('/orders', anOrder({ document }));
+      await grant(service, merchant, document, '1.00');
+      expect(await walletOf(merchant, document)).toMatchObject({ available: `${at + 1}.01`, pending: '0.00' });
+      const [row] = await rowsOf(
+        service,
+        'SELECT COUNT(*) AS n FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? AND c.is_open = 1 AND c.expires_at < ?',
+        [document, new Date()],
+      );
+      expect(Number(row.n)).toBe(left);
+    }
+    await expectInvariants(prover);
+  });
+});
