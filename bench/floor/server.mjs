@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import mysql from 'mysql2/promise';
 import { v7 as uuidv7 } from 'uuid';
-import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, POLICY, SESSION_SETTINGS } from './statements.mjs';
+import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, POLICY } from './statements.mjs';
 
 /**
  * @typedef {{ id: string, price: string, description?: string }} Item
@@ -16,6 +16,9 @@ import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, POLICY, SESSION_SETTINGS } from '.
 
 const DAY_MS = 86_400_000;
 
+/** The service's own settings of a connection, from the build. */
+const { sessionSettings } = await import(new URL('../../dist/src/database/session-settings.js', import.meta.url).href);
+
 const pool = mysql.createPool({
   uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
   connectionLimit: Number(process.env['DATABASE_POOL_SIZE']),
@@ -24,7 +27,7 @@ const pool = mysql.createPool({
   enableKeepAlive: true,
 });
 pool.pool.on('connection', (connection) => {
-  for (const setting of SESSION_SETTINGS) connection.query(setting);
+  connection.query(sessionSettings({ statementMs: 3000, tableLockSeconds: 2 }));
 });
 
 /**

@@ -2,13 +2,6 @@
 
 /** The statements of an order's creation, as the service sends them: what no framework can save. */
 
-/** Session settings of every connection, as in the service. */
-export const SESSION_SETTINGS = [
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-  'SET SESSION innodb_lock_wait_timeout = 2',
-  "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
-];
-
 export const LIVE_TOKEN = `
   SELECT t.jwt, u.merchant_id
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id

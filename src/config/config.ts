@@ -11,6 +11,7 @@ import {
   validateSync,
   ValidateBy,
 } from 'class-validator';
+import { parseDatabaseUrl } from './database-url.js';
 import { readEnvFile } from './env-file.js';
 import { allowedOrigins } from './origins.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
@@ -49,11 +50,20 @@ const IsDatabaseUrl = (): PropertyDecorator =>
   ValidateBy({
     name: 'isDatabaseUrl',
     validator: {
-      validate: isDatabaseUrl,
-      defaultMessage: () =>
-        'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with what is special in a password percent-encoded',
+      validate: (value: unknown) => databaseUrlFault(value) === undefined,
+      defaultMessage: (args) => databaseUrlFault(args?.value) ?? '',
     },
   });
+
+/** Returns what is wrong with DATABASE_URL, if anything. */
+function databaseUrlFault(value: unknown): string | undefined {
+  try {
+    parseDatabaseUrl(typeof value === 'string' ? value : '');
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 const IsRedisUrl = (): PropertyDecorator =>
   ValidateBy({
@@ -85,18 +95,6 @@ const AreOrigins = (): PropertyDecorator =>
     },
   });
 
-/** The parts are decoded one by one when the database is opened: what would fail there is refused here, by its name. */
-function isDatabaseUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || !/^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/.test(value)) return false;
-  try {
-    const { hostname, username, password, pathname } = new URL(value);
-    [username, password, pathname].forEach(decodeURIComponent);
-    return hostname !== '';
-  } catch {
-    return false;
-  }
-}
-
 /**
  * The environment, validated once at start. The members carry the variables' own names, so that
  * `.env.example`, an error at start and the code speak of the same thing.
@@ -118,7 +116,7 @@ export class Config {
   @IsBoolean({ message: 'must be true or false' })
   readonly REUSE_PORT: boolean = false;
 
-  /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. */
+  /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. `parseDatabaseUrl` lists the parameters for TLS. */
   @IsDatabaseUrl()
   readonly DATABASE_URL!: string;
 

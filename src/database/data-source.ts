@@ -1,30 +1,38 @@
 import type { DataSourceOptions } from 'typeorm';
-import { driver } from './pool.js';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { driverFor } from './pool.js';
 
 /** The tables of the service: `src/schema.ts` lists them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
+/** How much earlier the server interrupts a statement than the client stops waiting for it. */
+const SERVER_BEFORE_CLIENT_MS = 500;
+
 /**
- * The one description of the database: for the service, for the migration commands and for the tests.
+ * The one description of the database: for the service, for migrations and for the tests.
  *
  * @param schema the entities and migrations.
- * @param url `mysql://…` or `mariadb://…`; the scheme chooses TypeORM's dialect.
- * @param poolSize connections of this process at the most.
+ * @param url see `parseDatabaseUrl`; the scheme chooses TypeORM's dialect.
+ * @param poolSize the highest number of connections of this process.
+ * @param queryTimeoutMs how long a statement may take; without it, as long as it needs.
  */
-export function dataSourceOptions(schema: Schema, url: string, poolSize: number): DataSourceOptions {
-  const { protocol, hostname, port, username, password, pathname } = new URL(url);
+export function dataSourceOptions(
+  schema: Schema,
+  url: string,
+  poolSize: number,
+  queryTimeoutMs?: number,
+): DataSourceOptions {
+  const limits =
+    queryTimeoutMs === undefined
+      ? { statementMs: 0, tableLockSeconds: 10 }
+      : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2 };
   return {
-    type: protocol === 'mariadb:' ? 'mariadb' : 'mysql',
-    driver,
-    host: hostname,
-    port: Number(port || 3306),
-    username: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: decodeURIComponent(pathname.slice(1)),
+    ...parseDatabaseUrl(url),
+    driver: driverFor(limits),
     charset: 'utf8mb4',
-    // A stack for every statement, kept in case that it fails, costs more than most statements.
+    // TypeORM would keep a stack for each statement, in case it fails: that costs more than most statements.
     trace: false,
-    // Instants travel and rest in UTC, whatever the zone of the server or of this machine.
+    // Instants are sent and stored in UTC, whatever the time zone of the server or of this machine.
     timezone: 'Z',
     bigNumberStrings: false,
     synchronize: false,
@@ -34,6 +42,7 @@ export function dataSourceOptions(schema: Schema, url: string, poolSize: number)
     // TypeORM's own logger would print a slow query with its parameters: documents in the clear.
     logger: 'debug',
     poolSize,
+    ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
     extra: { queueLimit: 5000, enableKeepAlive: true },
     ...schema,
   };

@@ -1,30 +1,91 @@
 import { QueryFailedError } from 'typeorm';
 
-/** The server's own code for an error, such as ER_DUP_ENTRY, wherever it is kept. */
-function codeOf(error: unknown): string | undefined {
-  const source = error instanceof QueryFailedError ? (error.driverError as unknown) : error;
-  return (source as { code?: string } | undefined)?.code;
+interface DatabaseError {
+  /** A name such as ER_DUP_ENTRY, or Node's own for a failure of the network. mysql2 has none for MariaDB's own errors. */
+  code?: string;
+  /** The server's number. */
+  errno?: number;
 }
 
+/** Returns the driver's error, without what TypeORM put around it. */
+function driverError(error: unknown): DatabaseError {
+  const source: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return source ?? {};
+}
+
+const has = (numbers: ReadonlySet<number>, error: unknown): boolean => numbers.has(driverError(error).errno ?? 0);
+
 /**
- * The name of the unique constraint that refused a row, so that it can be mapped to a domain error.
- * MySQL says `for key 'orders.uq_name'`, MariaDB `for key 'uq_name'`.
+ * Returns the name of the unique key that refused a row, so that it can be mapped to a domain error. The name is the last
+ * quoted text in every language of the server: MySQL says `for key 'orders.uq_name'`, MariaDB `for key 'uq_name'`.
  */
 export function violatedUniqueKey(error: unknown): string | undefined {
-  if (codeOf(error) !== 'ER_DUP_ENTRY') return undefined;
-  const message = (error as Error).message;
-  return /for key '(?:[^'.]*\.)?([^']+)'$/.exec(message)?.[1];
+  if (driverError(error).code !== 'ER_DUP_ENTRY') return undefined;
+  return /'(?:[^'.]*\.)?([^'.]+)'[^']*$/.exec((error as Error).message)?.[1];
 }
 
-/**
- * A deadlock (the whole transaction is gone) or a lock that did not come in time (only the statement
- * is gone): on either, roll back and run the use case anew.
- */
-export function isLockConflict(error: unknown): boolean {
-  return ['ER_LOCK_DEADLOCK', 'ER_LOCK_WAIT_TIMEOUT', 'ER_CHECKREAD'].includes(codeOf(error) ?? '');
+const LOCK_CONFLICTS: Record<number, LockConflict> = {
+  1205: 'lock_wait_timeout', // ER_LOCK_WAIT_TIMEOUT: only the statement was rolled back.
+  1213: 'deadlock', // ER_LOCK_DEADLOCK: the transaction was rolled back. Galera reports conflicts of its nodes so, at COMMIT.
+  1020: 'record_changed', // ER_CHECKREAD: MariaDB with innodb_snapshot_isolation.
+  3101: 'group_conflict', // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication.
+};
+
+export type LockConflict = 'lock_wait_timeout' | 'deadlock' | 'record_changed' | 'group_conflict';
+
+/** Returns the kind of conflict with another transaction: roll back and run the use case again. */
+export function lockConflict(error: unknown): LockConflict | undefined {
+  return LOCK_CONFLICTS[driverError(error).errno ?? 0];
 }
 
-const AWAY = new Set([
+const READ_ONLY = new Set([
+  1036, // ER_OPEN_AS_READONLY: innodb_read_only.
+  1290, // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only; Aurora and Group Replication after a failover.
+  1792, // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
+  1836, // ER_READ_ONLY_MODE: innodb_read_only.
+  1047, // ER_UNKNOWN_COM_ERROR: a Galera node without a quorum.
+]);
+
+/** Returns whether this connection reached a server that does not accept changes: another server may. */
+export function isReadOnly(error: unknown): boolean {
+  return has(READ_ONLY, error);
+}
+
+const DISK_FULL = new Set([
+  1021, // ER_DISK_FULL
+  1114, // ER_RECORD_FILE_FULL: the table is full.
+]);
+
+/** Returns whether the server has no space for the change. */
+export function isDiskFull(error: unknown): boolean {
+  return has(DISK_FULL, error);
+}
+
+const UNAVAILABLE = new Set([
+  1037, // ER_OUTOFMEMORY
+  1040, // ER_CON_COUNT_ERROR: max_connections.
+  1041, // ER_OUT_OF_RESOURCES
+  1053, // ER_SERVER_SHUTDOWN
+  1077, // ER_NORMAL_SHUTDOWN
+  1129, // ER_HOST_IS_BLOCKED: too many connections of this host failed.
+  1135, // ER_CANT_CREATE_THREAD
+  1180, // ER_ERROR_DURING_COMMIT
+  1203, // ER_TOO_MANY_USER_CONNECTIONS
+  1206, // ER_LOCK_TABLE_FULL
+  1226, // ER_USER_LIMIT_REACHED: max_user_connections and the hourly limits.
+  1317, // ER_QUERY_INTERRUPTED
+  1637, // ER_TOO_MANY_CONCURRENT_TRXS
+  1927, // ER_CONNECTION_KILLED
+  1969, // ER_STATEMENT_TIMEOUT: MariaDB's max_statement_time.
+  3024, // ER_QUERY_TIMEOUT: MySQL's max_execution_time.
+  3032, // ER_SERVER_OFFLINE_MODE
+  3100, // ER_RUN_HOOK_ERROR: Group Replication could not commit.
+  3168, // ER_SERVER_ISNT_AVAILABLE
+  3169, // ER_SESSION_WAS_KILLED
+  4031, // ER_CLIENT_INTERACTION_TIMEOUT
+]);
+
+const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -37,19 +98,13 @@ const AWAY = new Set([
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
   'POOL_EXHAUSTED',
-  'ER_SERVER_SHUTDOWN',
-  'ER_CON_COUNT_ERROR',
-  'ER_TOO_MANY_USER_CONNECTIONS',
-  'ER_QUERY_INTERRUPTED',
-  'ER_CONNECTION_KILLED',
-  'ER_CLIENT_INTERACTION_TIMEOUT',
-  'ER_NORMAL_SHUTDOWN',
 ]);
 
-/** Whether the database can't be reached or asked at the moment: the caller is told to come again. */
+/** Returns whether the database can't be reached or can't do this at the moment: the caller is told to try again. */
 export function isUnavailable(error: unknown): boolean {
-  if (AWAY.has(codeOf(error) ?? '') || isLockConflict(error)) return true;
-  // mysql2 gives these no code of their own.
+  if (UNREACHABLE.has(driverError(error).code ?? '')) return true;
+  if (has(UNAVAILABLE, error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error)) return true;
+  // mysql2 gives these no code.
   const message = error instanceof Error ? error.message : '';
   return /Queue limit reached|Pool is closed|Can't add new command when connection is in closed state|Connection lost/i.test(
     message,

@@ -1,120 +1,166 @@
 import mysql2 from 'mysql2';
 import type { DataSource } from 'typeorm';
+import { isReadOnly } from './errors.js';
+import { type SessionLimits, sessionSettings } from './session-settings.js';
 
-/** What TypeORM and we use of a mysql2 pool (its callback flavour). */
+/** What TypeORM and this file use of a mysql2 pool (its callback API). */
 type Pool = mysql2.Pool;
-type Handover = (error: NodeJS.ErrnoException | null, connection: mysql2.PoolConnection) => void;
+type Connection = mysql2.PoolConnection;
+type Handover = (error: NodeJS.ErrnoException | null, connection: Connection) => void;
 
 /** How long a request waits while no connection at all is handed out. */
 const STALLED_AFTER_MS = 900;
 
-/**
- * Each connection's own settings, whatever the server's defaults are. A lock that does not come is given up
- * by the server before our own time-out for a query, so that the use case can be run anew.
- */
-const SESSION_SETTINGS = [
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-  'SET SESSION innodb_lock_wait_timeout = 2',
-  "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
-];
+/** How long the settings of a new connection may take. */
+const SETTINGS_TIMEOUT_MS = 3000;
 
 /**
- * mysql2 as TypeORM's driver, with what it lacks:
+ * Returns mysql2 as TypeORM's `driver`, whose pools close four gaps of mysql2 3:
  *
- * - every new connection has our settings;
- * - a query has the time-out it asks for, and a connection on which one timed out is destroyed: whatever came after it
- *   would wait for that answer;
- * - who waits for a connection of a full pool is told so (POOL_EXHAUSTED) instead of hanging for ever.
- *   As long as the pool moves, waiting is right: the deadline counts from the last hand-over;
- * - a connection is wrapped for promises once, and not anew for every statement.
+ * - a pool has no hook to prepare a new connection before its first use: here nobody gets a connection without its
+ *   session settings;
+ * - `getConnection` of a full pool waits without limit: here it fails with POOL_EXHAUSTED once no connection was handed
+ *   out for 900 ms;
+ * - a query that times out leaves its connection in the pool, where the next statement waits for the old answer: here that
+ *   connection is destroyed;
+ * - `pool.query` drops a connection that turned read-only, but a connection from `getConnection` stays: here it is destroyed
+ *   too, because after a failover new connections reach the writer.
  */
-export const driver = {
-  ...mysql2,
-  createPool(options: mysql2.PoolOptions): Pool {
-    const pool = mysql2.createPool(options);
-    pool.on('connection', (connection) => {
-      for (const setting of SESSION_SETTINGS) connection.query(setting);
-      keepTimeouts(connection);
-      wrapOnce(connection);
-    });
-    const waitForOne = pool.getConnection.bind(pool) as (handover: Handover) => void;
-    let movedAt = Date.now();
-    pool.getConnection = ((handover: Handover) => {
-      if (figuresOf(pool).idle > 0) {
-        movedAt = Date.now();
-        return waitForOne(handover);
-      }
-      let late = false;
-      const since = Date.now();
-      const check = (): void => {
-        const left = Math.max(movedAt, since) + STALLED_AFTER_MS - Date.now();
-        if (left > 0) {
-          timer = setTimeout(check, left);
-          return;
-        }
-        late = true;
-        handover(
-          Object.assign(new Error('no database connection became free'), { code: 'POOL_EXHAUSTED' }),
-          undefined as never,
-        );
-      };
-      let timer = setTimeout(check, STALLED_AFTER_MS);
-      waitForOne((error, connection) => {
-        clearTimeout(timer);
-        if (error === null || error === undefined) movedAt = Date.now();
-        if (!late) handover(error, connection);
-        else if (!error) connection.release();
-      });
-    }) as Pool['getConnection'];
-    return pool;
-  },
-};
-
-/** A statement that may take `timeout` milliseconds; without it, as long as it takes. */
-interface Statement {
-  sql: string;
-  timeout?: number | undefined;
+export function driverFor(limits: SessionLimits): typeof mysql2 {
+  const createPool = (options: mysql2.PoolOptions): Pool => preparedPool(mysql2.createPool(options), limits);
+  return { ...mysql2, createPool: createPool as typeof mysql2.createPool };
 }
+
+const loads = new WeakMap<Pool, PoolLoad>();
+
+function preparedPool(pool: Pool, limits: SessionLimits): Pool {
+  const load = new PoolLoad();
+  loads.set(pool, load);
+  const settings = sessionSettings(limits);
+  const preparing = new WeakMap<Connection, Promise<void>>();
+  pool.on('connection', (connection: Connection) => {
+    load.opened(connection);
+    dropUnusable(connection, () => load.closed(connection));
+    preparing.set(connection, applySettings(connection, settings));
+  });
+  pool.on('release', (connection: Connection) => load.released(connection));
+
+  const acquire = pool.getConnection.bind(pool) as (handover: Handover) => void;
+  let movedAt = 0;
+  pool.getConnection = ((handover: Handover) => {
+    const finish = load.wait(handover);
+    const since = performance.now();
+    const check = (): void => {
+      const left = Math.max(movedAt, since) + STALLED_AFTER_MS - performance.now();
+      if (left > 0) timer = setTimeout(check, left);
+      else finish(failure('POOL_EXHAUSTED', 'no database connection became free'));
+    };
+    let timer = setTimeout(check, STALLED_AFTER_MS);
+    acquire((error, connection) => {
+      clearTimeout(timer);
+      if (error) return finish(error);
+      movedAt = performance.now();
+      const prepared = preparing.get(connection);
+      if (!prepared) return finish(null, connection);
+      preparing.delete(connection);
+      prepared.then(
+        () => finish(null, connection),
+        (unprepared: Error) => {
+          connection.destroy();
+          load.closed(connection);
+          finish(unprepared);
+        },
+      );
+    });
+  }) as Pool['getConnection'];
+  return pool;
+}
+
+function applySettings(connection: Connection, sql: string): Promise<void> {
+  const applied = new Promise<void>((resolve, reject) => {
+    connection.query({ sql, timeout: SETTINGS_TIMEOUT_MS }, (error) => (error ? reject(error) : resolve()));
+  });
+  // Whoever gets the connection sees the failure; until then nobody looks.
+  applied.catch(() => undefined);
+  return applied;
+}
+
 type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;
 
-/** mysql2's own time-out leaves a connection that is of no use, and copies what it is handed so that V8 can optimise nothing after it. */
-function keepTimeouts(connection: mysql2.PoolConnection): void {
+/** Destroys the connection once a statement on it timed out, or told that its server is read-only. */
+function dropUnusable(connection: Connection, onDrop: () => void): void {
   const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
-  connection.query = ((statement: string | Statement, ...rest: unknown[]) => {
-    if (typeof statement === 'string' || statement.timeout === undefined) return query(statement, ...rest);
-    const done = rest.pop() as Done;
+  const drop = (): void => {
+    connection.destroy();
+    onDrop();
+  };
+  connection.query = ((statement: string | { sql: string; timeout?: number }, ...rest: unknown[]) => {
+    const done = rest.at(-1);
+    if (typeof done !== 'function') return query(statement, ...rest);
+    const { sql, timeout } = typeof statement === 'string' ? { sql: statement, timeout: undefined } : statement;
     let isOver = false;
     const finish: Done = (error, ...results) => {
       clearTimeout(timer);
-      if (!isOver) done(error, ...results);
+      if (isOver) return;
       isOver = true;
+      if (isReadOnly(error)) drop();
+      (done as Done)(error, ...results);
     };
-    const timer = setTimeout(() => {
-      connection.destroy();
-      finish(Object.assign(new Error('the database did not answer in time'), { code: 'PROTOCOL_SEQUENCE_TIMEOUT' }));
-    }, statement.timeout);
-    return query(statement.sql, ...rest, finish);
+    const timer =
+      timeout === undefined
+        ? undefined
+        : setTimeout(() => {
+            drop();
+            finish(failure('PROTOCOL_SEQUENCE_TIMEOUT', 'the database did not answer in time'));
+          }, timeout);
+    return query(sql, ...rest.slice(0, -1), finish);
   }) as typeof connection.query;
 }
 
-function wrapOnce(connection: mysql2.PoolConnection): void {
-  const wrapped = connection.promise();
-  connection.promise = () => wrapped;
-}
+const failure = (code: string, message: string): NodeJS.ErrnoException => Object.assign(new Error(message), { code });
 
 type PoolFigures = Record<'in_use' | 'idle' | 'waiting', number>;
 
-/** How the connections of a DataSource are doing. */
-export function poolFigures(dataSource: DataSource): PoolFigures {
-  return figuresOf((dataSource.driver as unknown as { pool: Pool }).pool);
+/** Counts the connections of a pool by its public events: mysql2 has no figures of its own. */
+class PoolLoad {
+  readonly #open = new Set<Connection>();
+  readonly #inUse = new Set<Connection>();
+  #waiting = 0;
+
+  get figures(): PoolFigures {
+    return { in_use: this.#inUse.size, idle: this.#open.size - this.#inUse.size, waiting: this.#waiting };
+  }
+
+  opened(connection: Connection): void {
+    this.#open.add(connection);
+    for (const event of ['end', 'error']) connection.once(event, () => this.closed(connection));
+  }
+
+  closed(connection: Connection): void {
+    this.#open.delete(connection);
+    this.#inUse.delete(connection);
+  }
+
+  released(connection: Connection): void {
+    this.#inUse.delete(connection);
+  }
+
+  /** Returns the handover to call once. A connection that arrives after it was called goes back to the pool. */
+  wait(handover: Handover): (error: NodeJS.ErrnoException | null, connection?: Connection) => void {
+    this.#waiting++;
+    let isOver = false;
+    return (error, connection) => {
+      if (isOver) return void connection?.release();
+      isOver = true;
+      this.#waiting--;
+      if (connection && this.#open.has(connection)) this.#inUse.add(connection);
+      handover(error, connection as Connection);
+    };
+  }
 }
 
-/** mysql2 keeps that to itself, under these names. */
-function figuresOf(pool: Pool): PoolFigures {
-  const {
-    _allConnections: all,
-    _freeConnections: free,
-    _connectionQueue: queue,
-  } = pool as unknown as Record<'_allConnections' | '_freeConnections' | '_connectionQueue', { length: number }>;
-  return { in_use: all.length - free.length, idle: free.length, waiting: queue.length };
+/** Returns how the connections of a DataSource are used. */
+export function poolFigures(dataSource: DataSource): PoolFigures {
+  const { pool } = dataSource.driver as unknown as { pool: Pool };
+  return loads.get(pool)?.figures ?? { in_use: 0, idle: 0, waiting: 0 };
 }

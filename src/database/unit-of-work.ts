@@ -1,29 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isLockConflict } from './errors.js';
+import { isDiskFull, lockConflict, type LockConflict } from './errors.js';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
 
-/** Nobody waits for the answer any longer then. */
+/** After that time no client waits for the answer. */
 const GIVE_UP_AFTER_MS = 4000;
 
-/** Runs a use case as one transaction, and runs it anew where the database chose it as a deadlock's victim. */
+/** Runs use cases against the database, and runs one again after a conflict with another transaction. */
 @Injectable()
 export class UnitOfWork {
+  readonly #log = new Logger('Database');
+  #onRetry: (reason: LockConflict) => void = () => undefined;
+  #diskFullAt = -Infinity;
+
   constructor(private readonly dataSource: DataSource) {}
 
   /**
-   * @param useCase takes the transaction's manager and hands it on; whoever is handed one never opens another.
-   *   It may run several times, so it must have no effect but through the manager.
+   * Runs a use case as one transaction.
+   *
+   * @param useCase receives the transaction's manager and passes it on; it never opens another transaction.
+   *   It may run several times, so it must have no effect except through the manager.
    * @returns what the use case returned, committed.
    */
   transaction<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.#retryOnConflict(() => this.dataSource.transaction(useCase));
   }
 
-  /** Runs a use case whose one write is one statement: the database makes that a transaction of its own. */
+  /** Runs a use case with at most one write, which is one statement: the database makes that a transaction of its own. */
   statement<T>(useCase: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.#retryOnConflict(() => useCase(this.dataSource.manager));
   }
@@ -33,15 +39,32 @@ export class UnitOfWork {
     return this.dataSource.transaction('REPEATABLE READ', reading);
   }
 
+  /** Sets what is told of each retry: a metric. */
+  onRetry(listener: (reason: LockConflict) => void): void {
+    this.#onRetry = listener;
+  }
+
+  /** How many milliseconds ago the database last had no space for a change. */
+  get msSinceDiskFull(): number {
+    return performance.now() - this.#diskFullAt;
+  }
+
   async #retryOnConflict<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
         return await attemptOnce();
       } catch (error) {
-        const isLast = attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS;
-        if (!isLockConflict(error) || isLast) throw error;
-        // Full jitter, so that two who collided do not meet again.
+        if (isDiskFull(error)) this.#diskFullAt = performance.now();
+        const reason = lockConflict(error);
+        if (reason === undefined) throw error;
+        if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {
+          this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'a conflict was retried too often');
+          throw error;
+        }
+        this.#log.debug({ event: 'database_conflict_retried', reason, attempt }, 'a conflict is retried');
+        this.#onRetry(reason);
+        // Full jitter, so that two transactions that collided do not meet again.
         await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt);
       }
     }

@@ -1,9 +1,9 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { DataSource } from 'typeorm';
 import { Public } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { unavailable } from '../common/problem.js';
+import { DatabaseHealth } from '../database/database-health.js';
 import { Drain } from './drain.js';
 import { HealthDto } from './health.dto.js';
 
@@ -14,7 +14,7 @@ const OK: HealthDto = { status: 'ok' };
 @Controller('health')
 export class HealthController {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly database: DatabaseHealth,
     private readonly drain: Drain,
   ) {}
 
@@ -32,20 +32,16 @@ export class HealthController {
   /**
    * Can it serve?
    *
-   * @remarks The database is reachable, every migration has been applied, and the service is not shutting down; else 503.
+   * @remarks The database is reachable and accepts changes, every migration has been applied, and the service is not
+   * shutting down; else 503.
    */
   @Get('ready')
   @ApiProblems()
   async ready(): Promise<HealthDto> {
     if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
-    const applied = await this.dataSource
-      .query<{ name: string }[]>('SELECT name FROM migrations')
-      .catch((error: unknown) => {
-        throw unavailable(error);
-      });
-    const names = new Set(applied.map(({ name }) => name));
-    const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
-    if (missing.length > 0) throw unavailable(new Error(`${missing.length} migrations are not applied`));
+    await this.database.check().catch((error: unknown) => {
+      throw unavailable(error);
+    });
     return OK;
   }
 }

@@ -1,6 +1,7 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { poolFigures } from '../database/pool.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { Passwords } from '../auth/passwords.js';
 import { MetricsController } from './metrics.controller.js';
@@ -12,10 +13,12 @@ export class MetricsModule implements OnModuleInit {
   constructor(
     private readonly metrics: Metrics,
     private readonly dataSource: DataSource,
+    private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
   ) {}
 
   onModuleInit(): void {
+    this.unitOfWork.onRetry((reason) => this.metrics.databaseRetried(reason));
     this.metrics.gauge(
       'database_pool_connections',
       'Connections in use and idle, and requests that wait for one',

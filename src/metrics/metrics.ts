@@ -45,6 +45,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #databaseRetries = new Counter({
+    name: 'database_retries_total',
+    help: 'Use cases that were run again after a conflict with another transaction, by reason',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -70,6 +77,10 @@ export class Metrics {
     this.#orders.inc({ event: 'completed' });
     this.#cashback.inc({ event: 'redeemed' }, redeemedCents / CENTS_IN_BRL);
     this.#cashback.inc({ event: 'granted' }, earnedCents / CENTS_IN_BRL);
+  }
+
+  databaseRetried(reason: string): void {
+    this.#databaseRetries.inc({ reason });
   }
 
   rateLimitStoreFailed(): void {

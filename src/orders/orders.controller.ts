@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { type Caller, CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
+import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
 import { REQUESTS } from '../rate-limits/policies.js';
@@ -64,6 +65,7 @@ export class OrdersController {
    * but always at least one order if any is left: continue with `next_cursor` until it is null.
    */
   @Get()
+  @UseInterceptors(FairList)
   @ApiProblems('validation_failed')
   list(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(caller.merchantId, query);

@@ -1,9 +1,10 @@
-import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { type Caller, CurrentCaller } from '../http/caller.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../http/api-problems.js';
+import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { REQUESTS } from '../rate-limits/policies.js';
@@ -35,6 +36,7 @@ export class WalletsController {
    * @remarks Every movement with its kind, amount, order and the running balance, newest first.
    */
   @Get(':id/entries')
+  @UseInterceptors(FairList)
   @ApiIdParam('The wallet')
   @ApiProblems('validation_failed', 'not_found')
   entries(@CurrentCaller() caller: Caller, @IdParam() id: string, @Query() query: PageQueryDto): Promise<EntryPageDto> {

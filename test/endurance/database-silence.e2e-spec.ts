@@ -76,7 +76,8 @@ if (servers.length > 0) {
       const { took } = await timed(async () => {
         for (const deadline = Date.now() + PROMISED_MS + SLACK_MS; ; await sleep(50)) {
           const answer = await client.post('/orders', order);
-          if (answer.status === 201 || Date.now() > deadline) return answer;
+          const ready = await client.get('/health/ready');
+          if ((answer.status === 201 && ready.status === 200) || Date.now() > deadline) return answer;
         }
       });
       expect(took).toBeLessThan(PROMISED_MS + SLACK_MS);

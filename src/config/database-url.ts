@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+
+/** How a TLS connection is checked. The names are those of MySQL's own clients. */
+const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
+const PARAMETERS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'];
+
+/** The parts of DATABASE_URL, decoded. */
+export interface DatabaseUrl {
+  type: 'mysql' | 'mariadb';
+  host: string;
+  port: number;
+  username: string;
+  password: string;
+  database: string;
+  /** Absent: the connection is not encrypted. */
+  ssl?: DatabaseTls;
+}
+
+/** The certificates are PEM texts. */
+interface DatabaseTls {
+  rejectUnauthorized: boolean;
+  verifyIdentity: boolean;
+  ca?: string;
+  cert?: string;
+  key?: string;
+}
+
+/**
+ * Reads DATABASE_URL: `mysql://user:password@host:3306/database`, or `mariadb://…`, with these optional parameters:
+ *
+ * - `ssl-mode`: `DISABLED` (the default), `REQUIRED` (encrypted, nothing is verified), `VERIFY_CA` (the certificate comes
+ *   from a CA of `ssl-ca`), `VERIFY_IDENTITY` (the certificate is also for this host);
+ * - `ssl-ca`: a file of CA certificates. Without it, VERIFY_IDENTITY trusts the CAs that Node trusts;
+ * - `ssl-cert`, `ssl-key`: files with the client's own certificate and key.
+ *
+ * @throws Error whose message continues a sentence that begins with the variable's name.
+ */
+export function parseDatabaseUrl(value: string): DatabaseUrl {
+  const url = /^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+  const parts = url && decoded(url);
+  if (!url || !parts || parts.host === '') {
+    throw new Error(
+      'must be a URL such as mysql://user:password@host:3306/cashback (or mariadb://…), with special characters in a password percent-encoded',
+    );
+  }
+  const ssl = tlsOf(url.searchParams);
+  return { ...parts, ...(ssl && { ssl }) };
+}
+
+function decoded({ protocol, hostname, port, username, password, pathname }: URL): DatabaseUrl | undefined {
+  try {
+    return {
+      type: protocol === 'mariadb:' ? 'mariadb' : 'mysql',
+      // The brackets of an IPv6 address belong to the URL.
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(port || 3306),
+      username: decodeURIComponent(username),
+      password: decodeURIComponent(password),
+      database: decodeURIComponent(pathname.slice(1)),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function tlsOf(parameters: URLSearchParams): DatabaseTls | undefined {
+  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined)
+    throw new Error(`must not have the parameter "${unknown}": ${PARAMETERS.join(', ')} exist`);
+  const mode = parameters.get('ssl-mode') ?? 'DISABLED';
+  if (!SSL_MODES.includes(mode)) throw new Error(`must have an ssl-mode of ${SSL_MODES.join(', ')}`);
+  const [ca, cert, key] = [pem(parameters, 'ssl-ca'), pem(parameters, 'ssl-cert'), pem(parameters, 'ssl-key')];
+  if (mode === 'DISABLED') {
+    if (ca ?? cert ?? key) throw new Error('must have an ssl-mode if it names certificates');
+    return undefined;
+  }
+  if (mode === 'VERIFY_CA' && ca === undefined) throw new Error('must have ssl-ca with ssl-mode=VERIFY_CA');
+  return {
+    rejectUnauthorized: mode !== 'REQUIRED',
+    verifyIdentity: mode === 'VERIFY_IDENTITY',
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+function pem(parameters: URLSearchParams, name: string): string | undefined {
+  const file = parameters.get(name);
+  if (file === null) return undefined;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`must name a readable file as ${name}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,81 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type mysql2 from 'mysql2';
+import { DataSource } from 'typeorm';
+import { Config } from '../config/config.js';
+import { parseDatabaseUrl } from '../config/database-url.js';
+import { driverFor } from './pool.js';
+import { UnitOfWork } from './unit-of-work.js';
+
+/** How long a result is repeated: many probes at once cost one check. */
+const CACHED_MS = 1000;
+
+/** How long one statement of a check may take. */
+const CHECK_TIMEOUT_MS = 2000;
+
+/** How long a change that found no space counts. Nothing smaller than a change of that size can tell when it is over. */
+const DISK_FULL_MS = 10_000;
+
+/** The server refuses this on a read-only database even though no row matches, and it changes nothing anywhere else. */
+const HARMLESS_WRITE = 'UPDATE migrations SET name = name WHERE id = -1';
+
+/**
+ * Checks that the database can serve: reachable, writable, with space and with every migration. It has one connection of
+ * its own, so it does not depend on the pool that requests may exhaust.
+ */
+@Injectable()
+export class DatabaseHealth implements OnApplicationShutdown {
+  readonly #pool: mysql2.Pool;
+  #checkedAt = -Infinity;
+  #result: Promise<void> = Promise.resolve();
+
+  constructor(
+    config: Config,
+    private readonly dataSource: DataSource,
+    private readonly unitOfWork: UnitOfWork,
+  ) {
+    const { host, port, username: user, password, database, ssl } = parseDatabaseUrl(config.DATABASE_URL);
+    this.#pool = driverFor({ statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1 }).createPool({
+      ...{ host, port, user, password, database, ...(ssl && { ssl }) },
+      connectionLimit: 1,
+      connectTimeout: CHECK_TIMEOUT_MS,
+      enableKeepAlive: true,
+    });
+  }
+
+  /** @throws the reason why the database can't serve now. */
+  check(): Promise<void> {
+    if (performance.now() - this.#checkedAt > CACHED_MS) {
+      // While a check is under way, everybody waits for that one.
+      this.#checkedAt = Infinity;
+      this.#result = this.#run().finally(() => (this.#checkedAt = performance.now()));
+    }
+    return this.#result;
+  }
+
+  onApplicationShutdown(): void {
+    // Not awaited: a server that does not answer must not hold up the shutdown.
+    this.#pool.end(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    const applied = (await this.#query('SELECT name FROM migrations')) as { name: string }[];
+    const names = new Set(applied.map(({ name }) => name));
+    const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
+    if (missing.length > 0) throw new Error(`${missing.length} migrations are not applied`);
+    await this.#query(HARMLESS_WRITE);
+    if (this.unitOfWork.msSinceDiskFull < DISK_FULL_MS) throw new Error('the database has no space for changes');
+  }
+
+  #query(sql: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#pool.getConnection((noConnection, connection) => {
+        if (noConnection) return reject(noConnection);
+        connection.query({ sql, timeout: CHECK_TIMEOUT_MS }, (error, rows) => {
+          connection.release();
+          if (error) reject(error);
+          else resolve(rows);
+        });
+      });
+    });
+  }
+}

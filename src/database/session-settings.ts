@@ -1,0 +1,46 @@
+/** Who uses a connection: a request has little time, the operator's commands and migrations take as long as they need. */
+export interface SessionLimits {
+  /** After how many milliseconds the server interrupts a statement. MySQL interrupts SELECT only. 0: never. */
+  statementMs: number;
+  /** How many seconds a statement waits for another one that changes the table's definition. */
+  tableLockSeconds: number;
+}
+
+/**
+ * Returns the statement that makes a new connection independent of the server's defaults. It is one statement, so a
+ * connection has all of the settings or none.
+ *
+ * MySQL reads `/*!80000 … *\/` as SQL and MariaDB skips it; MariaDB reads `/*M! … *\/` and MySQL skips it. The name of a
+ * setting depends on the server and not on the URL's scheme.
+ */
+export function sessionSettings({ statementMs, tableLockSeconds }: SessionLimits): string {
+  const both = [
+    'SET NAMES utf8mb4',
+    'SESSION autocommit = 1',
+    "completion_type = 'NO_CHAIN'",
+    "sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "time_zone = '+00:00'",
+    "lc_messages = 'en_US'",
+    'foreign_key_checks = 1',
+    'unique_checks = 1',
+    'sql_safe_updates = 0',
+    'sql_auto_is_null = 0',
+    'sql_select_limit = 18446744073709551615',
+    'sql_big_selects = 1',
+    // Shorter than the client's timeout, so that the use case can be run again.
+    'innodb_lock_wait_timeout = 2',
+    `lock_wait_timeout = ${tableLockSeconds}`,
+  ];
+  const mysql = [
+    "transaction_isolation = 'READ-COMMITTED'",
+    'transaction_read_only = 0',
+    `max_execution_time = ${statementMs}`,
+  ];
+  const mariadb = [
+    "tx_isolation = 'READ-COMMITTED'",
+    'tx_read_only = 0',
+    'check_constraint_checks = 1',
+    `max_statement_time = ${statementMs / 1000}`,
+  ];
+  return `${both.join(', ')} /*!80000 , ${mysql.join(', ')} */ /*M! , ${mariadb.join(', ')} */`;
+}

@@ -1,0 +1,18 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { defer, lastValueFrom, type Observable } from 'rxjs';
+import { PoolShares } from '../database/pool-shares.js';
+import type { Caller } from './caller.js';
+
+/** Makes a list wait for its merchant's turn, so that slow lists of one merchant do not stop the others. */
+@Injectable()
+export class FairList implements NestInterceptor {
+  constructor(private readonly shares: PoolShares) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const { user } = context.switchToHttp().getRequest<Request & { user: Caller }>();
+    const response = context.switchToHttp().getResponse<Response>();
+    const isAnswered = (): boolean => response.closed || response.writableEnded;
+    return defer(() => this.shares.list<unknown>(user.merchantId, isAnswered, () => lastValueFrom(next.handle())));
+  }
+}

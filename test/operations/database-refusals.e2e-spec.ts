@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { expectProblem } from '../support/expectations.js';
+import { type Service, startService } from '../support/service.js';
+
+let database: TestDatabase;
+let service: Service;
+let merchant: TestMerchant;
+/** Someone else at the same database. */
+let operator: mysql.Connection;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startService({ databaseUrl: database.url });
+  merchant = await aMerchant(service);
+  operator = await mysql.createConnection(database.url.replace(/^mariadb:/, 'mysql:'));
+});
+afterAll(async () => {
+  await operator.end();
+  await service.stop();
+  await database.drop();
+});
+
+describe('a database that refuses changes', () => {
+  afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
+
+  /** The server itself answers each new order with the error, on the connections that the condition selects. */
+  const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
+    operator.query(`
+      CREATE TRIGGER tr_refuse BEFORE INSERT ON orders FOR EACH ROW
+      BEGIN
+        IF ${condition} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
+      END`);
+
+  it.each([
+    ['a full disk', 1021],
+    ['a full table', 1114],
+    ['a storage engine that is read-only', 1036],
+    ['a Galera node without a quorum', 1047],
+    ['a blocked host', 1129],
+    ['a limit of connections per user', 1226],
+    ['read_only', 1290],
+    ['a read-only transaction', 1792],
+    ['read-only mode', 1836],
+    ["MariaDB's limit of time for a statement", 1969],
+    ["MySQL's limit of time for a statement", 3024],
+    ['Group Replication that can not commit', 3100],
+  ])('makes POST /orders a 503 that can be retried: %s (%i)', async (_, errno) => {
+    await refuse(errno);
+    const order = anOrder();
+    const refused = await merchant.client.post('/orders', order);
+    expectProblem(refused, 503, 'unavailable');
+    expect({ retryable: refused.body.retryable, after: refused.headers.get('retry-after') }).toEqual({
+      retryable: true,
+      after: '1',
+    });
+
+    await operator.query('DROP TRIGGER tr_refuse');
+    const { status, headers } = await merchant.client.post('/orders', order);
+    expect({ status, replayed: headers.get('idempotency-replayed') }).toEqual({ status: 201, replayed: null });
+  });
+
+  it('makes /health/ready a 503 while there is no space, and a 200 some seconds after', async () => {
+    await refuse(1114);
+    await merchant.client.post('/orders', anOrder());
+    const client = new Client(service);
+    while ((await client.get('/health/ready')).status === 200) await sleep(50);
+    expectProblem(await client.get('/health/ready'), 503, 'unavailable');
+    await operator.query('DROP TRIGGER tr_refuse');
+    while ((await client.get('/health/ready')).status !== 200) await sleep(200);
+    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+  });
+
+  it('loses the connections that reached it: after a failover, new ones find the writer', async () => {
+    const orders = (): Promise<number[]> =>
+      Promise.all(Array.from({ length: 12 }, async () => (await merchant.client.post('/orders', anOrder())).status));
+    await orders();
+    const [[row]] = await operator.query<mysql.RowDataPacket[]>(
+      'SELECT MAX(id) AS newest FROM information_schema.processlist',
+    );
+    // Every connection that is open now has reached the former writer.
+    await refuse(1290, `CONNECTION_ID() <= ${row?.newest}`);
+    for (let attempt = 0; attempt < 3; attempt++) await orders();
+    expect(new Set(await orders())).toEqual(new Set([201]));
+  });
+});
+
+describe('slow lists of one merchant', () => {
+  let other: TestMerchant;
+  let walletId: string;
+
+  beforeAll(async () => {
+    other = await aMerchant(service);
+    const document = anOrder().document;
+    const { body } = await merchant.client.post('/orders', anOrder({ document }));
+    await merchant.client.post(`/orders/${body.id}/complete`, {});
+    walletId = (await merchant.client.post('/wallets/search', { document })).body.id;
+    // From now on each row that a statement reads takes a minute.
+    await operator.query('RENAME TABLE cashback_entries TO real_entries');
+    await operator.query('CREATE VIEW cashback_entries AS SELECT * FROM real_entries WHERE SLEEP(60) = 0');
+  });
+  afterAll(async () => {
+    await operator.query('DROP VIEW cashback_entries');
+    await operator.query('RENAME TABLE real_entries TO cashback_entries');
+  });
+
+  const running = async (): Promise<number> => {
+    const [rows] = await operator.query<mysql.RowDataPacket[]>(
+      "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()",
+    );
+    return rows.length;
+  };
+
+  it('leave connections for other merchants and for /health/ready, and end in the database too', async () => {
+    const slow = Array.from({ length: 24 }, () => merchant.client.get(`/wallets/${walletId}/entries`));
+    while ((await running()) === 0) await sleep(20);
+    for (let n = 0; n < 5; n++) {
+      expect((await other.client.post('/orders', anOrder())).status).toBe(201);
+      expect((await new Client(service).get('/health/ready')).status).toBe(200);
+    }
+    for (const answer of await Promise.all(slow)) expectProblem(answer, 503, 'unavailable');
+    // A statement under way when the last caller had its answer is interrupted by the server, not by its end after a minute.
+    for (const deadline = Date.now() + 20_000; (await running()) > 0 && Date.now() < deadline;) await sleep(100);
+    expect(await running()).toBe(0);
+  });
+});
+
+describe('conflicts that are retried', () => {
+  afterEach(async () => {
+    await operator.query('DROP TRIGGER IF EXISTS tr_conflict');
+    await operator.query('DROP TABLE IF EXISTS attempts');
+  });
+
+  it('are counted by reason and logged with the attempt', async () => {
+    await operator.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');
+    await operator.query(`
+      CREATE TRIGGER tr_conflict BEFORE INSERT ON orders FOR EACH ROW
+      BEGIN
+        INSERT INTO attempts VALUES ();
+        IF LAST_INSERT_ID() <= 2 THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'a deadlock'; END IF;
+      END`);
+    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    const metrics = await fetch(new URL('/metrics', service.url)).then((answer) => answer.text());
+    expect(metrics).toContain('database_retries_total{reason="deadlock"} 2');
+    const lines = service.logged.map((line) => JSON.parse(line)).filter(({ event }) => event?.startsWith('database_'));
+    expect(lines).toMatchObject([
+      { event: 'database_conflict_retried', reason: 'deadlock', attempt: 1 },
+      { event: 'database_conflict_retried', reason: 'deadlock', attempt: 2 },
+    ]);
+  });
+});
