@@ -3,8 +3,10 @@ import { ApiUser } from './auth/api-user.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
 import { Session } from './auth/session.entity.js';
 import { TokenSet } from './auth/token-set.entity.js';
+import { AuditRecord } from './admin/audit-record.entity.js';
 import { Credit } from './cashback/credit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
+import { Grant } from './cashback/grant.entity.js';
 import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { Order } from './orders/order.entity.js';
@@ -21,10 +23,25 @@ import { AddOpenCredits1763640000006 } from '../migrations/1763640000006-AddOpen
 import { IndexOrderStatus1763640000007 } from '../migrations/1763640000007-IndexOrderStatus.js';
 import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddWalletBalances.js';
 import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
+import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-AddGrantsAndAuditLog.js';
 
 /** Every entity, and every migration in the order in which they run. A new file in `migrations/` is added here. */
 export const SCHEMA = {
-  entities: [Merchant, ApiUser, Session, TokenSet, Wallet, Credit, Hold, Entry, Order, Refund, RateLimit],
+  entities: [
+    Merchant,
+    ApiUser,
+    Session,
+    TokenSet,
+    Wallet,
+    Credit,
+    Hold,
+    Entry,
+    Grant,
+    Order,
+    Refund,
+    RateLimit,
+    AuditRecord,
+  ],
   migrations: [
     CreateMerchants1763640000000,
     CreateTokens1763640000001,
@@ -36,6 +53,7 @@ export const SCHEMA = {
     IndexOrderStatus1763640000007,
     AddWalletBalances1763640000008,
     LoosenLedger1763640000009,
+    AddGrantsAndAuditLog1763640000011,
   ],
 } satisfies Schema;
 

@@ -21,7 +21,7 @@ export function money(text: string): number {
 
 export function moneyOverZero(text: string): number {
   const cents = money(text);
-  if (cents === 0) throw new InvalidArgumentError('It must be over zero.');
+  if (cents === 0) throw new InvalidArgumentError('It must be greater than zero.');
   return cents;
 }
 
@@ -36,7 +36,7 @@ export function documentNumber(text: string): string {
 }
 
 export function email(text: string): string {
-  if (!isEmail(text)) throw new InvalidArgumentError('It must be an e-mail address.');
+  if (!isEmail(text)) throw new InvalidArgumentError('It must be an email address.');
   return text;
 }
 
@@ -50,4 +50,10 @@ export function earnRate(text: string, before: Record<string, number> = {}): Rec
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
   return { ...before, [text.slice(0, at)]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
+}
+
+/** An external ID, with the same limits as that of an order. */
+export function externalId(text: string): string {
+  if (text.trim() === '' || [...text].length > 100) throw new InvalidArgumentError('It must be 1 to 100 characters.');
+  return text;
 }

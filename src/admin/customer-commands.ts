@@ -1,19 +1,23 @@
 import { Command } from 'commander';
 import { ErasureService } from '../orders/erasure.service.js';
-import { documentNumber } from './arguments.js';
-import { runWithServices } from './services.js';
+import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
+import { runChange } from './services.js';
 
 export function customerCommands(): Command {
   const customer = new Command('customer').description("merchants' customers");
-  customer
-    .command('erase')
-    .description(
-      "forget a person: their document gives way to a pseudonym, and the ledger's sums stay; it can't be undone",
-    )
-    .requiredOption('--merchant <id>', 'the merchant')
-    .requiredOption('--document <digits>', "the customer's 11 digits", documentNumber)
-    .action((options: { merchant: string; document: string }) =>
-      runWithServices((services) => services.get(ErasureService).erase(options.merchant, options.document)),
-    );
+  withDocument(
+    customer
+      .command('erase')
+      .description(
+        'erase a person: a pseudonym replaces the document, and the sums of the ledger stay; cannot be undone',
+      )
+      .requiredOption('--merchant <id>', 'the merchant'),
+  ).action(async (options: { merchant: string } & DocumentOptions) => {
+    const document = await documentOf(options);
+    await runChange({ command: 'customer erase', details: { merchant_id: options.merchant } }, async (services) => {
+      const result = await services.get(ErasureService).erase(options.merchant, document);
+      return { result, changed: result };
+    });
+  });
   return customer;
 }

@@ -2,20 +2,21 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
 import { ReconcileService } from '../reconcile/reconcile.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
-import { documentNumber } from './arguments.js';
+import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runWithServices } from './services.js';
 
 /** Looks into wallets and proves the invariants of the money. */
 export function ledgerCommands(): Command[] {
   const wallet = new Command('wallet').description("customers' wallets");
-  wallet
-    .command('show')
-    .description("a customer's wallet, its credits and the latest entries of its statement")
-    .requiredOption('--merchant <id>', 'the merchant')
-    .requiredOption('--document <digits>', "the customer's 11 digits", documentNumber)
-    .action((options: { merchant: string; document: string }) =>
-      runWithServices((services) => services.get(StatementsService).show(options.merchant, options.document)),
-    );
+  withDocument(
+    wallet
+      .command('show')
+      .description("a customer's wallet, its credits and the latest entries of its statement")
+      .requiredOption('--merchant <id>', 'the merchant'),
+  ).action(async (options: { merchant: string } & DocumentOptions) => {
+    const document = await documentOf(options);
+    await runWithServices((services) => services.get(StatementsService).show(options.merchant, document));
+  });
   const command = new Command('reconcile')
     .description(
       'prove the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',

@@ -4,7 +4,7 @@ import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { earnRate, money, shortText, wholeNumber } from './arguments.js';
-import { runWithServices } from './services.js';
+import { runChange, runWithServices } from './services.js';
 
 interface MerchantOptions {
   name?: string;
@@ -20,27 +20,25 @@ interface MerchantOptions {
 export function merchantCommands(): Command {
   const merchant = new Command('merchant').description('merchants and their cashback policies');
   withPolicyOptions(
-    merchant.command('create').description('make a merchant').requiredOption('--name <name>', 'its name', shortText),
-  ).action((options: MerchantOptions) =>
-    runWithServices(async (services) =>
-      toJson(await services.get(MerchantsService).create(options.name ?? '', policyOf(options))),
-    ),
-  );
+    merchant.command('create').description('create a merchant').requiredOption('--name <name>', 'its name', shortText),
+  ).action(({ name = '', ...options }: MerchantOptions) => {
+    const policy = policyOf(options);
+    return runChange({ command: 'merchant create', details: { name, policy } }, async (services) =>
+      changeOf(await services.get(MerchantsService).create(name, policy)),
+    );
+  });
   withPolicyOptions(
     merchant
       .command('set')
       .description('change a merchant; open orders keep the policy they have')
       .argument('<id>', 'the merchant')
       .option('--name <name>', 'its name', shortText),
-  ).action((id: string, { name, ...options }: MerchantOptions) =>
-    runWithServices(async (services) =>
-      toJson(
-        await services
-          .get(MerchantsService)
-          .set(id, { ...(name !== undefined && { name }), policy: policyOf(options) }),
-      ),
-    ),
-  );
+  ).action((id: string, { name, ...options }: MerchantOptions) => {
+    const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };
+    return runChange({ command: 'merchant set', details: { merchant_id: id, ...changes } }, async (services) =>
+      changeOf(await services.get(MerchantsService).set(id, changes)),
+    );
+  });
   merchant
     .command('list')
     .description('all merchants')
@@ -88,6 +86,10 @@ function policyOf(options: MerchantOptions): Partial<Policy> {
     orderTtlMinutes,
   };
   return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
+}
+
+function changeOf(merchant: Merchant): { result: unknown; changed: Record<string, unknown> } {
+  return { result: toJson(merchant), changed: { merchant_id: merchant.id } };
 }
 
 function toJson({ id, name, policy, createdAt }: Merchant): Record<string, unknown> {

@@ -13,6 +13,7 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { ContentDigests } from '../orders/content-digests.js';
+import { AuditService } from './audit.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
@@ -29,7 +30,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [ContentDigests, ErasureService, StatementsService],
+      providers: [AuditService, ContentDigests, ErasureService, StatementsService],
     };
   }
 }
@@ -52,4 +53,24 @@ export async function runWithServices(command: (services: INestApplicationContex
   } finally {
     await services.close();
   }
+}
+
+/** What a command that changes something tells the audit log. */
+interface Change {
+  /** Such as `cashback grant`. */
+  command: string;
+  /** What the command was given; neither secrets nor documents. */
+  details: Record<string, unknown>;
+}
+
+/**
+ * Runs a command that changes something, records it in the audit log, and prints what it returns.
+ *
+ * @param change returns what is printed and, for the audit log, the ids of what it changed.
+ */
+export function runChange(
+  { command, details }: Change,
+  change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
+): Promise<void> {
+  return runWithServices((services) => services.get(AuditService).record(command, details, () => change(services)));
 }

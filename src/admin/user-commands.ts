@@ -3,41 +3,51 @@ import type { ApiUser } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
 import { email } from './arguments.js';
-import { runWithServices } from './services.js';
+import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
+import { runChange, runWithServices } from './services.js';
 
 export function userCommands(): Command {
-  const user = new Command('user').description("API users: the log-ins of merchants' systems");
-  user
-    .command('create')
-    .description('make an API user; without a password a strong one is made and printed once')
-    .requiredOption('--merchant <id>', 'its merchant')
-    .requiredOption('--email <email>', 'its e-mail', email)
-    .option('--password <password>', '12 to 72 bytes')
-    .action((options: { merchant: string; email: string; password?: string }) =>
-      withPassword(options, (users, password) => users.create(options.merchant, options.email, password)),
-    );
-  user
-    .command('set-password')
-    .description(
-      'give an API user another password and end its sessions; without one a strong one is made and printed once',
-    )
-    .requiredOption('--email <email>', 'its e-mail', email)
-    .option('--password <password>', '12 to 72 bytes')
-    .action((options: { email: string; password?: string }) =>
-      withPassword(options, (users, password) => users.setPassword(options.email, password)),
-    );
+  const user = new Command('user').description("API users: the logins of merchants' systems");
+  withPassword(
+    user
+      .command('create')
+      .description('create an API user; without a password a strong one is generated and printed once')
+      .requiredOption('--merchant <id>', 'its merchant')
+      .requiredOption('--email <email>', 'its email', email),
+  ).action((options: { merchant: string; email: string } & PasswordOptions) =>
+    changeWithPassword(
+      'user create',
+      { merchant_id: options.merchant, email: options.email },
+      options,
+      (users, password) => users.create(options.merchant, options.email, password),
+    ),
+  );
+  withPassword(
+    user
+      .command('set-password')
+      .description(
+        'change the password of an API user and revoke its sessions; without a password a strong one is generated and printed once',
+      )
+      .requiredOption('--email <email>', 'its email', email),
+  ).action((options: { email: string } & PasswordOptions) =>
+    changeWithPassword('user set-password', { email: options.email }, options, (users, password) =>
+      users.setPassword(options.email, password),
+    ),
+  );
   for (const [name, disabled] of [
     ['disable', true],
     ['enable', false],
   ] as const) {
     user
       .command(name)
-      .description(disabled ? 'refuse an API user from now on and end its sessions' : 'let an API user in again')
-      .requiredOption('--email <email>', 'its e-mail', email)
+      .description(
+        disabled ? 'refuse an API user from now on and revoke its sessions' : 'allow an API user to log in again',
+      )
+      .requiredOption('--email <email>', 'its email', email)
       .action((options: { email: string }) =>
-        runWithServices(async (services) => {
+        runChange({ command: `user ${name}`, details: { email: options.email } }, async (services) => {
           const changed = await services.get(ApiUsersService).setDisabled(options.email, disabled);
-          return toJson(changed);
+          return { result: toJson(changed), changed: idsOf(changed) };
         }),
       );
   }
@@ -48,15 +58,22 @@ export function userCommands(): Command {
   return user;
 }
 
-function withPassword(
-  options: { password?: string },
+async function changeWithPassword(
+  command: string,
+  details: Record<string, unknown>,
+  options: PasswordOptions,
   change: (users: ApiUsersService, password: string) => Promise<ApiUser>,
 ): Promise<void> {
-  return runWithServices(async (services) => {
-    const password = options.password ?? Passwords.generate();
+  const given = await passwordOf(options);
+  const password = given ?? Passwords.generate();
+  await runChange({ command, details }, async (services) => {
     const user = await change(services.get(ApiUsersService), password);
-    return options.password === undefined ? { ...toJson(user), password } : toJson(user);
+    return { result: given === undefined ? { ...toJson(user), password } : toJson(user), changed: idsOf(user) };
   });
+}
+
+function idsOf({ id, merchantId }: ApiUser): Record<string, unknown> {
+  return { api_user_id: id, merchant_id: merchantId };
 }
 
 function toJson({ id, merchantId, email: address, disabledAt, createdAt }: ApiUser): Record<string, unknown> {

@@ -1,18 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, In, IsNull, LessThan, MoreThan } from 'typeorm';
+import { type EntityManager, In, IsNull } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 
-/** Sessions of one transaction: few enough that nobody waits for it. */
+/** Sessions per transaction: few enough that no request waits for it. */
 const BATCH = 200;
 
-/** Ends sessions, each with every token of it. */
+/** A session none of whose tokens is valid any more has ended, although it was to last longer. */
+const ENDED_SQL = `
+  SELECT s.id
+    FROM sessions s
+   WHERE s.id > ? AND (s.expires_at < ? OR s.revoked_at < ? OR NOT EXISTS (
+         SELECT 1 FROM token_sets t WHERE t.session_id = s.id AND (t.refresh_expires_at >= ? OR t.access_expires_at >= ?)))
+   ORDER BY s.id
+   LIMIT ?`;
+
+/** Revokes and deletes sessions. */
 @Injectable()
 export class SessionsService {
   constructor(
-    private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
@@ -27,24 +35,16 @@ export class SessionsService {
   }
 
   /**
-   * Deletes the sessions that expired or were revoked before an instant, with their token sets: what is left of
-   * them is of no use but to whoever looks into a theft.
+   * Deletes the sessions that ended before an instant, with their token sets: they expired, were revoked, or were not
+   * refreshed while their last refresh token was valid. What is left of them only helps to investigate a theft.
    *
-   * @returns how many rows are gone.
+   * @returns the number of deleted rows.
    */
   async prune(endedBefore: Date): Promise<{ sessions: number; token_sets: number }> {
     const gone = { sessions: 0, token_sets: 0 };
     for (let after = ''; ;) {
-      const where = { id: MoreThan(after) };
-      const ended = await this.dataSource.manager.find(Session, {
-        select: { id: true },
-        where: [
-          { ...where, expiresAt: LessThan(endedBefore) },
-          { ...where, revokedAt: LessThan(endedBefore) },
-        ],
-        order: { id: 'ASC' },
-        take: BATCH,
-      });
+      const values = [after, endedBefore, endedBefore, endedBefore, endedBefore, BATCH];
+      const ended = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(ENDED_SQL, values));
       if (ended.length === 0) return gone;
       const ids = ended.map(({ id }) => id);
       after = ids.at(-1) ?? after;

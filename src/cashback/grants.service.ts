@@ -1,12 +1,26 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { after, DAY_MS } from '../common/clock.js';
-import { validationFailed } from '../common/problem.js';
+import { type Fault, Problem, validationFailed } from '../common/problem.js';
+import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import type { Credit } from './credit.entity.js';
+import { Credit } from './credit.entity.js';
+import { Grant } from './grant.entity.js';
+import { Wallet } from './wallet.entity.js';
 import { WalletsService } from './wallets.service.js';
 
-/** Cashback that the operator gives out of goodwill. */
+export interface GrantOptions {
+  /** The idempotency key, unique per merchant. */
+  externalId?: string;
+  /** When it can first be spent; now, if left out. */
+  availableAt?: Date;
+  /** When it expires; after the validity of the merchant's policy, if left out. */
+  expiresAt?: Date;
+  reason?: string;
+}
+
+/** Grants cashback that no order earned. */
 @Injectable()
 export class GrantsService {
   constructor(
@@ -16,15 +30,31 @@ export class GrantsService {
   ) {}
 
   /**
-   * @param options from when it can be spent (now, if not said) and until when (the policy's validity).
-   * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent.
+   * Grants cashback, or returns the grant that has this external ID: the unique key decides.
+   *
+   * @returns the credit in its current state, and whether it existed before.
+   * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent;
+   *   external_id_conflict if the grant with this external ID has different content.
    */
   async grant(
     merchantId: string,
     document: string,
     amountCents: number,
-    options: { availableAt?: Date; expiresAt?: Date; reason?: string },
-  ): Promise<Credit> {
+    options: GrantOptions,
+  ): Promise<{ credit: Credit; replayed: boolean }> {
+    const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, document, amountCents, options);
+    const existing = await find();
+    if (existing !== undefined) return { credit: existing, replayed: true };
+    try {
+      return { credit: await this.#grant(merchantId, document, amountCents, options), replayed: false };
+    } catch (error) {
+      const meanwhile = violatedUniqueKey(error) === 'uq_cashback_grants_external_id' ? await find() : undefined;
+      if (meanwhile === undefined) throw error;
+      return { credit: meanwhile, replayed: true };
+    }
+  }
+
+  async #grant(merchantId: string, document: string, amountCents: number, options: GrantOptions): Promise<Credit> {
     const { policy } = await this.merchants.get(merchantId);
     return this.unitOfWork.transaction(async (manager) => {
       const wallet = await this.wallets.lock(manager, { merchantId, document });
@@ -38,7 +68,58 @@ export class GrantsService {
       }
       const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);
+      await insertGrant(manager, merchantId, credit.id, options);
       return credit;
     });
   }
+
+  async #findSame(
+    merchantId: string,
+    document: string,
+    amountCents: number,
+    options: GrantOptions,
+  ): Promise<Credit | undefined> {
+    const { externalId } = options;
+    if (externalId === undefined) return undefined;
+    return this.unitOfWork.snapshot(async (manager) => {
+      const grant = await manager.findOneBy(Grant, { merchantId, externalId });
+      if (grant === null) return undefined;
+      const credit = await manager.findOneByOrFail(Credit, { id: grant.creditId });
+      const wallet = await manager.findOneByOrFail(Wallet, { id: credit.walletId });
+      // An erased customer has a pseudonym: neither the document nor the reason is there to be compared.
+      const isErased = !/^\d{11}$/.test(wallet.document);
+      const pairs: [string, unknown, unknown][] = [
+        ['/document', isErased ? document : wallet.document, document],
+        ['/amount', credit.amountCents, amountCents],
+        ['/available_at', grant.requestedAvailableAt?.getTime(), options.availableAt?.getTime()],
+        ['/expires_at', grant.requestedExpiresAt?.getTime(), options.expiresAt?.getTime()],
+        ['/reason', isErased ? options.reason : (credit.reason ?? undefined), options.reason],
+      ];
+      refuseDifferences(pairs);
+      return credit;
+    });
+  }
+}
+
+async function insertGrant(
+  manager: EntityManager,
+  merchantId: string,
+  creditId: string,
+  { externalId, availableAt, expiresAt }: GrantOptions,
+): Promise<void> {
+  if (externalId === undefined) return;
+  const requested = { requestedAvailableAt: availableAt ?? null, requestedExpiresAt: expiresAt ?? null };
+  await manager.insert(Grant, { creditId, merchantId, externalId, ...requested });
+}
+
+/** @throws Problem external_id_conflict, pointing at each member that differs. */
+function refuseDifferences(pairs: [pointer: string, existing: unknown, requested: unknown][]): void {
+  const errors: Fault[] = pairs
+    .filter(([, existing, requested]) => existing !== requested)
+    .map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
+  if (errors.length > 0)
+    throw new Problem('external_id_conflict', {
+      detail: 'a grant with this external_id has different content',
+      errors,
+    });
 }

@@ -14,14 +14,21 @@ export interface Outcome {
  * Runs a program of the project to its end, with nothing in its environment but what is given.
  *
  * @param file relative to the project; `dist/…` is there once it has been built.
+ * @param stdin what the program can read.
  */
-export function runNode(file: string, args: readonly string[], env: Record<string, string> = {}): Promise<Outcome> {
+export function runNode(
+  file: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  stdin = '',
+): Promise<Outcome> {
   // A `.env` of the checkout must not decide what a test sees.
   const options = { cwd: tmpdir(), env, maxBuffer: 1 << 24 };
   return new Promise((resolve) => {
-    execFile(process.execPath, [path.join(PROJECT, file), ...args], options, (error, stdout, stderr) => {
+    const child = execFile(process.execPath, [path.join(PROJECT, file), ...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
     });
+    child.stdin?.end(stdin);
   });
 }
 

@@ -1,0 +1,22 @@
+import { Command } from 'commander';
+import { wholeNumber } from './arguments.js';
+import { AuditService } from './audit.service.js';
+import { runWithServices } from './services.js';
+
+export function auditCommands(): Command {
+  const audit = new Command('audit').description('the record of what operators changed with this command line');
+  audit
+    .command('list')
+    .description('the latest changes first: who, when, which command, which ids')
+    .option('--limit <n>', 'how many', wholeNumber(1, 10_000), 100)
+    .action(({ limit }: { limit: number }) =>
+      runWithServices(async (services) =>
+        (await services.get(AuditService).list(limit)).map(({ startedAt, finishedAt, ...record }) => ({
+          ...record,
+          started_at: startedAt,
+          finished_at: finishedAt,
+        })),
+      ),
+    );
+  return audit;
+}

@@ -1,0 +1,48 @@
+import { text } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { documentNumber } from './arguments.js';
+
+/** Options for what other users of the machine must not see: as an argument it is in `ps` and in the shell's history. */
+
+const VISIBLE = "visible to other users of this machine and kept in the shell's history";
+
+export interface DocumentOptions {
+  document?: string;
+  documentStdin?: true;
+}
+
+export interface PasswordOptions {
+  password?: string;
+  passwordStdin?: true;
+}
+
+/** Adds `--document` and `--document-stdin`, of which one is required. */
+export function withDocument(command: Command): Command {
+  return command
+    .option('--document <digits>', `the customer's 11 digits; ${VISIBLE}`, documentNumber)
+    .addOption(new Option('--document-stdin', "read the customer's 11 digits from stdin").conflicts('document'));
+}
+
+/** Returns the document that was given. @throws Error if none was. */
+export async function documentOf({ document, documentStdin }: DocumentOptions): Promise<string> {
+  if (document !== undefined) return document;
+  if (documentStdin === undefined) throw new Error("one of '--document' and '--document-stdin' is required");
+  return documentNumber(await lineFromStdin());
+}
+
+/** Adds `--password` and `--password-stdin`, both optional. */
+export function withPassword(command: Command): Command {
+  return command
+    .option('--password <password>', `12 to 72 bytes; ${VISIBLE}`)
+    .addOption(new Option('--password-stdin', 'read the password from stdin').conflicts('password'));
+}
+
+/** Returns the password that was given, or undefined. */
+export async function passwordOf({ password, passwordStdin }: PasswordOptions): Promise<string | undefined> {
+  return passwordStdin === undefined ? password : lineFromStdin();
+}
+
+/** All of stdin, without the line break that ends it. */
+async function lineFromStdin(): Promise<string> {
+  return (await text(process.stdin)).replace(/\r?\n$/, '');
+}

@@ -1,0 +1,53 @@
+import { Command, CommanderError } from 'commander';
+import { Problem } from '../common/problem.js';
+import { auditCommands } from './audit-commands.js';
+import { cashbackCommands } from './cashback-commands.js';
+import { customerCommands } from './customer-commands.js';
+import { ledgerCommands } from './ledger-commands.js';
+import { merchantCommands } from './merchant-commands.js';
+import { sessionCommands } from './session-commands.js';
+import { userCommands } from './user-commands.js';
+
+/**
+ * Runs the operator's command line: JSON on stdout, errors on stderr. It sets the process's exit code, 1 for an error, and
+ * does not end the process.
+ *
+ * @param args what was typed, without the name of the program.
+ */
+export async function runAdmin(args: string[]): Promise<void> {
+  const program = adminProgram();
+  keepProcess(program);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof CommanderError) process.exitCode = error.exitCode;
+    else console.error(`error: ${describe(error)}`);
+  }
+}
+
+/** Commander would end the process after an error and after help. */
+function keepProcess(command: Command): void {
+  command.exitOverride();
+  command.commands.forEach(keepProcess);
+}
+
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const faults = error instanceof Problem ? (error.errors ?? []) : [];
+  return message + faults.map(({ pointer, detail }) => ` ${pointer?.slice(1)} ${detail}`).join(';');
+}
+
+/** Returns the tree of commands. */
+export function adminProgram(): Command {
+  const program = new Command('admin')
+    .description('Operate the cashback order service. It reads the same environment as the service.')
+    .addCommand(merchantCommands())
+    .addCommand(userCommands())
+    .addCommand(sessionCommands())
+    .addCommand(cashbackCommands())
+    .addCommand(customerCommands())
+    .addCommand(auditCommands());
+  for (const command of ledgerCommands()) program.addCommand(command);
+  return program;
+}

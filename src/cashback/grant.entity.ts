@@ -1,0 +1,31 @@
+import { Entity, ForeignKey, Index } from 'typeorm';
+import { ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { Merchant } from '../merchants/merchant.entity.js';
+import { Credit } from './credit.entity.js';
+
+/**
+ * The external ID of a grant, and what was asked for: with it a grant that is sent again is recognized. The amount and the
+ * reason are the credit's, the document is the wallet's.
+ */
+@Entity('cashback_grants')
+@Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })
+export class Grant {
+  @PrimaryId('credit_id')
+  @ForeignKey(() => Credit, { name: 'fk_cashback_grants_credit' })
+  creditId!: string;
+
+  @IdColumn('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_cashback_grants_merchant' })
+  merchantId!: string;
+
+  @ExactTextColumn('external_id')
+  externalId!: string;
+
+  /** Null where the request left it out. */
+  @InstantColumn('requested_available_at', { nullable: true })
+  requestedAvailableAt!: Date | null;
+
+  /** Null where the request left it out. */
+  @InstantColumn('requested_expires_at', { nullable: true })
+  requestedExpiresAt!: Date | null;
+}

@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let service: Service;
+let admin: AdminCommandLine;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startService({ databaseUrl: database.url });
+  admin = new AdminCommandLine(database.url);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+describe('cashback and wallets', () => {
+  let merchant: TestMerchant;
+  beforeAll(async () => {
+    merchant = await aMerchant(service);
+  });
+
+  it('grants cashback, which the customer can spend at once, in whatever zone the operator sits', async () => {
+    const document = aDocument();
+    const args = ['cashback', 'grant', '--merchant', merchant.id, '--document', document];
+    const until = '2099-01-01T00:30:00.250+02:00';
+    const given = [...args, '--amount', '80', '--expires-at', until, '--reason', 'Desculpe 🎁'];
+    const credit = await admin.builtJson(given, '', { TZ: 'Asia/Tokyo' });
+    expect(credit).toMatchObject({ amount: '80.00', expires_at: '2098-12-31T22:30:00.250Z', reason: 'Desculpe 🎁' });
+    const [row] = await rowsOf(service, 'SELECT CAST(expires_at AS CHAR) AS text FROM cashback_credits WHERE id = ?', [
+      credit.id,
+    ]);
+    expect(row.text).toBe('2098-12-31 22:30:00.250');
+    expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '80.00' });
+
+    await admin.json(...args, '--amount', '5.5', '--available-at', '2098-01-01T00:00:00Z');
+    const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
+    expect(shown).toMatchObject({
+      ...(await walletOf(merchant, document)),
+      pending: '5.50',
+      entries: [{ seq: 2 }, { seq: 1 }],
+    });
+    expect(shown.credits.map(({ remaining }: { remaining: string }) => remaining).sort()).toEqual(['5.50', '80.00']);
+    await expectInvariants(service);
+  });
+
+  it('takes the document from stdin, where no other user of the machine sees it', async () => {
+    const document = aDocument();
+    const of = ['--merchant', merchant.id, '--document-stdin'];
+    const credit = await admin.builtJson(['cashback', 'grant', ...of, '--amount', '3.00'], `${document}\n`);
+    expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
+    expect(await admin.builtJson(['wallet', 'show', ...of], document)).toMatchObject({ available: '3.00' });
+    expect(await admin.builtJson(['customer', 'erase', ...of], document)).toMatchObject({ wallets: 1 });
+    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect(await admin.refusal('cashback', 'grant', '--merchant', merchant.id, '--amount', '3.00')).toContain(
+      '--document-stdin',
+    );
+  });
+
+  it('grants once for one external ID, however often and however many at once it is sent', async () => {
+    const document = aDocument();
+    const shared = ['cashback', 'grant', '--merchant', merchant.id, '--external-id', 'SORRY-1', '--document', document];
+    const args = [...shared, '--amount', '7.00', '--reason', 'Desculpe'];
+    const [first, atTheSameTime] = await Promise.all([admin.builtJson(args), admin.builtJson(args)]);
+    expect(first).toMatchObject({ external_id: 'SORRY-1', amount: '7.00' });
+    expect(atTheSameTime).toEqual(first);
+    expect(await admin.json(...args)).toEqual(first);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
+    const refusals = [
+      await admin.refusal(...shared, '--amount', '7.01', '--reason', 'Desculpe'),
+      await admin.refusal(...args, '--expires-at', '2099-01-01T00:00:00Z'),
+      await admin.refusal(...args.map((arg) => (arg === document ? aDocument() : arg))),
+    ];
+    for (const [at, member] of ['amount', 'expires_at', 'document'].entries())
+      expect(refusals[at]).toMatch(new RegExp(`different content ${member} differs`));
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
+  });
+
+  it('recognizes a grant of a customer that was erased, and gives another merchant its own', async () => {
+    const document = aDocument();
+    const args = ['cashback', 'grant', '--external-id', 'SORRY-2', '--document', document, '--amount', '7.00'];
+    const first = await admin.json(...args, '--merchant', merchant.id);
+    await admin.json('customer', 'erase', '--merchant', merchant.id, '--document', document);
+    expect(await admin.json(...args, '--merchant', merchant.id)).toEqual(first);
+    expect((await walletOf(merchant, document)).id).toBeNull();
+    const other = await aMerchant(service);
+    expect((await admin.json(...args, '--merchant', other.id)).id).not.toBe(first.id);
+  });
+
+  it.each([
+    ['--amount', '0.00'],
+    ['--expires-at', '2020-01-01T00:00:00Z'],
+    ['--available-at', '2099-02-30T00:00:00Z'],
+  ])('grants nothing where %s is %j', async (option, value) => {
+    const document = aDocument();
+    const given: Record<string, string> = {
+      '--merchant': merchant.id,
+      '--document': document,
+      '--amount': '1.00',
+      [option]: value,
+    };
+    await admin.refusal('cashback', 'grant', ...Object.entries(given).map(([name, text]) => `${name}=${text}`));
+    expect((await walletOf(merchant, document)).id).toBeNull();
+  });
+});
+
+describe('pruning sessions', () => {
+  const DAYS_AGO = (days: number): Date => new Date(Date.now() - days * 86_400_000);
+  const end = (merchant: TestMerchant, column: string, at: Date): Promise<unknown> =>
+    rowsOf(
+      service,
+      `UPDATE sessions s JOIN api_users u ON u.id = s.api_user_id SET s.${column} = ? WHERE u.email = ?`,
+      [at, merchant.email.toLowerCase()],
+    );
+  const refresh = (merchant: TestMerchant) =>
+    new Client(service).post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
+
+  it('deletes those that ended long ago with their token sets, and no other; a second time it finds nothing', async () => {
+    const [expired, revoked, lately, live] = (await Promise.all(
+      Array.from({ length: 4 }, () => aMerchant(service)),
+    )) as [TestMerchant, TestMerchant, TestMerchant, TestMerchant];
+    expect((await refresh(revoked)).status).toBe(201);
+    await end(expired, 'expires_at', DAYS_AGO(31));
+    await end(revoked, 'revoked_at', DAYS_AGO(31));
+    await end(lately, 'revoked_at', DAYS_AGO(29));
+
+    expect(await admin.json('session', 'prune')).toEqual({ sessions: 2, token_sets: 3 });
+    expect(await admin.json('session', 'prune')).toEqual({ sessions: 0, token_sets: 0 });
+    expect((await live.client.get('/orders')).status).toBe(200);
+    for (const gone of [expired, revoked, lately]) {
+      expectProblem(await gone.client.get('/orders'), 401, 'invalid_token');
+      expectProblem(await refresh(gone), 401, 'invalid_refresh_token');
+    }
+    expect(await admin.json('session', 'prune', '--ended-days', '1')).toEqual({ sessions: 1, token_sets: 1 });
+    expect((await refresh(live)).status).toBe(201);
+  });
+
+  it('deletes sessions that can no longer be refreshed, although they were to last longer', async () => {
+    const [idle, used] = [await aMerchant(service), await aMerchant(service)];
+    const expireTokens = ({ email }: TestMerchant): Promise<unknown> =>
+      rowsOf(
+        service,
+        `UPDATE token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+            SET t.refresh_expires_at = ?, t.access_expires_at = ? WHERE u.email = ?`,
+        [DAYS_AGO(31), DAYS_AGO(60), email],
+      );
+    const { body } = await refresh(used);
+    await expireTokens(idle);
+    await rowsOf(service, 'UPDATE token_sets SET refresh_expires_at = ? WHERE rotated_at IS NOT NULL', [DAYS_AGO(31)]);
+    expect(await admin.json('session', 'prune')).toEqual({ sessions: 1, token_sets: 1 });
+    expectProblem(await refresh(idle), 401, 'invalid_refresh_token');
+    expect((await new Client(service, String(body.access_token)).get('/orders')).status).toBe(200);
+  });
+
+  it.each(['0', '-1', 'all'])('refuses to take %j for days', async (days) => {
+    expect(await admin.refusal('session', 'prune', `--ended-days=${days}`)).toContain('whole number');
+  });
+});
+
+describe('reconcile', () => {
+  it('finds nothing in what the service wrote, prints the counts, and exits with 0', async () => {
+    expect(await admin.json('reconcile')).toEqual({
+      wallets: expect.any(Number),
+      orders: expect.any(Number),
+      findings: 0,
+      warnings: [],
+    });
+  });
+
+  it('prints one JSON line per finding, then the counts, and exits with 1', async () => {
+    const order = await aCompletedOrder(await aMerchant(service));
+    await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
+      order.id,
+    ]);
+    await rowsOf(service, 'UPDATE orders SET earned_cents = earned_cents + 1 WHERE id = ?', [order.id]);
+    const { code, stdout, stderr } = await admin.run('reconcile');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        invariant: expect.stringContaining('a credit has left'),
+        remaining_cents: 749,
+        entries_cents: '750',
+      }),
+    );
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        invariant: expect.any(String),
+        order_id: order.id,
+        earned_cents: 751,
+        earn_entries: 750,
+      }),
+    );
+    expect(lines.at(-1)).toMatchObject({ findings: lines.length - 1 });
+  });
+});

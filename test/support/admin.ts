@@ -1,0 +1,86 @@
+import { runAdmin } from '../../src/admin/program.js';
+import { expect } from '@jest/globals';
+import { type Outcome, runNode } from './build.js';
+import { testEnvironment } from './service.js';
+
+/**
+ * Runs the operator's command line within this process, which is much faster than the build as a process of its own. One
+ * command at a time: what it prints is taken from the process's own stdout and stderr.
+ *
+ * @param env the environment while it runs.
+ */
+export async function runAdminHere(args: string[], env: Record<string, string>): Promise<Outcome> {
+  const [variables, code, log, error] = [{ ...process.env }, process.exitCode, console.log, console.error];
+  const written = { stdout: '', stderr: '' };
+  const restore = [captured(process.stdout, (text) => (written.stdout += text))];
+  restore.push(captured(process.stderr, (text) => (written.stderr += text)));
+  console.log = (line: string) => void (written.stdout += `${line}\n`);
+  console.error = (line: string) => void (written.stderr += `${line}\n`);
+  Object.assign(process.env, env);
+  process.exitCode = 0;
+  try {
+    await runAdmin(args);
+    return { code: Number(process.exitCode), ...written };
+  } finally {
+    Object.assign(console, { log, error });
+    for (const undo of restore) undo();
+    process.exitCode = code;
+    for (const name of Object.keys(env)) {
+      if (variables[name] === undefined) delete process.env[name];
+      else process.env[name] = variables[name];
+    }
+  }
+}
+
+/** Takes what is written to a stream. @returns what undoes that. */
+function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
+  const own = Object.getOwnPropertyDescriptor(stream, 'write');
+  stream.write = (chunk: string | Uint8Array) => {
+    take(Buffer.from(chunk as string).toString());
+    return true;
+  };
+  return () => {
+    if (own) Object.defineProperty(stream, 'write', own);
+    else Reflect.deleteProperty(stream, 'write');
+  };
+}
+
+/** The operator's command line over a database. */
+export class AdminCommandLine {
+  constructor(private readonly databaseUrl: string) {}
+
+  run(...args: string[]): Promise<Outcome> {
+    return runAdminHere(args, testEnvironment(this.databaseUrl));
+  }
+
+  /** What a command prints; nothing else may be on stdout or stderr. */
+  async json(...args: string[]): Promise<any> {
+    return parsed(await this.run(...args));
+  }
+
+  /** What a refused command says; it prints nothing on stdout. */
+  async refusal(...args: string[]): Promise<string> {
+    return refused(await this.run(...args));
+  }
+
+  /** Runs the build as a process of its own. */
+  built(args: string[], stdin = '', env: Record<string, string> = {}): Promise<Outcome> {
+    return runNode('dist/src/admin.js', args, { ...testEnvironment(this.databaseUrl), ...env }, stdin);
+  }
+
+  /** What the build prints; nothing else may be on stdout or stderr. */
+  async builtJson(args: string[], stdin = '', env: Record<string, string> = {}): Promise<any> {
+    return parsed(await this.built(args, stdin, env));
+  }
+}
+
+function parsed({ code, stdout, stderr }: Outcome): unknown {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+function refused({ code, stdout, stderr }: Outcome): string {
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: .+\n$/);
+  return stderr;
+}
