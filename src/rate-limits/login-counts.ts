@@ -18,10 +18,10 @@ const KEEP_SQL = `
 /** More than one failure adds, so that the table holds running windows and little else. */
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
 
-/** What a policy counts: its key in `rate_limits`. */
+/** What a policy counts: its key in `rate_limits`, and the keys under which instances with another secret count the same. */
 export interface Counter {
   policy: RateLimitPolicy;
-  key: string;
+  keys: [string, ...string[]];
 }
 
 /** A count, and how long its window still runs. */
@@ -53,7 +53,7 @@ export class LoginCounts {
   async add(counters: Counter[]): Promise<Count[]> {
     const windowMs = Math.max(...counters.map(({ policy }) => policy.windowSeconds)) * 1000;
     // Every transaction locks its rows in the same order.
-    const keys = counters.map(({ key }) => key).sort();
+    const keys = counters.map(({ keys: [own] }) => own).sort();
     const rows = keys.map(() => `(?, 1, ${NOW_MS} + ?)`).join(', ');
     const counts = await this.unitOfWork.transaction(async (manager) => {
       await manager.query(`INSERT INTO rate_limits (\`key\`, points, expire) VALUES ${rows} ${ADD_SQL}`, [
@@ -71,24 +71,28 @@ export class LoginCounts {
   }
 
   /** Starts a window of one point, or starts it again. */
-  async restart({ key, policy }: Counter): Promise<void> {
+  async restart({ keys: [own], policy }: Counter): Promise<void> {
     const windowMs = policy.windowSeconds * 1000;
-    await this.unitOfWork.statement((manager) => manager.query(KEEP_SQL, [key, windowMs, windowMs]));
+    await this.unitOfWork.statement((manager) => manager.query(KEEP_SQL, [own, windowMs, windowMs]));
   }
 
-  async clear({ key }: Counter): Promise<void> {
-    await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` = ?', [key]));
+  async clear({ keys }: Counter): Promise<void> {
+    await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` IN (?)', [keys]));
   }
 }
 
 async function countsOf(manager: EntityManager, counters: Counter[]): Promise<Count[]> {
   const rows = await manager.query<{ key: string; points: number; ms_left: number | string }[]>(READ_SQL, [
-    counters.map(({ key }) => key),
+    counters.flatMap(({ keys }) => keys),
   ]);
-  return counters.map(({ key, policy }) => {
-    const row = rows.find((found) => found.key === key);
-    const msLeft = Number(row?.ms_left ?? 0);
-    if (row === undefined || msLeft <= 0 || msLeft > policy.windowSeconds * 1000) return NOTHING;
-    return { points: row.points, msLeft };
-  });
+  return counters.map(({ keys, policy }) =>
+    rows
+      .filter((row) => keys.includes(row.key))
+      .map(({ points, ms_left }): Count => ({ points, msLeft: Number(ms_left) }))
+      .filter(({ msLeft }) => msLeft > 0 && msLeft <= policy.windowSeconds * 1000)
+      .reduce(
+        (sum, { points, msLeft }) => ({ points: sum.points + points, msLeft: Math.max(sum.msLeft, msLeft) }),
+        NOTHING,
+      ),
+  );
 }

@@ -79,7 +79,7 @@ export class LoginLimit {
   }
 
   #counter(policy: Counter['policy'], ...parts: string[]): Counter {
-    return { policy, key: this.keys.of(policy, ...parts) };
+    return { policy, keys: this.keys.all(policy, ...parts) };
   }
 
   /** Logs a lockout once: when the last failure that the limit allows is counted. */

@@ -22,6 +22,8 @@ const STEPS: Record<string, Record<string, string>> = {
   'the new secret, and accepts the old one': { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
   'the new secret alone': { JWT_SECRET: NEW },
 };
+/** Failed logins that an instance allows in 15 minutes for one user from one network. */
+const LIMIT = 6;
 const NAMES = Object.keys(STEPS);
 
 describe('a change of JWT_SECRET', () => {
@@ -34,7 +36,7 @@ describe('a change of JWT_SECRET', () => {
     database = await createMigratedDatabase();
     email = await seedMerchant(createDataSource(database.url));
     const start = async ([name, env]: [string, Record<string, string>]): Promise<unknown> =>
-      instances.set(name, await startBuiltService(database.url, env));
+      instances.set(name, await startBuiltService(database.url, { ...env, LOGIN_RATE_LIMIT: String(LIMIT) }));
     await Promise.all(Object.entries(STEPS).map(start));
   });
   afterAll(async () => {
@@ -72,6 +74,19 @@ describe('a change of JWT_SECRET', () => {
         expect((await at(name).get('/orders', { token: String(first.body.access_token) })).status).toBe(200);
       expect((await refresh(other, String(first.body.refresh_token))).status).toBe(201);
     });
+  });
+
+  it('does not let failed logins start again at an instance that signs with the other secret', async () => {
+    const failures: Promise<Answer>[] = [];
+    for (let tries = 0; tries < LIMIT; tries++)
+      failures.push(
+        at(NAMES[1 + (tries % 2)]!).post('/auth/login', { email: 'guessed@shop.example', password: 'wrong' }),
+      );
+    for (const answer of await Promise.all(failures)) expectProblem(answer, 401, 'invalid_credentials');
+    for (const name of NAMES.slice(1, 3)) {
+      const answer = await at(name).post('/auth/login', { email: 'guessed@shop.example', password: 'wrong' });
+      expectProblem(answer, 429, 'too_many_requests');
+    }
   });
 
   it('is refused by an instance that does not accept the secret', async () => {
