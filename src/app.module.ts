@@ -4,6 +4,7 @@ import { ClockModule } from './common/clock.js';
 import { type Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
+import { HttpModule } from './http/http.module.js';
 import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
@@ -22,6 +23,7 @@ export class AppModule {
         ConfigModule.with(config),
         ClockModule,
         DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
+        HttpModule,
         AuthModule,
         OrdersModule,
         WalletsModule,

@@ -1,9 +1,9 @@
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { answerInTime } from './http/request-deadline.js';
-import { readJsonBody } from './http/json-body.js';
+import { startDeadlines } from './http/request-deadline.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { assignRequestId } from './http/request-id.js';
@@ -13,6 +13,8 @@ import { allowedOrigins } from './config/origins.js';
 import { trustedProxies } from './config/trust-proxy.js';
 import { allowOrigins } from './http/cors.js';
 import { serveDocumentation } from './http/documentation.js';
+import { requireOneHost } from './http/host.js';
+import type { HttpServer } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
@@ -22,21 +24,32 @@ export const APP_OPTIONS = { bodyParser: false } as const;
 /** Everything between the socket and the controllers: the same in production and in tests. */
 export function configureApp(app: INestApplication, logger: Logger): void {
   const express = app as NestExpressApplication;
-  // An answer is never a cached one: an order stands as it now stands.
+  const config = app.get(Config);
+  const metrics = app.get(Metrics);
   express.set('etag', false);
   express.set('query parser', 'simple');
   express.disable('x-powered-by');
-  express.set('trust proxy', trustedProxies(app.get(Config).TRUST_PROXY));
+  express.set('trust proxy', trustedProxies(config.TRUST_PROXY));
   app.use(assignRequestId);
   app.use(logRequests(logger));
-  app.use(app.get(Metrics).observeRequests());
+  app.use(metrics.observeRequests());
   app.use(app.get(Drain).closeConnections());
+  app.use(requireOneHost);
+  app.use(neverStore);
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
-  allowOrigins(app, allowedOrigins(app.get(Config).CORS_ORIGINS) ?? []);
-  app.use(readJsonBody());
-  // Only now does the time run that is ours: a body that comes slowly is the client's affair, and the server's limits'.
-  app.use(answerInTime());
-  app.useGlobalPipes(new RequestValidationPipe(app.get(Config)));
+  allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
+  app.use(startDeadlines());
+  app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
-  serveDocumentation(app);
+  if (config.DOCS) serveDocumentation(app);
+  (app.getHttpAdapter() as unknown as HttpServer).observeRefusals((problem, requestId) => {
+    metrics.refusedBelowHttp(problem);
+    logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
+  });
+}
+
+/** Most answers have personal data or tokens in them, and every other one is as of now. */
+function neverStore(_request: Request, response: Response, next: NextFunction): void {
+  response.setHeader('cache-control', 'no-store');
+  next();
 }

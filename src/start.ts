@@ -11,7 +11,11 @@ export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
   if (config.REUSE_PORT) await assertPortCanBeReused(config.HOST);
-  const app = await NestFactory.create(AppModule.with(config), new HttpServer(), {
+  const server = new HttpServer({
+    maxConnections: config.MAX_CONNECTIONS,
+    keepAliveTimeoutMs: config.KEEP_ALIVE_SECONDS * 1000,
+  });
+  const app = await NestFactory.create(AppModule.with(config), server, {
     ...APP_OPTIONS,
     logger: new NestLogger(logger),
     abortOnError: false,

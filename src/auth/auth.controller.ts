@@ -1,7 +1,7 @@
 import { Body, Controller, Header, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../http/api-problems.js';
-import { UntilAnswered } from '../http/request-signal.js';
+import { RequestSignal } from '../http/request-signal.js';
 import { AuthService } from './auth.service.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
@@ -27,13 +27,14 @@ export class AuthController {
     'malformed_json',
     'validation_failed',
     'invalid_credentials',
+    'too_many_requests',
     'payload_too_large',
     'unsupported_media_type',
   )
   login(
     @Body() body: LoginDto,
     @Ip() address: string | undefined,
-    @UntilAnswered() signal: AbortSignal,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<ConfigurationUserTokensDto> {
     return this.auth.login(body, address, signal);
   }
@@ -41,9 +42,9 @@ export class AuthController {
   /**
    * Renew a token set
    *
-   * @remarks Each refresh token works once. Sent again within 30 seconds, while the token set it brought has not
-   * been refreshed itself, it brings that same token set to the letter; after that it counts as stolen, and the
-   * whole session is revoked.
+   * @remarks Each refresh token works once. Sent again within the retry window (`REFRESH_RETRY_WINDOW_SECONDS`, 30 by
+   * default), while the token set it returned has not been refreshed itself, it returns the identical token set; after
+   * that it is treated as stolen, and the whole session is revoked.
    */
   @Post('refresh')
   @Public()
@@ -53,6 +54,7 @@ export class AuthController {
     'malformed_json',
     'validation_failed',
     'invalid_refresh_token',
+    'too_many_requests',
     'payload_too_large',
     'unsupported_media_type',
   )

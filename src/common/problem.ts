@@ -5,14 +5,14 @@
 const CATALOGUE = {
   malformed_request: { status: 400, title: 'The request is not valid HTTP' },
   malformed_json: { status: 400, title: 'The request body is not valid JSON' },
-  validation_failed: { status: 400, title: 'The request body is not valid' },
+  validation_failed: { status: 400, title: 'The request is not valid' },
   missing_token: { status: 401, title: 'An access token is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'E-mail or password is wrong' },
   invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
   not_found: { status: 404, title: 'There is no such resource' },
   method_not_allowed: { status: 405, title: 'The resource does not know this method' },
-  request_timeout: { status: 408, title: 'The request did not arrive in time' },
+  request_timeout: { status: 408, title: 'The request did not arrive in time', retryable: true },
   external_id_conflict: { status: 409, title: 'The external_id is taken by other content' },
   invalid_transition: { status: 409, title: 'The order does not allow this now' },
   redemption_no_longer_available: { status: 409, title: 'The cashback is no longer available' },
@@ -23,7 +23,7 @@ const CATALOGUE = {
   refund_exceeds_total: { status: 422, title: 'The refund exceeds what is left of the order' },
   too_many_requests: { status: 429, title: 'Too many requests', retryable: true },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
-  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  internal_error: { status: 500, title: 'Internal server error', retryable: true },
   unavailable: { status: 503, title: 'The service is not available at the moment', retryable: true },
 } as const satisfies Record<string, { status: number; title: string; retryable?: boolean }>;
 
@@ -50,6 +50,7 @@ interface ProblemOptions {
 export class Problem extends Error {
   readonly status: number;
   readonly title: string;
+  /** Whether the same request may succeed a little later. Every operation is safe to repeat. */
   readonly retryable: boolean;
   readonly errors: Fault[] | undefined;
   readonly extensions: Record<string, unknown>;
@@ -98,12 +99,26 @@ export function validationFailed(errors: Fault[]): Problem {
 
 export const notFound = (): Problem => new Problem('not_found');
 
-/** The database is away, its pool is exhausted, or the server is closing: worth another try in a second. */
+/**
+ * The database is unreachable, too many requests wait, or the service is shutting down: the same request may succeed in a
+ * second.
+ *
+ * @param cause is logged; undefined for refusals that are expected under load.
+ */
 export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
 }
 
-/** The codes with their status, for the documentation. */
-export function problemCodes(): { code: ProblemCode; status: number; title: string }[] {
-  return Object.entries(CATALOGUE).map(([code, { status, title }]) => ({ code: code as ProblemCode, status, title }));
+/** A code as it is published: with the status and title of its answers. */
+export interface PublishedProblem {
+  code: ProblemCode;
+  status: number;
+  title: string;
+  retryable: boolean;
+}
+
+/** All codes, for the documentation. */
+export function problemCodes(): PublishedProblem[] {
+  const entries = Object.entries(CATALOGUE) as [ProblemCode, { status: number; title: string; retryable?: boolean }][];
+  return entries.map(([code, { status, title, retryable = false }]) => ({ code, status, title, retryable }));
 }

@@ -8,6 +8,7 @@ import {
   IsString,
   Max,
   Min,
+  MinLength,
   validateSync,
   ValidateBy,
 } from 'class-validator';
@@ -115,6 +116,24 @@ export class Config {
   @AsBoolean()
   @IsBoolean({ message: 'must be true or false' })
   readonly REUSE_PORT: boolean = false;
+
+  /** Connections of clients; more than these are closed at once, and those without a request give way to new ones. */
+  @integerBetween(1, 1_000_000)
+  readonly MAX_CONNECTIONS: number = 8192;
+
+  /** How long a connection without a request stays open, in seconds: longer than a load balancer keeps it, which is 60 for most. */
+  @integerBetween(1, 3600)
+  readonly KEEP_ALIVE_SECONDS: number = 65;
+
+  /** Whether Swagger UI (`/docs`) and the OpenAPI document (`/docs-json`) are served. */
+  @AsBoolean()
+  @IsBoolean({ message: 'must be true or false' })
+  readonly DOCS: boolean = true;
+
+  /** The bearer token that `/metrics` asks for. Without it, anybody who reaches the port reads them. */
+  @IsOptional()
+  @MinLength(16, { message: 'must be at least 16 characters' })
+  readonly METRICS_TOKEN?: string;
 
   /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. `parseDatabaseUrl` lists the parameters for TLS. */
   @IsDatabaseUrl()

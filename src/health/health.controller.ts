@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../http/caller.js';
+import { SkipsQueue } from '../http/request-queue.guard.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
@@ -11,6 +12,7 @@ const OK: HealthDto = { status: 'ok' };
 
 @ApiTags('operation')
 @Public()
+@SkipsQueue()
 @Controller('health')
 export class HealthController {
   constructor(

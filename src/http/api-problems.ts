@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { ProblemDto } from './problem.dto.js';
-import { type ProblemCode, problemCodes } from '../common/problem.js';
+import { type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
 
-/** What any operation can answer. */
-const EVERYWHERE: ProblemCode[] = ['too_many_requests', 'internal_error', 'unavailable'];
+/** What any operation can answer; `too_many_requests` belongs to the routes that have a limit. */
+const EVERYWHERE: ProblemCode[] = ['internal_error', 'unavailable'];
 
 /** Documents the problems an operation can answer with: a response for each status, its codes as examples. */
 export function ApiProblems(...codes: ProblemCode[]): MethodDecorator & ClassDecorator {
@@ -24,7 +24,7 @@ export function ApiProblems(...codes: ProblemCode[]): MethodDecorator & ClassDec
           'application/problem+json': {
             schema: { $ref: getSchemaPath(ProblemDto) },
             examples: Object.fromEntries(
-              problems.map(({ code, title }) => [code, { summary: title, value: example(code, status, title) }]),
+              problems.map((problem) => [problem.code, { summary: problem.title, value: example(problem) }]),
             ),
           },
         },
@@ -33,7 +33,7 @@ export function ApiProblems(...codes: ProblemCode[]): MethodDecorator & ClassDec
   );
 }
 
-function example(code: ProblemCode, status: number, title: string): Record<string, unknown> {
+function example({ code, status, title, retryable }: PublishedProblem): Record<string, unknown> {
   return {
     type: `urn:problem:cashback:${code}`,
     title,
@@ -42,7 +42,7 @@ function example(code: ProblemCode, status: number, title: string): Record<strin
     instance: '/orders',
     code,
     request_id: 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10',
-    retryable: status === 429 || status === 503,
+    retryable,
     ...(code === 'validation_failed' && {
       errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90"' }],
     }),

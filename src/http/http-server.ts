@@ -1,7 +1,8 @@
-import { createServer, IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { Express } from 'express';
+import express, { type Express } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import { requestIdOf } from './request-id.js';
 
@@ -10,41 +11,17 @@ const LIMITS = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
-  keepAliveTimeout: 10_000,
 };
 
-/** Express on a server with our limits, which answers what is not even HTTP with a problem too. */
-export class HttpServer extends ExpressAdapter {
-  override initHttpServer(): void {
-    const express = this.getInstance<Express>();
-    const serve: RequestListener = (request, response) =>
-      void (lacksHost(request) ? answerRaw(request.socket, 'no Host') : express(request, response));
-    // Node's own answers to these two would be bare: a request without a Host, and an expectation it does not know.
-    this.httpServer = createServer({ ...LIMITS, ...classesFor(express), requireHostHeader: false }, serve);
-    this.httpServer.on('checkExpectation', serve);
-    this.httpServer.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-      answerRaw(socket, error.code ?? ''),
-    );
-  }
+export interface ConnectionOptions {
+  /** Connections of the process; more than these are closed at once. */
+  maxConnections: number;
+  /** How long a connection stays open without a request. */
+  keepAliveTimeoutMs: number;
 }
 
-/**
- * Classes whose objects are Express's from the start. Express gives each request and response another prototype, after
- * which V8 up to that of Node 22 makes a hidden class of its own for each of them: no property access is ever
- * optimised, and the old hidden classes keep whole requests from being collected by a scavenge.
- */
-function classesFor(express: Express): {
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
-} {
-  class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {}
-  Object.setPrototypeOf(ExpressRequest.prototype, express.request);
-  Object.setPrototypeOf(ExpressResponse.prototype, express.response);
-  express.request = ExpressRequest.prototype as unknown as Express['request'];
-  express.response = ExpressResponse.prototype as unknown as Express['response'];
-  return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
-}
+/** Told of a request that never reached Express: what was wrong with it, and the id that its answer carries. */
+export type RefusalObserver = (problem: Problem, requestId: string) => void;
 
 const CODES: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -52,26 +29,93 @@ const CODES: Record<string, ProblemCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** RFC 9112, section 3.2. */
-function lacksHost(request: IncomingMessage): boolean {
-  return request.httpVersion === '1.1' && request.headers.host === undefined;
+/** Express on a server with our limits, which answers with a problem even what is not HTTP. */
+export class HttpServer extends ExpressAdapter {
+  /** The latest request of each connection. */
+  readonly #latest = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
+  /** Of each connection, how many complete requests have no complete answer yet. */
+  readonly #open = new WeakMap<Duplex, Set<ServerResponse>>();
+  #observe: RefusalObserver = () => undefined;
+
+  constructor(private readonly connections: ConnectionOptions = { maxConnections: 8192, keepAliveTimeoutMs: 65_000 }) {
+    // Express reads these when its first middleware is added, which the adapter's constructor does.
+    super(express().enable('case sensitive routing').enable('strict routing'));
+  }
+
+  override initHttpServer(): void {
+    const serve = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#track(request, response);
+      this.getInstance<Express>()(request, response);
+    };
+    // Node's own answers to these two would have no body: a request without a Host, and an unknown expectation.
+    const server = createServer({ ...LIMITS, requireHostHeader: false }, serve);
+    server.on('checkExpectation', serve);
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));
+    this.#bound(server);
+    this.httpServer = server;
+  }
+
+  /** Has refusals below HTTP logged and counted. */
+  observeRefusals(observe: RefusalObserver): void {
+    this.#observe = observe;
+  }
+
+  #bound(server: Server): void {
+    server.keepAliveTimeout = this.connections.keepAliveTimeoutMs;
+    server.maxConnections = this.connections.maxConnections;
+    // Connections without a request give way to new ones.
+    let closedAt = 0;
+    server.on('drop', () => {
+      if (performance.now() - closedAt < 1000) return;
+      closedAt = performance.now();
+      server.closeIdleConnections();
+    });
+  }
+
+  #track(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    this.#latest.set(socket, { request, response });
+    const open = this.#open.get(socket) ?? new Set();
+    this.#open.set(socket, open.add(response));
+    response.once('close', () => open.delete(response));
+  }
+
+  /** Answers what cannot be parsed, after the answers that the connection still owes to earlier requests. */
+  #refuse(socket: Duplex, errorCode: string): void {
+    if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
+    const latest = this.#latest.get(socket);
+    const broken = latest?.request.complete === false ? latest.response : undefined;
+    const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
+    const requestId = requestIdOf({ headers: {} });
+    this.#observe(problem, requestId);
+    const due = [...(this.#open.get(socket) ?? [])].filter((response) => response !== broken);
+    let left = due.length;
+    const answer = (): void => {
+      if (left > 0) return;
+      // The request whose body is broken may have been answered already.
+      if (broken?.headersSent) (socket as Socket).destroySoon();
+      else socket.end(rawAnswer(problem, requestId));
+    };
+    for (const response of due)
+      response.once('close', () => {
+        left -= 1;
+        answer();
+      });
+    answer();
+  }
 }
 
-/** There is no request yet, and no response to write to: only the socket. */
-function answerRaw(socket: Duplex, errorCode: string): void {
-  if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
-  const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
-  const requestId = requestIdOf({ headers: {} });
+/** There is no response to write to, only the socket. */
+function rawAnswer(problem: Problem, requestId: string): string {
   const body = JSON.stringify(problem.toBody('/', requestId));
-  socket.end(
-    [
-      `HTTP/1.1 ${problem.status} ${problem.title}`,
-      'content-type: application/problem+json',
-      `content-length: ${Buffer.byteLength(body)}`,
-      `x-request-id: ${requestId}`,
-      'connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  return [
+    `HTTP/1.1 ${problem.status} ${problem.title}`,
+    'content-type: application/problem+json',
+    'cache-control: no-store',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
 }

@@ -7,6 +7,7 @@ import { maskDocument } from '../common/cpf.js';
 import { Problem, type ProblemCode, unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
 import { requestIdOf } from './request-id.js';
+import { Turn } from './turn.js';
 
 /** What the framework throws of its own, by status. */
 const OF_FRAMEWORK: Record<number, ProblemCode> = {
@@ -30,12 +31,14 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    // The deadline has answered in its place; what the use case came to in the end is of no interest any more.
+    Turn.of(request)?.leave();
+    // The deadline has answered in its place.
     if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
     if (problem.code === 'internal_error')
       this.#log.error({ request_id: requestIdOf(request), err: loggable(error) }, 'internal_error');
-    if (problem.code === 'unavailable')
+    // A full queue is in the metrics; a line for each refusal would cost more than the refusal.
+    if (problem.code === 'unavailable' && problem.cause !== undefined)
       this.#log.warn({ request_id: requestIdOf(request), err: loggable(problem.cause) }, 'unavailable');
     sendProblem(request, response, problem);
   }

@@ -1,11 +1,22 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
 
-/** An AbortSignal for when nobody waits any more: the client has hung up, or the deadline has answered. */
-export const UntilAnswered = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal => {
-  const response = context.switchToHttp().getResponse<Response>();
-  const controller = new AbortController();
-  if (response.closed) controller.abort();
-  else response.once('close', () => controller.abort());
-  return controller.signal;
-});
+const signals = new WeakMap<Response, AbortSignal>();
+
+/** Aborted when nobody waits for the answer: the client has disconnected, or the deadline has answered in its place. */
+export function signalOf(response: Response): AbortSignal {
+  let signal = signals.get(response);
+  if (signal === undefined) {
+    const controller = new AbortController();
+    if (response.closed) controller.abort();
+    else response.once('close', () => controller.abort());
+    signal = controller.signal;
+    signals.set(response, signal);
+  }
+  return signal;
+}
+
+/** The request's AbortSignal, as a parameter of a controller's method. */
+export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal =>
+  signalOf(context.switchToHttp().getResponse<Response>()),
+);

@@ -1,13 +1,13 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
 import { type ValidationError, type ValidatorOptions, validateSync } from 'class-validator';
 import { Config } from '../config/config.js';
 import { type Fault, validationFailed } from '../common/problem.js';
+import { toDto } from './to-dto.js';
 import { CHECK_DIGITS } from './validators.js';
 
 /**
- * Turns bodies and queries into DTOs. Unknown members are dropped, as additions by a caller must not
- * break it; all faults are reported at once, each with a JSON Pointer into the body.
+ * Turns bodies and queries into DTOs. Unknown members are ignored, so that additions by a caller do not break it.
+ * All faults are reported together, each with a JSON Pointer into the body or the name of the query parameter.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
@@ -15,7 +15,6 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
 
   constructor(config: Config) {
     this.#options = {
-      whitelist: true,
       stopAtFirstError: true,
       // Rules without a group always hold; those of the group only where the configuration asks for them.
       always: true,
@@ -29,7 +28,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
     const given = value === undefined ? {} : value;
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
-    const dto = plainToInstance(metatype as Type<object>, given);
+    const dto = toDto(metatype as Type<object>, given);
     const faults = faultsOf(validateSync(dto, this.#options), type);
     if (faults.length > 0) throw validationFailed(faults);
     return dto;

@@ -1,10 +1,10 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { buildMessage, Matches, ValidateBy, type ValidationOptions } from 'class-validator';
+import { buildMessage, IsInt, Matches, Max, Min, ValidateBy, type ValidationOptions } from 'class-validator';
 import { isCpf } from '../common/cpf.js';
 import { isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
+import { Converted, toDto } from './to-dto.js';
 
 /** The group of rules that hold only where CPF_CHECK_DIGITS is on. */
 export const CHECK_DIGITS = 'check_digits';
@@ -23,9 +23,9 @@ function rule(
   );
 }
 
-/** Money in BRL as a decimal string; over zero unless `zero` is allowed. (contract, section 1) */
+/** Money in BRL as a decimal string; greater than zero unless `zero` is allowed. (contract, section 1) */
 export function IsMoney(options: { zero: boolean }): PropertyDecorator {
-  const example = options.zero ? '"49.90"' : '"49.90", over zero';
+  const example = options.zero ? '"49.90"' : '"49.90", greater than zero';
   return applyDecorators(
     rule(
       'isMoney',
@@ -48,7 +48,7 @@ export function IsCallerId(): PropertyDecorator {
   );
 }
 
-/** Free text of at most `maximum` characters that a database can hold as it stands. */
+/** Free text of at most `maximum` characters that a database can store. */
 export function IsText(maximum: number): PropertyDecorator {
   return applyDecorators(
     rule('isText', (value) => isText(value, maximum), `must be a string of at most ${maximum} characters`),
@@ -74,18 +74,30 @@ export function IsDocument(): PropertyDecorator {
 }
 
 /**
- * For arrays of objects: what is no object becomes something that nested validation refuses by its index.
- * Left alone, it would pass over `null` and walk into an array within the array. Of an array that is too
- * long nothing is looked at but its length: a body has room for a hundred thousand elements.
+ * For an array of DTOs. What is not an object becomes a value that nested validation refuses by its index: left alone,
+ * validation skips `null` and walks into an array within the array. An array that is too long stays as it is, and is
+ * refused by its length: a body has room for a hundred thousand elements.
+ *
+ * @param maximum number of elements, the same as in `@ArrayMaxSize`.
  */
-export function ElementsAreObjects(maximum: number): PropertyDecorator {
-  return Transform(({ value, obj, key }: { value: unknown; obj: Record<string, unknown>; key: string }) => {
-    const given = obj[key];
-    if (!Array.isArray(given) || !Array.isArray(value)) return given;
-    return given.length > maximum
-      ? Array<null>(given.length).fill(null)
-      : value.map((element: unknown) => (isObject(element) ? element : ''));
-  });
+export function ElementsOf(type: () => Type<object>, maximum: number): PropertyDecorator {
+  return Converted((value) =>
+    Array.isArray(value) && value.length <= maximum
+      ? value.map((element: unknown) => (isObject(element) ? toDto(type(), element) : ''))
+      : value,
+  );
+}
+
+/** A whole number of a query: digits only, without a sign, a decimal point or an exponent. */
+export function IsQueryInteger(minimum: number, maximum: number): PropertyDecorator {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return applyDecorators(
+    Converted((value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)),
+    IsInt({ message }),
+    Min(minimum, { message }),
+    Max(maximum, { message }),
+    ApiProperty({ type: 'integer', minimum, maximum, required: false }),
+  );
 }
 
 export const MUST_BE_OBJECTS = { each: true, message: 'must be an object' };

@@ -2,7 +2,6 @@ import type { LoggerService } from '@nestjs/common';
 import type { Request, RequestHandler } from 'express';
 import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
-import { maskDocument } from '../common/cpf.js';
 import { requestIdOf } from '../http/request-id.js';
 
 /** What waits for a reader of the log that does not read; what comes after it is dropped. */
@@ -38,6 +37,8 @@ function withoutWaiting(options: LoggerOptions): Logger {
     maxLength: MOST_WAITING_BYTES,
   });
   const logger = pino(options, destination);
+  // A full disk or a closed pipe costs lines of the log, and must not end the process, as an unhandled error would.
+  destination.on('error', () => undefined);
   let dropped = 0;
   destination.on('drop', () => (dropped += 1));
   destination.on('drain', () => {
@@ -73,10 +74,10 @@ export function logRequests(logger: Logger): RequestHandler {
   };
 }
 
-/** The pattern of the route. A path that nobody knows can hold anything, a document too. */
+/** The pattern of the route. A path without one can hold anything, such as a document or a token, and is not logged. */
 function routeOf(request: Request): string {
   const { route } = request as unknown as { route?: { path: string } };
-  return route?.path ?? request.path.replace(/\d{11}/g, maskDocument);
+  return route?.path ?? 'unknown';
 }
 
 /** What Nest says while it puts itself together is of interest to nobody but its debugger. */

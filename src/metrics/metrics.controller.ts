@@ -1,25 +1,29 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Public } from '../http/caller.js';
+import { SkipsQueue } from '../http/request-queue.guard.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { Metrics } from './metrics.js';
+import { MetricsTokenGuard } from './metrics-token.guard.js';
 
 @ApiTags('operation')
 @Public()
+@SkipsQueue()
+@UseGuards(MetricsTokenGuard)
 @Controller('metrics')
 export class MetricsController {
   constructor(private readonly metrics: Metrics) {}
 
   /**
-   * Figures for Prometheus
+   * Metrics for Prometheus
    *
-   * @remarks Requests by route and status, orders, cashback, refusals by code, the connection pool, the event loop.
+   * @remarks Needs `METRICS_TOKEN` as a bearer token where that is configured. Requests by route and status, orders, cashback, refusals by code, the connection pool, the event loop.
    */
   @Get()
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   @ApiProduces('text/plain')
   @ApiOkResponse({ description: 'Prometheus text format', schema: { type: 'string' } })
-  @ApiProblems()
+  @ApiProblems('missing_token', 'invalid_token')
   read(): Promise<string> {
     return this.metrics.registry.metrics();
   }

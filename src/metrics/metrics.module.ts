@@ -4,6 +4,7 @@ import { poolFigures } from '../database/pool.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { Passwords } from '../auth/passwords.js';
+import { RequestQueues } from '../http/request-queues.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 
@@ -15,6 +16,7 @@ export class MetricsModule implements OnModuleInit {
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
+    private readonly queues: RequestQueues,
   ) {}
 
   onModuleInit(): void {
@@ -23,6 +25,12 @@ export class MetricsModule implements OnModuleInit {
       'database_pool_connections',
       'Connections in use and idle, and requests that wait for one',
       () => poolFigures(this.dataSource),
+      'state',
+    );
+    this.metrics.gauge(
+      'http_requests',
+      'Requests that are worked on, and that wait for their turn',
+      () => ({ ...this.queues.load }),
       'state',
     );
     this.metrics.gauge(

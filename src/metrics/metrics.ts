@@ -25,6 +25,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #malformed = new Counter({
+    name: 'http_refused_connections_total',
+    help: 'Connections closed with a problem because what arrived could not be parsed or took too long, by code',
+    labelNames: ['code'],
+    registers: [this.registry],
+  });
+
   readonly #orders = new Counter({
     name: 'orders_total',
     help: 'What happened to orders',
@@ -81,6 +88,12 @@ export class Metrics {
 
   databaseRetried(reason: string): void {
     this.#databaseRetries.inc({ reason });
+  }
+
+  /** Counts a refusal of what could not be parsed as a request: it has no route and no duration. */
+  refusedBelowHttp({ code }: Problem): void {
+    this.#refusals.inc({ code });
+    this.#malformed.inc({ code });
   }
 
   rateLimitStoreFailed(): void {

@@ -5,7 +5,7 @@ import type { RequestedOrder } from './order-input.js';
 /** The part of an order by which a request is recognized as a replay. */
 export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
 
-const DIFFERS = 'differs from what was sent with this external_id before';
+const DIFFERS = 'differs from the earlier request';
 
 /** Where two requests with one `external_id` differ, by meaning: `"150"` is `"150.00"`. */
 export function differences(sent: RequestedOrder, existing: OrderContent): Fault[] {

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsAreObjects, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../http/validators.js';
+import { ElementsOf, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../http/validators.js';
 
 /** An item of an order, as the merchant sells it. */
 export class CreateOrderItemDto {
@@ -54,8 +53,7 @@ export class CreateOrderDto {
   readonly external_id!: string;
 
   /** What is sold: 1 to 500 items. */
-  @ElementsAreObjects(500)
-  @Type(() => CreateOrderItemDto)
+  @ElementsOf(() => CreateOrderItemDto, 500)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(500, { message: 'must be an array of 1 to 500 items' })
   @ArrayMinSize(1, { message: 'must be an array of 1 to 500 items' })
@@ -77,8 +75,7 @@ export class CreateOrderDto {
   readonly total!: string;
 
   /** How it is paid: 0 to 20 methods, together at most the total. */
-  @ElementsAreObjects(20)
-  @Type(() => PaymentMethodDto)
+  @ElementsOf(() => PaymentMethodDto, 20)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
   @IsArray({ message: 'must be an array of 0 to 20 payment methods' })

@@ -1,6 +1,5 @@
-import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsAreObjects, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
+import { ElementsOf, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
 import { PaymentMethodDto } from './create-order.dto.js';
 
 /** How much of the customer's cashback to hold for an order. */
@@ -25,8 +24,7 @@ export class CompleteOrderDto {
 
   /** How it was paid in the end; without it, as the order was created. */
   @IsOptional()
-  @ElementsAreObjects(20)
-  @Type(() => PaymentMethodDto)
+  @ElementsOf(() => PaymentMethodDto, 20)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
   @IsArray({ message: 'must be an array of 0 to 20 payment methods' })

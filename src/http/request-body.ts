@@ -1,0 +1,121 @@
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Request } from 'express';
+import { Problem } from '../common/problem.js';
+
+const MAX_BYTES = 256 * 1024;
+/** A login or a refresh is a few hundred bytes, and anybody can send one. */
+const MAX_PUBLIC_BYTES = 16 * 1024;
+const MAX_DEPTH = 64;
+
+/** Invalid UTF-8 would become U+FFFD and make two IDs equal: it throws instead. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
+
+/**
+ * Refuses a body by what the request's head says of it.
+ *
+ * @param isPublic whether the route needs no token.
+ * @throws Problem unsupported_media_type, payload_too_large.
+ */
+export function refuseUnreadableBody(request: Request, isPublic: boolean): void {
+  if (!hasBody(request)) return;
+  if (!request.is('application/json') || !isInUtf8(request))
+    throw unsupported(request.headers['content-type'] ?? 'none');
+  if (Number(request.headers['content-length'] ?? 0) > limitOf(isPublic)) throw tooLarge(isPublic);
+}
+
+/** RFC 9112, section 6.3: a body is announced by one of these two header fields. */
+export function hasBody(request: Request): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
+}
+
+/**
+ * Reads a body of JSON in UTF-8. (body-parser answers a body that is too large only when all of it has arrived, and takes
+ * the body of a client that has closed its side of the connection for none.)
+ *
+ * @param isPublic whether the route needs no token.
+ * @returns undefined for a body of no bytes.
+ * @throws Problem malformed_json, payload_too_large, unsupported_media_type.
+ */
+export async function readJsonBody(request: Request, isPublic: boolean): Promise<unknown> {
+  const source = decoded(request);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > limitOf(isPublic)) throw tooLarge(isPublic);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // The rest is discarded as it arrives, so that the client can read its answer.
+    request.unpipe().resume();
+    throw error instanceof Problem ? error : malformed('the body could not be read');
+  } finally {
+    if (source !== request) source.destroy();
+  }
+  return parse(Buffer.concat(chunks));
+}
+
+/** @throws Problem unsupported_media_type. */
+function decoded(request: Request): Readable {
+  const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity') return request;
+  if (!Object.hasOwn(DECODERS, encoding)) throw unsupported(`content-encoding ${encoding}`);
+  const decoder = DECODERS[encoding as keyof typeof DECODERS]();
+  // An error is thrown by the iterator; one that comes after it has no listener.
+  decoder.on('error', () => undefined);
+  request.once('close', () => request.complete || decoder.destroy(new Error('the request was aborted')));
+  return request.pipe(decoder);
+}
+
+/** JSON travels in no other charset (RFC 8259, section 8.1). */
+function isInUtf8(request: Request): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  return /^utf-?8$/i.test(charset.trim());
+}
+
+const limitOf = (isPublic: boolean): number => (isPublic ? MAX_PUBLIC_BYTES : MAX_BYTES);
+
+const tooLarge = (isPublic: boolean): Problem =>
+  new Problem('payload_too_large', { detail: `the body of this request is limited to ${limitOf(isPublic)} bytes` });
+
+const malformed = (detail: string): Problem => new Problem('malformed_json', { detail });
+
+const unsupported = (got: string): Problem =>
+  new Problem('unsupported_media_type', {
+    detail: `content-type must be application/json in UTF-8; it was: ${got.slice(0, 100)}`,
+  });
+
+function parse(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  refuseDepth(body);
+  let text: string;
+  try {
+    text = UTF_8.decode(body);
+  } catch {
+    throw malformed('the body is not valid UTF-8');
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw malformed((error as Error).message);
+  }
+}
+
+/** A body of a hundred thousand brackets could exhaust the stack of a function that walks it. */
+function refuseDepth(body: Buffer): void {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at];
+    if (byte === 0x22) inString = !inString;
+    else if (inString) at += byte === 0x5c ? 1 : 0;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+    if (depth > MAX_DEPTH) throw malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
+  }
+}

@@ -1,0 +1,52 @@
+import type { Type } from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
+
+type Conversion = (value: unknown) => unknown;
+
+/** The conversions of members, by the prototype of the class that declares them. */
+const conversions = new WeakMap<object, Map<string, Conversion>>();
+const members = new WeakMap<Type<object>, Map<string, Conversion | undefined>>();
+
+/** Converts a member of a DTO before it is validated. A value that cannot be converted is returned as it is, for a validator to refuse. */
+export function Converted(convert: Conversion): PropertyDecorator {
+  return (target, property) => {
+    const declared = conversions.get(target) ?? new Map<string, Conversion>();
+    conversions.set(target, declared.set(String(property), convert));
+  };
+}
+
+/**
+ * Makes an instance of a DTO out of parsed JSON or of a query.
+ *
+ * It looks up the members that the class declares (those that have a validator), and nothing else: the work depends on
+ * the class, not on the number of members in the request, and a member named `constructor` or `__proto__` has no effect.
+ */
+export function toDto<T extends object>(type: Type<T>, given: object): T {
+  const dto = new type();
+  for (const [member, convert] of membersOf(type)) {
+    if (!Object.hasOwn(given, member)) continue;
+    const value = (given as Record<string, unknown>)[member];
+    (dto as Record<string, unknown>)[member] = convert === undefined ? value : convert(value);
+  }
+  return dto;
+}
+
+function membersOf(type: Type<object>): Map<string, Conversion | undefined> {
+  let found = members.get(type);
+  if (found === undefined) {
+    const validated = getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
+    found = new Map(validated.map(({ propertyName }) => [propertyName, conversionOf(type, propertyName)]));
+    members.set(type, found);
+  }
+  return found;
+}
+
+function conversionOf(type: Type<object>, member: string): Conversion | undefined {
+  let prototype: unknown = type.prototype;
+  while (typeof prototype === 'object' && prototype !== null) {
+    const convert = conversions.get(prototype)?.get(member);
+    if (convert !== undefined) return convert;
+    prototype = Object.getPrototypeOf(prototype);
+  }
+  return undefined;
+}

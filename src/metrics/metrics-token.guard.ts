@@ -1,0 +1,27 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Problem } from '../common/problem.js';
+import { Config } from '../config/config.js';
+
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
+
+/** Closes a route to everybody but the bearer of METRICS_TOKEN, where that is set. */
+@Injectable()
+export class MetricsTokenGuard implements CanActivate {
+  constructor(private readonly config: Config) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { METRICS_TOKEN: expected } = this.config;
+    if (expected === undefined) return true;
+    const { authorization } = context.switchToHttp().getRequest<Request>().headers;
+    if (authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
+    const given = /^bearer +(.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
+    // Digests have one length, and are compared in constant time.
+    if (!timingSafeEqual(digestOf(given), digestOf(expected)))
+      throw new Problem('invalid_token', { headers: CHALLENGE });
+    return true;
+  }
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
