@@ -11,11 +11,7 @@ export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
   if (config.REUSE_PORT) await assertPortCanBeReused(config.HOST);
-  const server = new HttpServer({
-    maxConnections: config.MAX_CONNECTIONS,
-    keepAliveTimeoutMs: config.KEEP_ALIVE_SECONDS * 1000,
-  });
-  const app = await NestFactory.create(AppModule.with(config), server, {
+  const app = await NestFactory.create(AppModule.with(config), new HttpServer(config), {
     ...APP_OPTIONS,
     logger: new NestLogger(logger),
     abortOnError: false,

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
+import type { Config } from '../config/config.js';
 import { requestIdOf } from './request-id.js';
 
 /** Slow clients are dropped: Node's own limits let hundreds of them stay for minutes. */
@@ -12,13 +13,6 @@ const LIMITS = {
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
 };
-
-export interface ConnectionOptions {
-  /** Connections of the process; more than these are closed at once. */
-  maxConnections: number;
-  /** How long a connection stays open without a request. */
-  keepAliveTimeoutMs: number;
-}
 
 /** Told of a request that never reached Express: what was wrong with it, and the id that its answer carries. */
 export type RefusalObserver = (problem: Problem, requestId: string) => void;
@@ -37,7 +31,7 @@ export class HttpServer extends ExpressAdapter {
   readonly #open = new WeakMap<Duplex, Set<ServerResponse>>();
   #observe: RefusalObserver = () => undefined;
 
-  constructor(private readonly connections: ConnectionOptions = { maxConnections: 8192, keepAliveTimeoutMs: 65_000 }) {
+  constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
     // Express reads these when its first middleware is added, which the adapter's constructor does.
     super(express().enable('case sensitive routing').enable('strict routing'));
   }
@@ -61,8 +55,8 @@ export class HttpServer extends ExpressAdapter {
   }
 
   #bound(server: Server): void {
-    server.keepAliveTimeout = this.connections.keepAliveTimeoutMs;
-    server.maxConnections = this.connections.maxConnections;
+    server.keepAliveTimeout = this.config.KEEP_ALIVE_SECONDS * 1000;
+    server.maxConnections = this.config.MAX_CONNECTIONS;
     // Connections without a request give way to new ones.
     let closedAt = 0;
     server.on('drop', () => {

@@ -33,8 +33,7 @@ export function hasBody(request: Request): boolean {
 }
 
 /**
- * Reads a body of JSON in UTF-8. (body-parser answers a body that is too large only when all of it has arrived, and takes
- * the body of a client that has closed its side of the connection for none.)
+ * Reads a body of JSON in UTF-8. (body-parser answers a body that is too large only when all of it has arrived.)
  *
  * @param isPublic whether the route needs no token.
  * @returns undefined for a body of no bytes.

@@ -138,20 +138,20 @@ describe('an answer', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('of a fault of ours tells the caller nothing and the log the rest', async () => {
+  it('of a server error tells the caller nothing and the log the rest', async () => {
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN items TO things');
     const answer = await merchant.client.post('/orders', anOrder());
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN things TO items');
     expectProblem(answer, 500, 'internal_error');
     expect(answer.body).toEqual({
       type: 'urn:problem:cashback:internal_error',
-      title: 'Something went wrong on our side',
+      title: 'Internal server error',
       status: 500,
-      detail: 'Something went wrong on our side',
+      detail: 'Internal server error',
       instance: '/orders',
       code: 'internal_error',
       request_id: expect.stringMatching(UUID),
-      retryable: false,
+      retryable: true,
     });
     const lines = service.logged.filter((line) => line.includes(answer.body.request_id));
     expect(lines.join('')).toContain('Unknown column');

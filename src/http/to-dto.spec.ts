@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../config/config.js';
+import { LoginDto } from '../auth/dto/login.dto.js';
+import { CreateOrderDto } from '../orders/dto/create-order.dto.js';
+import { RequestValidationPipe } from './validation.pipe.js';
+
+const pipe = new RequestValidationPipe(
+  loadConfig({ DATABASE_URL: 'mysql://nobody@localhost/nothing', JWT_SECRET: 'd41d8cd98f00b204e9800998ecf8427e' }),
+);
+
+/** Counts every look at an object and at the objects in it. */
+function counted<T extends object>(body: T): { body: T; looks: () => number } {
+  let looks = 0;
+  const watch = <O extends object>(object: O): O =>
+    new Proxy(object, {
+      get: (target, name, receiver) => {
+        looks += 1;
+        const value: unknown = Reflect.get(target, name, receiver);
+        return typeof value === 'object' && value !== null ? watch(value) : value;
+      },
+      has: (target, name) => ((looks += 1), Reflect.has(target, name)),
+      getOwnPropertyDescriptor: (target, name) => ((looks += 1), Reflect.getOwnPropertyDescriptor(target, name)),
+      ownKeys: (target) => {
+        const keys = Reflect.ownKeys(target);
+        looks += keys.length;
+        return keys;
+      },
+    });
+  return { body: watch(body), looks: () => looks };
+}
+
+const unknownMembers = (count: number): Record<string, unknown> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, { b: at }]));
+
+describe('the work on a request body', () => {
+  it('does not grow with the number of unknown members', () => {
+    const { body, looks } = counted({ ...unknownMembers(29_160), email: 'api@shop.example', password: 'x' });
+    expect(pipe.transform(body, { type: 'body', metatype: LoginDto })).toEqual({
+      email: 'api@shop.example',
+      password: 'x',
+    });
+    expect(looks()).toBeLessThan(10);
+  });
+
+  it('does not grow with the number of unknown members of an item', () => {
+    const item = { ...unknownMembers(10_000), id: 'sku-1', price: '1.00' };
+    const { body, looks } = counted({
+      external_id: 'PED-1',
+      document: '52998224725',
+      total: '1.00',
+      items: [item],
+      payment_methods: [],
+    });
+    expect(pipe.transform(body, { type: 'body', metatype: CreateOrderDto })).toMatchObject({
+      items: [{ id: 'sku-1', price: '1.00' }],
+    });
+    expect(looks()).toBeLessThan(100);
+  });
+
+  it('does not grow with the number of elements of an array that is too long', () => {
+    const { body, looks } = counted({ items: Array.from({ length: 80_000 }, () => ({})) });
+    expect(() => pipe.transform(body, { type: 'body', metatype: CreateOrderDto })).toThrow('members are not valid');
+    expect(looks()).toBeLessThan(100);
+  });
+});

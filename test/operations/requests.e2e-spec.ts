@@ -1,0 +1,196 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from '../support/client.js';
+import { expectProblem } from '../support/expectations.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aRequest, parseAnswer, sendBytes } from '../support/raw.js';
+import { type Service, startService } from '../support/service.js';
+
+const METRICS_TOKEN = 'a-token-for-the-metrics';
+
+let service: Service;
+let merchant: TestMerchant;
+let anyone: Client;
+
+beforeAll(async () => {
+  service = await startService();
+  merchant = await aMerchant(service);
+  anyone = new Client(service);
+});
+afterAll(() => service.stop());
+
+describe('paths', () => {
+  it.each(['/METRICS', '/metrics/', '/Health/live', '/health/live/', '/DOCS', '/Docs-json', '/ORDERS', '/orders/'])(
+    '%s is 404: paths are case-sensitive and strict about a trailing slash',
+    async (path) => {
+      expectProblem(await merchant.client.get(path), 404, 'not_found');
+    },
+  );
+
+  it('GET / redirects to /docs', async () => {
+    const answer = await sendBytes(service, aRequest('GET /'));
+    expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({ status: 302, to: '/docs' });
+  });
+
+  it('a path without a route is not in the log', async () => {
+    await anyone.get('/customers/529.982.247-25/token/abcdef');
+    expect(service.logged.filter((line) => /529\.982|abcdef/.test(line))).toEqual([]);
+    expect(service.logged.some((line) => line.includes('"route":"unknown"'))).toBe(true);
+  });
+});
+
+describe('DOCS=false and METRICS_TOKEN', () => {
+  let closed: Service;
+
+  beforeAll(async () => {
+    closed = await startService({ env: { DOCS: 'false', METRICS_TOKEN } });
+  });
+  afterAll(() => closed.stop());
+
+  it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css'])(
+    '%s is 404 with DOCS=false',
+    async (path) => {
+      expectProblem(await new Client(closed).get(path), 404, 'not_found');
+    },
+  );
+
+  it('/metrics answers only the bearer of METRICS_TOKEN', async () => {
+    const without = await new Client(closed).get('/metrics');
+    expectProblem(without, 401, 'missing_token');
+    expect(without.headers.get('www-authenticate')).toBe('Bearer realm="metrics"');
+    for (const token of ['', 'wrong', `${METRICS_TOKEN}x`, METRICS_TOKEN.toUpperCase()])
+      expectProblem(await new Client(closed, token).get('/metrics'), 401, 'invalid_token');
+    expect((await new Client(closed, METRICS_TOKEN).get('/metrics')).status).toBe(200);
+  });
+});
+
+describe('a connection', () => {
+  /** Sends bytes and returns all that the server sends until it closes. */
+  async function exchange(bytes: Buffer): Promise<string> {
+    const { hostname, port } = new URL(service.url);
+    let received = '';
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    await new Promise((resolve) => socket.once('close', resolve));
+    return received;
+  }
+
+  it.each([
+    ['has no Host', 'GET /orders HTTP/1.1\r\n\r\n'],
+    ['is not HTTP', 'hello\r\n\r\n'],
+  ])('with a valid POST /orders and then a request that %s gets both answers, in order', async (_, malformed) => {
+    const order = anOrder();
+    const headers = {
+      authorization: `Bearer ${merchant.tokens.access_token}`,
+      'content-type': 'application/json',
+      connection: 'keep-alive',
+    };
+    const valid = aRequest('POST /orders', headers, JSON.stringify(order));
+    const received = await exchange(Buffer.concat([valid, Buffer.from(malformed)]));
+    const second = received.lastIndexOf('HTTP/1.1 ');
+    const created = parseAnswer(received.slice(0, second));
+    expect({ status: created.status, order: created.body.external_id }).toEqual({
+      status: 201,
+      order: order.external_id,
+    });
+    expectProblem(parseAnswer(received.slice(second)), 400, 'malformed_request');
+    expect(await rowsOf(order.external_id)).toBe(1);
+  });
+
+  it('that sends what cannot be parsed is in the log, under the id of its answer, and in the metrics', async () => {
+    const figure = async (): Promise<number> => {
+      const { body } = await anyone.get('/metrics');
+      const line = /^http_refused_connections_total\{code="malformed_request"\} (\d+)$/m.exec(body as string);
+      return Number(line?.[1] ?? 0);
+    };
+    const before = await figure();
+    const { body } = await sendBytes(service, 'hello\r\n\r\n');
+    expect(await figure()).toBe(before + 1);
+    const lines = service.logged.filter((line) => line.includes(body.request_id as string));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ code: 'malformed_request', status: 400 }),
+    ]);
+  });
+
+  it('that was answered before its body arrived gets no second answer for a broken body', async () => {
+    const head = aRequest('POST /orders', {
+      'content-type': 'application/json',
+      'content-length': undefined,
+      'transfer-encoding': 'chunked',
+      connection: 'keep-alive',
+    });
+    const received = await exchange(Buffer.concat([head, Buffer.from('zz\r\n')]));
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
+  });
+
+  it.each(['host: a\r\nhost: b', 'host: localhost\r\nhost: localhost'])('with %j is 400', async (hosts) => {
+    const answer = await sendBytes(service, `GET /health/live HTTP/1.1\r\nconnection: close\r\n${hosts}\r\n\r\n`);
+    expectProblem(answer, 400, 'malformed_request');
+  });
+
+  it('without a request stays open for longer than a load balancer keeps it', async () => {
+    const { headers } = await anyone.get('/health/live');
+    expect(Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(60);
+  });
+
+  it('over MAX_CONNECTIONS is closed, and those without a request give way', async () => {
+    const small = await startService({ env: { MAX_CONNECTIONS: '3' } });
+    try {
+      const { hostname, port } = new URL(small.url);
+      const keptAlive = Array.from({ length: 3 }, () => connect(Number(port), hostname));
+      for (const socket of keptAlive) {
+        socket.on('error', () => undefined);
+        socket.write(aRequest('GET /health/live', { connection: 'keep-alive' }));
+        await new Promise((resolve) => socket.once('data', resolve));
+      }
+      await expect(sendBytes(small, aRequest('GET /health/live'))).resolves.toMatchObject({ body: '' });
+      await sleep(50);
+      expect((await sendBytes(small, aRequest('GET /health/live'))).status).toBe(200);
+    } finally {
+      await small.stop();
+    }
+  });
+
+  async function rowsOf(externalId: string): Promise<number> {
+    const rows = await service.dataSource.query<unknown[]>('SELECT id FROM orders WHERE external_id = ?', [externalId]);
+    return rows.length;
+  }
+});
+
+describe('an answer', () => {
+  it('with personal data or tokens is stored by no cache', async () => {
+    const order = anOrder();
+    const answers = [
+      await merchant.client.post('/orders', order),
+      await merchant.client.get('/orders'),
+      await merchant.client.post('/wallets/search', { document: order.document }),
+      await anyone.post('/auth/login', { email: merchant.email, password: merchant.password }),
+      await merchant.client.post('/orders', { ...order, total: '1.00' }),
+    ];
+    for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('to a query that is not valid does not speak of a body', async () => {
+    const { body } = await merchant.client.get('/orders?limit=0');
+    expect(body.title).toBe('The request is not valid');
+    expect(body.errors).toEqual([{ parameter: 'limit', detail: 'must be a whole number from 1 to 100' }]);
+  });
+
+  it.each(['1e1', '0x10', '+5', '-1', ' 5', '5.0', '', '1_0', '٣'])('refuses limit=%s: digits only', async (limit) => {
+    const answer = await merchant.client.get(`/orders?limit=${encodeURIComponent(limit)}`);
+    expectProblem(answer, 400, 'validation_failed');
+  });
+
+  it('takes a limit of digits', async () => {
+    expect((await merchant.client.get('/orders?limit=7')).status).toBe(200);
+  });
+
+  it('says that a request may be repeated after 408 and 500', async () => {
+    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy TO gone');
+    const answer = await merchant.client.post('/orders', anOrder());
+    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN gone TO policy');
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.body.retryable).toBe(true);
+  });
+});
