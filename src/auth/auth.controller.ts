@@ -54,7 +54,6 @@ export class AuthController {
     'malformed_json',
     'validation_failed',
     'invalid_refresh_token',
-    'too_many_requests',
     'payload_too_large',
     'unsupported_media_type',
   )

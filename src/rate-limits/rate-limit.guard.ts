@@ -9,6 +9,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
+import { ApiProblems } from '../http/api-problems.js';
 import type { Caller } from '../http/caller.js';
 import { networkOf } from './network.js';
 import type { RateLimitPolicies } from './policies.js';
@@ -21,7 +22,7 @@ const POLICIES = 'rateLimitPolicies';
  * Routes with the same policies share one count per caller.
  */
 export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard));
+  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard), ApiProblems('too_many_requests'));
 }
 
 /** Counts a request under the policies of its route. It runs after the global guard, which knows the caller. */

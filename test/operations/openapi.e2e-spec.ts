@@ -107,6 +107,14 @@ describe('the OpenAPI document', () => {
     await expectDocumented('post', '/orders', order);
   });
 
+  it('documents 429 for the routes that have a rate limit, and for no other', () => {
+    const limited = Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([route, methods]) =>
+      Object.entries(methods).flatMap(([method, { responses }]) => (responses[429] ? [`${method} ${route}`] : [])),
+    );
+    const expected = [...seen].filter((operation) => / \/(orders|wallets)|login|refresh/.test(operation));
+    expect(limited.sort()).toEqual(expected.sort());
+  });
+
   it('describes nothing that was not seen', () => {
     const described = Object.entries(document.paths as Record<string, object>).flatMap(([route, methods]) =>
       Object.keys(methods).map((method) => `${method} ${route}`),

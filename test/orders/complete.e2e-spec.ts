@@ -166,6 +166,8 @@ describe('completing an order again', () => {
     expectProblem(answer, 409, 'invalid_transition');
     expect(answer.body).toMatchObject({ current_status: 'completed', allowed: ['partially_refunded', 'refunded'] });
     expect(pointersOf(answer)).toEqual(['/payment_methods/0/id', '/redeem']);
+    // A completion has no external_id to speak of.
+    expect(JSON.stringify(answer.body.errors)).not.toContain('external_id');
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
