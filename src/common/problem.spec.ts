@@ -29,9 +29,14 @@ describe('a problem', () => {
     expect(Object.fromEntries(problemCodes().map(({ code, status }) => [code, status]))).toMatchObject(PUBLISHED);
   });
 
-  it('says that another try may help where the fault passes by itself, and nowhere else', () => {
+  it('is retryable for 408, 429, 500 and 503, and for no other status', () => {
     const retryable = problemCodes().filter(({ code }) => new Problem(code).retryable);
-    expect(retryable.map(({ code }) => code)).toEqual(['too_many_requests', 'unavailable']);
+    expect(retryable.map(({ code }) => code)).toEqual([
+      'request_timeout',
+      'too_many_requests',
+      'internal_error',
+      'unavailable',
+    ]);
   });
 
   it('carries its extensions beside the members of RFC 9457, and no cause', () => {
