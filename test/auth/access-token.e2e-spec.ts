@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
@@ -6,7 +6,8 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService, TEST_SECRET } from '../support/service.js';
+import { TEST_SECRET } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const GUARDED = [
   ['POST', '/orders'],
@@ -21,18 +22,13 @@ const GUARDED = [
   ['POST', '/auth/logout'],
 ] as const;
 
-let service: Service;
 let merchant: TestMerchant;
-let anyone: Client;
 
-beforeAll(async () => {
-  service = await startService();
-  anyone = new Client(service);
-});
+const { service } = useService();
+const anyone = new Client(service);
 beforeEach(async () => {
   merchant = await aMerchant(service);
 });
-afterAll(() => service.stop());
 
 const list = (authorization?: string): Promise<Answer> =>
   anyone.get('/orders', { headers: authorization === undefined ? {} : { authorization } });

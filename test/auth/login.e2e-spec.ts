@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
-import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aMerchant, PASSWORD } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 
 const TOKEN = (prefix: string): RegExp =>
   new RegExp(`^${prefix}[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
 
 describe('logging in', () => {
-  let service: Service;
-  let merchant: TestMerchant;
-  let anyone: Client;
-
-  beforeAll(async () => {
-    service = await startService();
-    merchant = await aMerchant(service);
-    anyone = new Client(service);
-  });
-  afterAll(() => service.stop());
+  const { service, merchant } = useService();
+  const anyone = new Client(service);
 
   const login = (credentials: unknown): Promise<Answer> => anyone.post('/auth/login', credentials);
 

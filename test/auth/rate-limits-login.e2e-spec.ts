@@ -6,6 +6,7 @@ import { expectProblem } from '../support/expectations.js';
 import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { eventsOf, expectLimited, moveWindows, statusesOf } from '../support/rate-limits.js';
 import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const LIMIT = 3;
 const PAIR = `"login";q=${LIMIT};w=900`;
@@ -135,12 +136,7 @@ describe('failed logins', () => {
 });
 
 describe('a lockout of logins', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ env: { LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' } });
-  });
-  afterAll(() => service.stop());
+  const { service } = useService({ env: { LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' } });
 
   it('ends after fifteen minutes, and starts again after as many failures', async () => {
     const [merchant, home] = [await aMerchant(service), anAddress()];
@@ -205,12 +201,7 @@ describe('a lockout of logins', () => {
 });
 
 describe('guesses at the password of one user from many networks', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ env: { LOGIN_RATE_LIMIT: '10', TRUST_PROXY: '1' } });
-  });
-  afterAll(() => service.stop());
+  const { service } = useService({ env: { LOGIN_RATE_LIMIT: '10', TRUST_PROXY: '1' } });
 
   it('are refused after 50, while the user logs in from a network that it used before', async () => {
     const merchant = await aMerchant(service);

@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 describe('refreshing', () => {
-  let service: Service;
   let merchant: TestMerchant;
-  let anyone: Client;
 
-  beforeAll(async () => {
-    service = await startService();
-    anyone = new Client(service);
-  });
+  const { service } = useService();
+  const anyone = new Client(service);
   beforeEach(async () => {
     merchant = await aMerchant(service);
   });
-  afterAll(() => service.stop());
 
   const refresh = (refreshToken: unknown): Promise<Answer> =>
     anyone.post('/auth/refresh', { refresh_token: refreshToken });

@@ -7,16 +7,13 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { findingsOf } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
 const counts = (service: Service): Promise<Reconciliation> => service.app.get(ReconcileService).reconcile();
 
 describe('reconcile and the schema', () => {
-  let service: Service;
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const { service } = useService();
 
   it.each([
     ['orders', 'uq_orders_merchant_external_id', 'merchant_id, external_id', 'merchant_id, status'],

@@ -1,20 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLastingMerchant } from '../support/lasting-merchant.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { daysAfter, movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aLastingMerchant(service);
-});
+const { service, merchant } = useService({ merchant: aLastingMerchant });
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 let counter = 0;
 async function refund(order: { id: string }, amount: string): Promise<any> {

@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { daysAfter, statementOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
+const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
 const NEVER_SEEN = {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Answer } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 /** The same requests in every run, so that a failure is of the change under test; another FUZZ_SEED sends others. */
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_120);
@@ -120,14 +120,7 @@ const mutatedOrder = fc.tuple(fc.nat({ max: 200 }), fc.array(mutation, { maxLeng
   return order;
 });
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
 
 /** Not one 5xx; every refusal a problem with a code. */
 function expectOrderOrProblem(answer: Answer): void {

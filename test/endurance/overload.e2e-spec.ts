@@ -8,6 +8,7 @@ import { lockOrder } from '../support/locked-order.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
 import { SlowClient } from '../support/slow-client.js';
+import { useService } from '../support/use-service.js';
 
 /** The answer tells the caller to come again, and when. */
 function expectComeAgain(answer: Answer): void {
@@ -16,12 +17,7 @@ function expectComeAgain(answer: Answer): void {
 }
 
 describe('slow clients', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-  afterAll(() => service.stop());
+  const { service } = useService();
 
   it('that do not finish their headers, or send them byte by byte, are answered 408 and closed', async () => {
     const silent = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\n');

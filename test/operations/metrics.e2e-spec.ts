@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
-import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCompletedOrder, aDocument, anOrder, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 
 describe('the metrics', () => {
-  let service: Service;
-  let merchant: TestMerchant;
-
-  beforeAll(async () => {
-    service = await startService();
-    merchant = await aMerchant(service);
-  });
-  afterAll(() => service.stop());
+  const { service, merchant } = useService();
 
   async function figure(line: string): Promise<number> {
     const { body } = await new Client(service).get('/metrics');

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Answer, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-let service: Service;
-let merchant: TestMerchant;
-let anyone: Client;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-  anyone = new Client(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
+const anyone = new Client(service);
 
 describe('what is not HTTP', () => {
   it.each([

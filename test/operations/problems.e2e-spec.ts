@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { gzipSync, deflateSync, brotliCompressSync } from 'node:zlib';
 import { type Answer, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const KIB = 1024;
-let service: Service;
-let merchant: TestMerchant;
-let anyone: Client;
 
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-  anyone = new Client(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
+const anyone = new Client(service);
 
 /** An order by other means than well-formed JSON in UTF-8. */
 const order = (raw: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { expectLimited, statusesOf } from '../support/rate-limits.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const RATE_LIMIT = 2;
 const POLICIES = `"requests";q=${RATE_LIMIT};w=1, "requests-burst";q=${10 * RATE_LIMIT};w=60`;
@@ -29,13 +29,8 @@ function stepClock(milliseconds: number): void {
 }
 
 describe('requests of an API user', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
-  });
+  const { service } = useService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
   afterEach(() => void jest.restoreAllMocks());
-  afterAll(() => service.stop());
 
   const list = ({ tokens }: TestMerchant): Promise<Answer> => new Client(service, tokens.access_token).get('/orders');
   const search = ({ client }: TestMerchant): Promise<Answer> =>
@@ -152,13 +147,8 @@ describe('requests of an API user', () => {
 });
 
 describe('refreshes of a session', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
+  const { service } = useService();
   afterEach(() => void jest.restoreAllMocks());
-  afterAll(() => service.stop());
 
   const refresh = (token: string): Promise<Answer> =>
     new Client(service).post('/auth/refresh', { refresh_token: token });

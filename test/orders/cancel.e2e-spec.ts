@@ -1,27 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { movementsOf, walletOf } from '../support/wallets.js';
 
 describe('cancelling an order', () => {
-  let service: Service;
-  let merchant: TestMerchant;
-
-  beforeAll(async () => {
-    service = await startService();
-    merchant = await aMerchant(service);
-  });
+  const { service, merchant } = useService();
   afterEach(() => expectInvariants(service));
-  afterAll(() => service.stop());
 
   const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
 

@@ -1,26 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { daysAfter, movementsOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 700 } });
+const { service, merchant } = useService({
+  merchant: (service) => aMerchant(service, { earnRatesByPaymentMethod: { pix: 700 } }),
 });
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
   merchant.client.post(`/orders/${order.id}/complete`, body);

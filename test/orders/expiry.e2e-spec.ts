@@ -1,20 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLastingMerchant } from '../support/lasting-merchant.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { daysAfter, movementsOf, statementOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aLastingMerchant(service);
-});
+const { service, merchant } = useService({ merchant: aLastingMerchant });
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
 const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>

@@ -1,20 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { daysAfter, rowsOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
+const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 describe('creating an order', () => {
   it('answers with the cashback that can be redeemed and will be received', async () => {

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { aCompletedOrder, aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const MIB = 1024 * 1024;
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const { service } = useService();
 
 /** An order of about 250 KiB, the most that a request body can carry. */
 const aLargeOrder = (): Record<string, unknown> =>

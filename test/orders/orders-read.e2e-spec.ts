@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import {
@@ -9,14 +9,9 @@ import {
   grant,
   type TestMerchant,
 } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const { service } = useService();
 
 const idsOf = (answer: Answer): string[] => answer.body.data.map(({ id }: { id: string }) => id);
 

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
 
 const ordersWith = async (externalId: string, shop = merchant): Promise<number> => {
   const [row] = await rowsOf(

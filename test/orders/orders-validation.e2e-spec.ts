@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { anOrder } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
 
 const send = (members: Record<string, unknown>): Promise<Answer> => merchant.client.post('/orders', anOrder(members));
 const anItem = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
@@ -333,14 +326,7 @@ describe('the whole order', () => {
 });
 
 describe('where CPF_CHECK_DIGITS is on', () => {
-  let strict: Service;
-  let shop: TestMerchant;
-
-  beforeAll(async () => {
-    strict = await startService({ env: { CPF_CHECK_DIGITS: 'true' } });
-    shop = await aMerchant(strict);
-  });
-  afterAll(() => strict.stop());
+  const { merchant: shop } = useService({ env: { CPF_CHECK_DIGITS: 'true' } });
 
   it.each(['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'])(
     'the document %s is refused',

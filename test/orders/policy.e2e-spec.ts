@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { aCreatedOrder, aMerchant, anOrder } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-afterAll(() => service.stop());
+const { service } = useService();
 
 /** Changes the stored policy of a merchant as another process does. */
 const storePolicy = (merchantId: string, policy: Record<string, unknown>): Promise<unknown> =>

@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
+const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
-afterAll(() => service.stop());
 
 const hold = (order: { id: string }, amount: unknown): Promise<Answer> =>
   merchant.client.put(`/orders/${order.id}/redemption`, { amount });

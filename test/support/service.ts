@@ -44,7 +44,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-interface Options {
+export interface ServiceOptions {
   /** Variables of the environment that differ from `testEnvironment`. */
   env?: Record<string, string>;
   /** Puts something else in the place of a provider: a naive variant that a test must catch, say. */
@@ -54,7 +54,7 @@ interface Options {
   clock?: TestClock;
 }
 
-export async function startService(options: Options = {}): Promise<Service> {
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const database = options.databaseUrl === undefined ? await createMigratedDatabase() : undefined;
   const databaseUrl = options.databaseUrl ?? database?.url ?? '';
   const config = loadConfig({ ...testEnvironment(databaseUrl), ...options.env });
