@@ -65,7 +65,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     .overrideProvider(Clock)
     .useValue(clock);
   const moduleRef = await (options.override?.(builder) ?? builder).compile();
-  const app = moduleRef.createNestApplication(new HttpServer(config), { ...APP_OPTIONS, logger: new NestLogger(logger) });
+  const app = moduleRef.createNestApplication(new HttpServer(config), {
+    ...APP_OPTIONS,
+    logger: new NestLogger(logger),
+  });
   configureApp(app, logger);
   await app.listen(0, '127.0.0.1');
   return {
