@@ -1,13 +1,13 @@
 // @ts-check
 //
 // npm run bench                        everything, half an hour
-// npm run bench -- --seconds 1 --rounds 1 --size 100000 --orders 10000
+// npm run bench -- --seconds 1 --rounds 1 --orders 100000 --created 10000
 //
 // --seconds N    how long each single measurement lasts (3)
 // --rounds N     how often each is repeated; what is printed are medians (3)
-// --size N       orders in the large table (1000000); 0 leaves that table out
-// --orders N     orders that one process creates while its memory is looked at (200000); 0 leaves that out
-// --only a,b     of: operations, floor, storm, credits, size, endurance
+// --orders N     orders, and ledger entries of a wallet, in the large tables (1000000); 0 leaves those tables out
+// --created N    orders that one process creates while its memory is measured (200000); 0 leaves that out
+// --only a,b     of: operations, floor, storm, reads, size, endurance
 // --json FILE    where the figures go (bench/results.json)
 // --no-build     takes `dist/` as it is
 import { writeFileSync } from 'node:fs';
@@ -18,10 +18,10 @@ import { run } from '../tools/support/processes.mjs';
 import { watchParent } from '../tools/support/parent.mjs';
 import { Lab } from './lab.mjs';
 import { PRODUCTION_COMMAND, PROJECT } from './project.mjs';
-import { measureCredits } from './parts/credits.mjs';
 import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
+import { measureReads } from './parts/reads.mjs';
 import { measureSize } from './parts/size.mjs';
 import { measureStorm } from './parts/storm.mjs';
 
@@ -30,19 +30,19 @@ const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
   storm: measureStorm,
-  credits: measureCredits,
+  reads: measureReads,
   size: measureSize,
   endurance: measureEndurance,
 };
 
-/** @typedef {{ seconds: number, rounds: number, size: number, orders: number }} Plan */
+/** @typedef {{ seconds: number, rounds: number, orders: number, created: number }} Plan */
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
-    size: { type: 'string', default: '1000000' },
-    orders: { type: 'string', default: '200000' },
+    orders: { type: 'string', default: '1000000' },
+    created: { type: 'string', default: '200000' },
     only: { type: 'string', default: Object.keys(PARTS).join(',') },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
     'no-build': { type: 'boolean', default: false },
@@ -55,7 +55,7 @@ function say(line) {
 }
 
 /**
- * @param {'seconds' | 'rounds' | 'size' | 'orders'} name
+ * @param {'seconds' | 'rounds' | 'orders' | 'created'} name
  * @param {number} least
  * @returns {number}
  */
@@ -78,8 +78,8 @@ async function bench(lab) {
   const plan = {
     seconds: wholeNumber('seconds', 1),
     rounds: wholeNumber('rounds', 1),
-    size: wholeNumber('size', 0),
     orders: wholeNumber('orders', 0),
+    created: wholeNumber('created', 0),
   };
   const wanted = values.only.split(',');
   const unknown = wanted.filter((name) => !(name in PARTS));

@@ -111,9 +111,10 @@ export function renewals(tokens) {
  * The life of an order: created, cashback held, completed, partly refunded.
  *
  * @param {string} token
+ * @param {string} [document] whose it is; one customer after the other, if left out
  * @returns {Step[]}
  */
-export function lives(token) {
+export function lives(token, document) {
   const headers = headersOf(token);
   /**
    * @param {string} name
@@ -130,13 +131,37 @@ export function lives(token) {
   return [
     {
       name: 'life: create',
-      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder()) }),
+      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
       onSuccess: (body, context) => (context.id = JSON.parse(body).id),
     },
     then('life: hold', 'PUT', 'redemption', { amount: '10.00' }),
     then('life: complete', 'POST', 'complete', {}),
     then('life: refund', 'POST', 'refunds', { external_id: 'DEV-1', amount: '33.33' }),
   ];
+}
+
+/**
+ * Requests that read something, one after the other.
+ *
+ * @param {string} token
+ * @param {Record<string, string>} paths by name
+ * @returns {Step[]}
+ */
+export function gets(token, paths) {
+  const headers = headersOf(token);
+  return Object.entries(paths).map(([name, path]) => ({ name, request: () => ({ method: 'GET', path, headers }) }));
+}
+
+/**
+ * Searches of a wallet.
+ *
+ * @param {string} token
+ * @param {string} document whose it is
+ * @returns {Step[]}
+ */
+export function searches(token, document) {
+  const [headers, body] = [headersOf(token), JSON.stringify({ document })];
+  return [{ name: 'search', request: () => ({ method: 'POST', path: '/wallets/search', headers, body }) }];
 }
 
 /**

@@ -55,28 +55,33 @@ export async function openShop(lab, schema) {
  *
  * @param {import('./lab.mjs').Lab} lab
  * @param {Shop} shop
- * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number, kind?: 'live' | 'spent' | 'expired' }} wallets
+ * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number }} wallets
  *   `prefix` begins the ids, and is another one for each call
  */
-export async function addWallets(lab, shop, { count, firstDocument, prefix, creditsEach, kind = 'live' }) {
-  const left = kind === 'live' ? 100_000 : 0;
-  const expires = kind === 'expired' ? 'NOW(3) - INTERVAL 1 DAY' : 'NOW(3) + INTERVAL 90 DAY';
+export async function addWallets(lab, shop, { count, firstDocument, prefix, creditsEach }) {
   await lab.sql(
     shop.schema,
     "SET SESSION time_zone = '+00:00'",
     [
       `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, last_seq, created_at) ${NUMBERS}
        SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, 0, NOW(3) FROM numbers WHERE n < ?`,
-      [shop.merchantId, firstDocument, left * creditsEach, count],
+      [shop.merchantId, firstDocument, 100_000 * creditsEach, count],
     ],
     [
       `INSERT INTO cashback_credits (id, wallet_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
-       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, NULL, NULL, 100000, ?, NOW(3) - INTERVAL 30 DAY, ${expires} + INTERVAL n SECOND, NOW(3)
+       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
          FROM numbers WHERE n < ?`,
-      [creditsEach, left, count * creditsEach],
+      [creditsEach, count * creditsEach],
     ],
   );
 }
+
+/** The time from the oldest of the orders that `addOrders` makes until now, however many they are. */
+export const SPAN_SECONDS = 1_000_000;
+
+/** One order in five is left unpaid. Only 4 are refunded, so that one filter matches few. */
+const STATUS = `CASE WHEN (n + ?) % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
+                     WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`;
 
 /**
  * Orders of the past, many at once. Their external ids are in no order, as those of a merchant's systems are.
@@ -84,23 +89,51 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
  * @param {import('./lab.mjs').Lab} lab
  * @param {Shop} shop
  * @param {number} count
+ * @returns {Promise<Date>} when the newest was created
  */
 export async function addOrders(lab, shop, count) {
   const items =
     '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
   const methods = '[{"id":"credit_card","amountCents":15000}]';
+  const newest = new Date();
+  const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
   for (let first = 0; first < count; first += CHUNK) {
     const chunk = Math.min(CHUNK, count - first);
+    const left = count - first - 1;
     await lab.sql(shop.schema, [
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
                            earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at) ${NUMBERS}
-       SELECT ${idOf('n + ?')}, m.id, MD5(n + ?), 'pending', 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
-              '2025-01-01' + INTERVAL (n + ?) SECOND, '2025-01-02' + INTERVAL (n + ?) SECOND
+       SELECT ${idOf('n + ?')}, m.id, MD5(n + ?), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
+              ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
          FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-      [first, first, items, methods, first, first, shop.merchantId, chunk],
+      [first, first, first, count / 4, items, methods, at, left, step, at, left, step, shop.merchantId, chunk],
     ]);
     if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
   }
+  return newest;
+}
+
+/**
+ * A wallet whose statement is long.
+ *
+ * @param {import('./lab.mjs').Lab} lab
+ * @param {Shop} shop
+ * @param {number} count of entries
+ * @returns {Promise<string>} the wallet's id
+ */
+export async function addEntries(lab, shop, count) {
+  await addWallets(lab, shop, { count: 1, firstDocument: 30_000_000_000, prefix: '01932000', creditsEach: 1 });
+  const [row] = await lab.sql(shop.schema, [
+    'SELECT c.id, c.wallet_id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
+    ['30000000000'],
+  ]);
+  for (let first = 0; first < count; first += CHUNK)
+    await lab.sql(shop.schema, [
+      `INSERT INTO cashback_entries (wallet_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) ${NUMBERS}
+       SELECT ?, n + ? + 1, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), 100000, 0, ?, NOW(3), NOW(3) FROM numbers WHERE n < ?`,
+      [row?.['wallet_id'], first, row?.['id'], Math.min(CHUNK, count - first)],
+    ]);
+  return String(row?.['wallet_id']);
 }
 
 /**

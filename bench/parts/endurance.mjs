@@ -22,7 +22,7 @@ const MARKS = [1 / 8, 1 / 4, 1 / 2, 3 / 4, 1];
 export async function measureEndurance(lab, plan) {
   const shop = await openShop(lab, 'bench_endurance');
   const starts = await measureStarts(lab, shop.schema);
-  const memory = plan.orders === 0 ? [] : await measureMemory(lab, shop.schema, plan.orders);
+  const memory = plan.created === 0 ? [] : await measureMemory(lab, shop.schema, plan.created);
   return { starts, readyMs: median(starts), memory };
 }
 

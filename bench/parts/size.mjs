@@ -17,7 +17,7 @@ const CONNECTIONS = 10;
 export async function measureSize(lab, plan) {
   /** @type {(import('../rounds.mjs').Contender & { bytes: number, stop: () => Promise<void> })[]} */
   const contenders = [];
-  for (const orders of plan.size > SMALL ? [SMALL, plan.size] : [SMALL]) {
+  for (const orders of plan.orders > SMALL ? [SMALL, plan.orders] : [SMALL]) {
     const shop = await openShop(lab, `bench_size_${orders}`);
     const startedAt = performance.now();
     await addOrders(lab, shop, orders);

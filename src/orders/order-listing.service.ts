@@ -15,6 +15,9 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 /** The most that the members of fixed length add to an order's JSON. An item or payment method is never longer in the response than in its column. */
 const FIXED_BYTES = 2048;
 
+/** The default page. */
+const FIRST_SIZES = 20;
+
 /** Lists orders. */
 @Injectable()
 export class OrderListingService {
@@ -33,7 +36,7 @@ export class OrderListingService {
     return this.unitOfWork.snapshot(async (manager) => {
       const now = this.clock.now();
       const found = await findPage(manager, merchantId, filter, now);
-      const page = found.slice(0, pageLength(found, filter.limit));
+      const page = found.slice(0, await pageLength(manager, found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
       const orders = await load(manager, page);
       const balances = await this.balances.ofOrders(manager, merchantId, orders, now);
@@ -45,14 +48,31 @@ export class OrderListingService {
   }
 }
 
-/** How many of the orders that were found fit into a page: at least one, if any was found. */
-function pageLength(found: PageRow[], limit: number): number {
+/**
+ * Returns how many of the orders that were found fit into a page: at least one, if any was found. The sizes of the later
+ * orders are read only if the first do not fill the page, as reading the size of a large order takes the server a millisecond.
+ */
+async function pageLength(manager: EntityManager, found: PageRow[], limit: number): Promise<number> {
+  const wanted = found.slice(0, limit);
   let bytes = 0;
-  const tooMany = found.findIndex((row, at) => {
-    bytes += FIXED_BYTES + Number(row.jsonBytes);
-    return at === limit || (at > 0 && bytes > MAX_PAGE_BYTES);
-  });
-  return tooMany === -1 ? found.length : tooMany;
+  for (const part of [wanted.slice(0, FIRST_SIZES), wanted.slice(FIRST_SIZES)]) {
+    const sizes = await jsonSizes(manager, part);
+    for (const row of part) {
+      bytes += FIXED_BYTES + (sizes.get(row.id) ?? 0);
+      if (bytes > MAX_PAGE_BYTES) return Math.max(1, wanted.indexOf(row));
+    }
+  }
+  return wanted.length;
+}
+
+/** Returns the bytes of the members of variable length, by order. */
+async function jsonSizes(manager: EntityManager, rows: PageRow[]): Promise<Map<string, number>> {
+  if (rows.length === 0) return new Map();
+  const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
+    'SELECT id, LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE id IN (?)',
+    [rows.map((row) => row.id)],
+  );
+  return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));
 }
 
 /** Loads orders in the given order. */

@@ -5,11 +5,10 @@ import { FIRST_INSTANT_MS } from '../common/instants.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
 import type { OrderStatus } from './order-status.js';
 
-/** An order of a page before it is loaded. `jsonBytes` is the size of its members of unbounded length. */
+/** An order of a page before it is loaded. */
 export interface PageRow {
   id: string;
   created_at: Date;
-  jsonBytes: number;
 }
 
 /** A condition with its parameters. */
@@ -42,9 +41,7 @@ export async function findPage(
   if (selects.length === 0) return [];
   const [union, parameters] = [selects.map(([sql]) => sql).join(' UNION ALL '), selects.flatMap(([, ...all]) => all)];
   return manager.query<PageRow[]>(
-    `SELECT o.id, o.created_at, LENGTH(o.items) + LENGTH(o.payment_methods) + COALESCE(LENGTH(o.final_payment_methods), 0) AS jsonBytes
-       FROM (SELECT id FROM (${union}) found ORDER BY created_at DESC, id DESC LIMIT ?) page
-       JOIN orders o ON o.id = page.id ORDER BY o.created_at DESC, o.id DESC`,
+    `SELECT id, created_at FROM (${union}) found ORDER BY created_at DESC, id DESC LIMIT ?`,
     [...parameters, filter.limit + 1],
   );
 }

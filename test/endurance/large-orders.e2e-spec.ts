@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createDataSource } from '../../src/schema.js';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { anOrder, PASSWORD } from '../support/factories.js';
+import { seedMerchant } from '../support/seed.js';
+
+const ORDERS = 100;
+const CONNECTIONS = 12;
+const PAGES_PER_CONNECTION = 10;
+
+let database: TestDatabase;
+let service: BuiltService;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startBuiltService(database.url, { NODE_OPTIONS: '--max-old-space-size=256', RATE_LIMIT: '0' });
+});
+afterAll(async () => {
+  await service?.stop();
+  await database?.drop();
+});
+
+async function logIn(): Promise<Client> {
+  const email = await seedMerchant(createDataSource(database.url));
+  const { body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
+  return new Client(service, body.access_token);
+}
+
+/** About 250 KiB, the most that a request body can carry. */
+const aLargeOrder = (): object =>
+  anOrder({
+    items: Array.from({ length: 470 }, (_, n) => ({ id: `sku-${n}`, price: '1.00', description: 'x'.repeat(480) })),
+  });
+
+/** Sends a request again after a 503, as callers do: a slow machine may need more than the deadline. */
+async function untilAnswered(send: () => Promise<Answer>, status: number): Promise<Answer> {
+  for (;;) {
+    const answer = await send();
+    if (answer.status === status) return answer;
+    if (answer.status !== 503) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  }
+}
+
+/** The most memory that the process has taken so far, where Linux reports it. */
+function peakMiB(): number {
+  const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s*(\d+)/m.exec(status)?.[1]) / 1024;
+}
+
+describe('100 orders of 250 KiB', () => {
+  it('can be listed by 12 connections in a heap of 256 MiB, while another merchant creates orders', async () => {
+    const [merchant, other] = [await logIn(), await logIn()];
+    for (let created = 0; created < ORDERS; created++) {
+      const order = aLargeOrder();
+      await untilAnswered(() => merchant.post('/orders', order), 201);
+    }
+
+    let isListing = true;
+    const listing = atOnce(CONNECTIONS, async () => {
+      for (let page = 0, cursor = ''; page < PAGES_PER_CONNECTION; page++) {
+        const { body } = await untilAnswered(() => merchant.get(`/orders?limit=100${cursor}`), 200);
+        cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : '';
+      }
+    }).finally(() => (isListing = false));
+    while (isListing) {
+      const order = anOrder();
+      await untilAnswered(() => other.post('/orders', order), 201);
+    }
+    await listing;
+    expect(service.process.exitCode).toBeNull();
+    if (process.platform === 'linux') expect(peakMiB()).toBeLessThan(400);
+  }, 300_000);
+});
