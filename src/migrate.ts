@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
+import { withPassword } from './config/database-url.js';
 import { readEnvFile } from './config/env-file.js';
 import { dataSourceOptions } from './database/data-source.js';
 import { applyMigrations, revertMigration } from './database/migrations.js';
@@ -13,16 +14,16 @@ const COMMANDS: Record<string, (dataSource: DataSource) => Promise<unknown>> = {
   show: (dataSource) => dataSource.showMigrations(),
 };
 
-/** Applies, reverts or lists the migrations. All it needs is DATABASE_URL. */
+/** Applies, reverts or lists the migrations. It needs DATABASE_URL, and DATABASE_PASSWORD if the URL has no password. */
 async function main(name: string | undefined): Promise<void> {
   const command = COMMANDS[name ?? ''];
   if (!command) throw new Error(USAGE);
   readEnvFile();
-  const url = process.env.DATABASE_URL;
+  const { DATABASE_URL: url, DATABASE_PASSWORD: password } = process.env;
   if (!url)
     throw new Error('DATABASE_URL is missing: it must be a URL such as mysql://user:password@host:3306/cashback');
   const dataSource = new DataSource({
-    ...dataSourceOptions(SCHEMA, url, 1),
+    ...dataSourceOptions(SCHEMA, withPassword(url, password), 1),
     // The service keeps TypeORM silent to protect customers' data. The names of migrations contain none.
     logging: ['schema', 'migration'],
     logger: 'simple-console',

@@ -57,11 +57,12 @@ export async function provideDatabase({ purpose, say }) {
  */
 async function useGiven(url, say) {
   const place = new URL(url);
+  place.password ||= encodeURIComponent(process.env['DATABASE_PASSWORD'] ?? '');
   const shown = `${place.protocol}//${place.host}${place.pathname}`;
   say(`Using DATABASE_URL: ${shown}`);
   try {
-    const version = await waitUntilReady(url, { timeoutMs: 20_000 });
-    return { url, version, stop: () => Promise.resolve() };
+    const version = await waitUntilReady(place.href, { timeoutMs: 20_000 });
+    return { url: place.href, version, stop: () => Promise.resolve() };
   } catch (error) {
     throw new Error(`DATABASE_URL names ${shown}, which can't be used: ${String(error)}`, { cause: error });
   }

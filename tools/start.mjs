@@ -106,6 +106,8 @@ async function start() {
     NODE_ENV: process.env['NODE_ENV'] || 'development',
     PORT: String(port),
     DATABASE_URL: database.url,
+    // The URL is complete. A password in `.env` may be that of compose.yaml's database.
+    DATABASE_PASSWORD: '',
     JWT_SECRET: process.env['JWT_SECRET'] || keptSecret(DATA),
   };
 

@@ -88,6 +88,13 @@ describe('the configuration', () => {
   ])('accepts the database %s', (DATABASE_URL) => {
     expect(loadConfig(environment({ DATABASE_URL })).DATABASE_URL).toBe(DATABASE_URL);
   });
+
+  it('takes a password that the URL does not have from DATABASE_PASSWORD, as it is', () => {
+    const urlWith = (DATABASE_URL: string): string =>
+      loadConfig(environment({ DATABASE_URL, DATABASE_PASSWORD: 'p@ss/w#rd%41' })).DATABASE_URL;
+    expect(decodeURIComponent(new URL(urlWith('mysql://u@db/cashback')).password)).toBe('p@ss/w#rd%41');
+    expect(urlWith('mysql://u:own@db/cashback')).toBe('mysql://u:own@db/cashback');
+  });
 });
 
 describe('the limits', () => {

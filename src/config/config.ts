@@ -12,7 +12,7 @@ import {
   validateSync,
   ValidateBy,
 } from 'class-validator';
-import { parseDatabaseUrl } from './database-url.js';
+import { parseDatabaseUrl, withPassword } from './database-url.js';
 import { readEnvFile } from './env-file.js';
 import { allowedOrigins } from './origins.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
@@ -139,6 +139,11 @@ export class Config {
   @IsDatabaseUrl()
   readonly DATABASE_URL!: string;
 
+  /** The password of the user in `DATABASE_URL`, as it is. In the URL itself it would have to be percent-encoded. */
+  @IsOptional()
+  @IsString()
+  readonly DATABASE_PASSWORD?: string;
+
   /** Connections of one process. A use case never takes more than one at a time. */
   @integerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
@@ -240,7 +245,8 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
     return `${error.property} ${given[error.property] === undefined ? 'is missing: it ' : ''}${rule}`;
   });
   if (faults.length > 0) throw new ConfigError(faults);
-  return Object.freeze(config);
+  const DATABASE_URL = withPassword(config.DATABASE_URL, config.DATABASE_PASSWORD);
+  return Object.freeze(Object.assign(config, { DATABASE_URL }));
 }
 
 /**

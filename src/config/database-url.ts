@@ -47,6 +47,17 @@ export function parseDatabaseUrl(value: string): DatabaseUrl {
   return { ...parts, ...(ssl && { ssl }) };
 }
 
+/**
+ * Returns the URL with the password in `DATABASE_PASSWORD`, if it has none itself. There, special characters stay as they
+ * are; in a URL they are percent-encoded.
+ */
+export function withPassword(url: string, password: string | undefined): string {
+  const complete = new URL(url);
+  if (!password || complete.password !== '') return url;
+  complete.password = encodeURIComponent(password);
+  return complete.href;
+}
+
 function decoded({ protocol, hostname, port, username, password, pathname }: URL): DatabaseUrl | undefined {
   try {
     return {

@@ -166,6 +166,7 @@ function earnedCents(o: OrderRecord): number {
 
 /** All refunds together move what one refund of their sum would. */
 function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents: number } {
+  if (o.refunded_cents === 0) return { returnedCents: 0, clawedBackCents: 0 };
   const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
   return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
 }
@@ -178,6 +179,6 @@ function hasDatesOfPolicy(o: OrderRecord): boolean {
   return (
     Number(o.credit_created_at) === +o.completed_at &&
     Number(o.credit_available_at) === +availableAt &&
-    (Number(o.credit_expires_at) === +expiresAt || (o.credit_came_back && cameBackAt >= +expiresAt))
+    (Number(o.credit_expires_at) === +expiresAt || (Boolean(o.credit_came_back) && cameBackAt >= +expiresAt))
   );
 }

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { getMetadataStorage } from 'class-validator';
+import mysql from 'mysql2/promise';
+import { Config } from '../../src/config/config.js';
+import { runNode } from '../support/build.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { TEST_SECRET } from '../support/service.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -10,5 +16,87 @@ describe('the image', () => {
     expect((JSON.parse(command ?? '[]') as string[]).join(' ')).toBe(scripts['start:prod']);
     const images = read('Dockerfile').match(/^FROM \S+/gm);
     expect(new Set(images)).toEqual(new Set([`FROM node:${read('.nvmrc').trim()}-bookworm-slim`]));
+  });
+});
+
+/** The variables that the service validates. */
+const VARIABLES = [
+  ...new Set(
+    getMetadataStorage()
+      .getTargetValidationMetadatas(Config, '', false, false)
+      .map(({ propertyName }) => propertyName),
+  ),
+];
+const named = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name ?? '');
+
+describe('the variables of the environment', () => {
+  /** Those of .env.example, where defaults are commented out. */
+  const documented = named(read('.env.example'), /^(?:# )?([A-Z][A-Z0-9_]+)=/gm);
+
+  it('are all in .env.example, each once', () => {
+    expect(documented).toEqual(expect.arrayContaining(VARIABLES));
+    expect(documented).toHaveLength(new Set(documented).size);
+    expect(documented.filter((name) => !VARIABLES.includes(name) && !name.startsWith('OTEL_'))).toEqual([]);
+  });
+
+  it('all reach the service under compose.yaml, except those that the image sets', () => {
+    const compose = read('compose.yaml');
+    const passed = named(
+      compose.slice(compose.indexOf('x-service:'), compose.indexOf('services:')),
+      /^ {4}([A-Z_]+):/gm,
+    );
+    const image = named(/^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? '', /([A-Z_]+)=/g);
+    expect([...passed, ...image].sort()).toEqual([...documented].sort());
+  });
+
+  it('are required by none of the other commands of docker compose', () => {
+    expect(read('compose.yaml')).not.toMatch(/\$\{\w+:?\?/);
+  });
+});
+
+describe('a password with special characters', () => {
+  const PASSWORD = 'p@ss/w#rd?%41:é';
+  let database: TestDatabase;
+  let admin: mysql.Connection;
+  let url: URL;
+  let user: string;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    url = new URL(database.url);
+    user = url.pathname.slice(1).replace('cashback_test', 'u');
+    admin = await mysql.createConnection(database.url.replace(/^mariadb:/, 'mysql:'));
+    await admin.query(`CREATE USER ${user} IDENTIFIED BY ?`, [PASSWORD]);
+    await admin.query(`GRANT ALL ON ${url.pathname.slice(1)}.* TO ${user}`);
+    url.username = user;
+    url.password = '';
+  });
+  afterAll(async () => {
+    await admin.query(`DROP USER ${user}`);
+    await admin.end();
+    await database.drop();
+  });
+
+  it('works as DATABASE_PASSWORD, for migrations and for the command line', async () => {
+    const environment = { DATABASE_URL: url.href, DATABASE_PASSWORD: PASSWORD };
+    const migrated = await runNode('dist/src/migrate.js', ['run'], environment);
+    expect(migrated).toMatchObject({ code: 0, stderr: '' });
+    const listed = await runNode('dist/src/admin.js', ['merchant', 'list'], environment);
+    expect(listed).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+});
+
+describe('check-config', () => {
+  const environment = { DATABASE_URL: 'mysql://cashback@database/cashback', DATABASE_PASSWORD: 'p@ss/w#rd' };
+
+  it('refuses a missing secret by its name, and connects to nothing', async () => {
+    const { code, stderr } = await runNode('dist/src/check-config.js', [], environment);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('JWT_SECRET is missing') });
+    const valid = await runNode('dist/src/check-config.js', [], { ...environment, JWT_SECRET: TEST_SECRET });
+    expect(valid).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('is what compose.yaml runs before the migrations', () => {
+    expect(read('compose.yaml')).toContain("'node dist/src/check-config.js && exec node dist/src/migrate.js run'");
   });
 });

@@ -58,10 +58,12 @@ The service is ready. Ctrl-C stops it and all that was started with it.
 
 Log in, then create an order (paste both):
 
-TOKEN=$(curl -s ${base}/auth/login -H 'content-type: application/json' \\
+BASE=${base}
+
+TOKEN=$(curl -s $BASE/auth/login -H 'content-type: application/json' \\
   -d '{"email":"${EMAIL}","password":"${PASSWORD}"}' | sed 's/.*"access_token":"//; s/".*//')
 
-curl -i ${base}/orders -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{
+curl -i $BASE/orders -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{
   "external_id": "PED-'"$(date +%s)"'",
   "document": "${DOCUMENT}",
   "total": "150.00",

@@ -64,7 +64,7 @@ export const ORDER_EDITS: Edit[] = [
   ['another earn rate in the policy', order('plain', "policy = JSON_SET(policy, '$.earnRateBps', 600)")],
   ['another number of release days in the policy', order('plain', "policy = JSON_SET(policy, '$.releaseDays', 9)")],
   ['another number of validity days in the policy', order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)")],
-  ['a policy without its members', order('plain', "policy = '{}'")],
+  ['a policy without its members', order('redeemed', "policy = '{}'")],
   ['an order that is gone', 'DELETE FROM orders WHERE id = {redeemed.order}'],
 ];
 
