@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aCreatedOrder, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aLastingMerchant } from '../support/lasting-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
@@ -27,8 +28,14 @@ describe('a wallet with 10,000 open credits', () => {
     prover = await startService({ databaseUrl: database.url });
     merchant = await aMerchant(service);
     const credits = { count: 2 * CREDITS, amount: '1.00', expiresAt: days(100) };
-    documents.available = await aCustomerWithCredits(service, merchant, { ...credits, availableAt: days(-1) });
-    documents.pending = await aCustomerWithCredits(service, merchant, { ...credits, availableAt: days(5) });
+    documents.available = await aCustomerWithCredits(service, database.url, merchant, {
+      ...credits,
+      availableAt: days(-1),
+    });
+    documents.pending = await aCustomerWithCredits(service, database.url, merchant, {
+      ...credits,
+      availableAt: days(5),
+    });
   });
   afterAll(async () => {
     await prover.stop();
@@ -94,7 +101,7 @@ describe('a wallet with 10,000 open credits', () => {
   });
 
   it('holds all of its credits, captures them, and gets them back by a refund', async () => {
-    const document = await aCustomerWithCredits(service, merchant, {
+    const document = await aCustomerWithCredits(service, database.url, merchant, {
       count: 800,
       amount: '0.01',
       availableAt: days(-1),
@@ -115,20 +122,17 @@ describe('a wallet with 10,000 open credits', () => {
   });
 
   it('is written off 500 expired credits at a time, none of which is available', async () => {
-    const document = await aCustomerWithCredits(service, merchant, {
-      count: 1200,
-      amount: '1.00',
-      availableAt: days(-30),
-      expiresAt: days(-2),
-    });
-    for (const [at, left] of [700, 200, 0, 0].entries()) {
-      await merchant.client.post('/orders', anOrder({ document }));
-      await grant(service, merchant, document, '1.00');
-      expect(await walletOf(merchant, document)).toMatchObject({ available: `${at + 1}.01`, pending: '0.00' });
+    const lasting = await aLastingMerchant(service);
+    const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
+    const document = await aCustomerWithCredits(service, database.url, lasting, credits);
+    for (const { clock } of [service, prover]) clock.advance({ days: 40 });
+    for (const [at, left] of [701, 201, 0, 0].entries()) {
+      await grant(service, lasting, document, '1.00');
+      expect(await walletOf(lasting, document)).toMatchObject({ available: `${at + 1}.00`, pending: '0.00' });
       const [row] = await rowsOf(
         service,
         'SELECT COUNT(*) AS n FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? AND c.is_open = 1 AND c.expires_at < ?',
-        [document, new Date()],
+        [document, service.clock.now()],
       );
       expect(Number(row.n)).toBe(left);
     }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseMoney } from '../../src/common/money.js';
+import { createDataSource } from '../../src/schema.js';
 import { aDocument, grant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
@@ -12,7 +13,7 @@ interface Credits {
 }
 
 /** Rows of one INSERT. */
-const BATCH = 5000;
+const BATCH = 1000;
 
 /**
  * A customer with that many open credits, each with its entry in the ledger, written straight into the tables.
@@ -21,12 +22,14 @@ const BATCH = 5000;
  */
 export async function aCustomerWithCredits(
   service: Service,
+  databaseUrl: string,
   merchant: TestMerchant,
   { count, amount, availableAt, expiresAt }: Credits,
 ): Promise<string> {
-  const { dataSource } = service;
   const document = aDocument();
   await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
+  // Connections of its own have no limit on the time of a statement.
+  const dataSource = await createDataSource(databaseUrl).initialize();
   const [wallet] = await dataSource.query('SELECT id FROM wallets WHERE document = ?', [document]);
   const [now, cents] = [service.clock.now(), parseMoney(amount)];
   for (let first = 0; first < count; first += BATCH) {
@@ -54,5 +57,6 @@ export async function aCustomerWithCredits(
     wallet.id,
   ]);
   await dataSource.query('ANALYZE TABLE wallets, cashback_credits, cashback_holds');
+  await dataSource.destroy();
   return document;
 }
