@@ -1,9 +1,8 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
 import { unavailable } from '../common/problem.js';
-import { type Caller, IS_PUBLIC } from './caller.js';
+import type { Caller } from './caller.js';
 import { KnownCallers } from './known-callers.js';
 import { hasBody, readJsonBody } from './request-body.js';
 import { deadlineOf } from './request-deadline.js';
@@ -18,32 +17,26 @@ import { Uploads } from './uploads.js';
 export class RequestBodyInterceptor implements NestInterceptor {
   readonly #uploads = new Uploads();
 
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly known: KnownCallers,
-  ) {}
+  constructor(private readonly known: KnownCallers) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
-    if (hasBody(request)) {
-      const isPublic = this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()]);
-      request.body = await this.#read(request, response, isPublic);
-    }
+    if (hasBody(request)) request.body = await this.#read(request, response);
     // Nothing is started for a client that is gone or has been answered by the deadline.
     if (response.closed) throw unavailable(undefined);
     return next.handle().pipe(finalize(() => Turn.of(request)?.leave()));
   }
 
   /** A body that has not arrived yet takes the client's time: neither the deadline's nor a turn of others. */
-  async #read(request: Request, response: Response, isPublic: boolean): Promise<unknown> {
+  async #read(request: Request, response: Response): Promise<unknown> {
     const hasArrived = request.complete;
     if (!hasArrived) {
       deadlineOf(request)?.pause();
       Turn.of(request)?.leave();
     }
-    const body = await this.#uploads.counted(request, response, () => readJsonBody(request, isPublic));
+    const body = await this.#uploads.counted(request, response, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
       Turn.of(request)?.resume();

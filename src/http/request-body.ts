@@ -4,8 +4,6 @@ import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
 
 const MAX_BYTES = 256 * 1024;
-/** A login or a refresh is a few hundred bytes, and anybody can send one. */
-const MAX_PUBLIC_BYTES = 16 * 1024;
 const MAX_DEPTH = 64;
 
 /** Invalid UTF-8 would become U+FFFD and make two IDs equal: it throws instead. */
@@ -16,14 +14,13 @@ const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliD
 /**
  * Refuses a body by what the request's head says of it.
  *
- * @param isPublic whether the route needs no token.
  * @throws Problem unsupported_media_type, payload_too_large.
  */
-export function refuseUnreadableBody(request: Request, isPublic: boolean): void {
+export function refuseUnreadableBody(request: Request): void {
   if (!hasBody(request)) return;
   if (!request.is('application/json') || !isInUtf8(request))
     throw unsupported(request.headers['content-type'] ?? 'none');
-  if (Number(request.headers['content-length'] ?? 0) > limitOf(isPublic)) throw tooLarge(isPublic);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
 }
 
 /** RFC 9112, section 6.3: a body is announced by one of these two header fields. */
@@ -35,18 +32,17 @@ export function hasBody(request: Request): boolean {
 /**
  * Reads a body of JSON in UTF-8. (body-parser answers a body that is too large only when all of it has arrived.)
  *
- * @param isPublic whether the route needs no token.
  * @returns undefined for a body of no bytes.
  * @throws Problem malformed_json, payload_too_large, unsupported_media_type.
  */
-export async function readJsonBody(request: Request, isPublic: boolean): Promise<unknown> {
+export async function readJsonBody(request: Request): Promise<unknown> {
   const source = decoded(request);
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > limitOf(isPublic)) throw tooLarge(isPublic);
+      if (bytes > MAX_BYTES) throw tooLarge();
       chunks.push(chunk);
     }
   } catch (error) {
@@ -77,10 +73,8 @@ function isInUtf8(request: Request): boolean {
   return /^utf-?8$/i.test(charset.trim());
 }
 
-const limitOf = (isPublic: boolean): number => (isPublic ? MAX_PUBLIC_BYTES : MAX_BYTES);
-
-const tooLarge = (isPublic: boolean): Problem =>
-  new Problem('payload_too_large', { detail: `the body of this request is limited to ${limitOf(isPublic)} bytes` });
+const tooLarge = (): Problem =>
+  new Problem('payload_too_large', { detail: `a request body is limited to ${MAX_BYTES} bytes` });
 
 const malformed = (detail: string): Problem => new Problem('malformed_json', { detail });
 

@@ -30,7 +30,7 @@ export class RequestQueueGuard implements CanActivate {
       this.reflector.getAllAndOverride<boolean>(key, [context.getHandler(), context.getClass()]) ?? false;
     const request = context.switchToHttp().getRequest<Request>();
     const isPublic = about(IS_PUBLIC);
-    refuseUnreadableBody(request, isPublic);
+    refuseUnreadableBody(request);
     if (about(SKIPS_QUEUE) || (!isPublic && request.headers.authorization === undefined)) return true;
     const merchant = isPublic ? undefined : this.known.merchantOf(request);
     const caller = merchant ?? `${context.getHandler().name} ${networkOf(request.ip)}`;

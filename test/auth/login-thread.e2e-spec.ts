@@ -15,7 +15,7 @@ describe('the thread that compares passwords, in the build', () => {
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    service = await startBuiltService(database.url, { BCRYPT_COST: '13' });
+    service = await startBuiltService(database.url, { BCRYPT_COST: '11' });
   });
   afterAll(async () => {
     await service?.kill();

@@ -52,9 +52,7 @@ describe('concurrent requests', () => {
   // A race that a careless service wins too would say nothing: each is lost by one that leaves out its guard.
   describe('to a service without the lock of the wallet', () => {
     it.each(ofWallets)('$title: not any more', async (race) => {
-      const stage = await naiveStage((builder) =>
-        builder.overrideProvider(WalletsService).useClass(NaiveWallets),
-      );
+      const stage = await naiveStage((builder) => builder.overrideProvider(WalletsService).useClass(NaiveWallets));
       await expectBite(race, stage);
     });
   });
