@@ -8,7 +8,8 @@ const MOST_WAITING = 10_000;
 
 /** Refusals are spread: a client that is refused asks again at once, and thousands of them would leave no time for work. */
 const REFUSE_EVERY_MS = 10;
-const REFUSALS_AT_ONCE = 8;
+const FEWEST_REFUSALS = 8;
+const SHARE_OF_OVERDUE = 1 / 32;
 
 interface Waiter {
   readonly caller: string;
@@ -130,11 +131,11 @@ export class RequestQueue {
       if (waiter.since > before) break;
       this.#giveUp(waiter);
     }
-    let refused = 0;
+    let left = Math.max(FEWEST_REFUSALS, this.#overdue.size * SHARE_OF_OVERDUE);
     for (const waiter of this.#overdue) {
+      if (left <= 0) break;
       waiter.refuse();
-      refused += 1;
-      if (refused === REFUSALS_AT_ONCE) break;
+      left -= 1;
     }
     if (this.#waiting.size + this.#overdue.size > 0) return;
     clearInterval(this.#refusing);

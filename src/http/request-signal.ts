@@ -1,6 +1,9 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
 
+/** One for all: `abort()` without a reason makes an exception with a stack, for each request. */
+const REASON = new Error('nobody waits for the answer any more');
+
 const signals = new WeakMap<Response, AbortSignal>();
 
 /** Aborted when nobody waits for the answer: the client has disconnected, or the deadline has answered in its place. */
@@ -8,8 +11,8 @@ export function signalOf(response: Response): AbortSignal {
   let signal = signals.get(response);
   if (signal === undefined) {
     const controller = new AbortController();
-    if (response.closed) controller.abort();
-    else response.once('close', () => controller.abort());
+    if (response.closed) controller.abort(REASON);
+    else response.once('close', () => controller.abort(REASON));
     signal = controller.signal;
     signals.set(response, signal);
   }
