@@ -43,7 +43,7 @@ describe('the build with a heap of 256 MiB, under requests that each cost as muc
       let resident = 0;
       const watch = setInterval(() => {
         resident = Math.max(resident, memoryMiB(service.process.pid!).resident ?? 0);
-      }, 500);
+      }, 500).unref();
       const [hostile, { victim }] = await Promise.all([
         load(service.url, seconds, mix.streams),
         load(service.url, seconds, [

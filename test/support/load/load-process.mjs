@@ -19,7 +19,6 @@
  * @property {number} p50 of the time to an answer, in milliseconds
  * @property {number} p99
  */
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -78,7 +77,7 @@ async function occupy(bytes, reads, count) {
     else socket.pause();
     socket.on('error', () => undefined);
     const timer = setTimeout(() => socket.destroy(), deadline - performance.now());
-    await once(socket, 'close');
+    await new Promise((resolve) => socket.once('close', resolve));
     clearTimeout(timer);
     count('closed');
     await sleep(500);
