@@ -59,9 +59,8 @@ describe('the build with a heap of 256 MiB, under requests that each cost as muc
       });
       expect(resident).toBeLessThan(MOST_RESIDENT_MIB);
       expect(successShare(victim!)).toBeGreaterThanOrEqual(0.95);
-      // A time limit says something only about a machine that does nothing else, so CI prints the time and does not judge it.
-      // eslint-disable-next-line jest/no-conditional-expect
-      if (process.env.ENDURANCE_SECONDS !== undefined) expect(victim!.p99).toBeLessThan(1000);
+      // A time limit says something only about a machine that does nothing else: CI prints the time and does not judge it.
+      expect(process.env.ENDURANCE_SECONDS === undefined ? 0 : victim!.p99).toBeLessThan(1000);
 
       const { code, stdout } = await runNode('dist/src/admin.js', ['reconcile'], testEnvironment(database.url));
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.any(String) });
