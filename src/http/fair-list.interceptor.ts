@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { defer, lastValueFrom, type Observable } from 'rxjs';
 import { PoolShares } from '../database/pool-shares.js';
 import type { Caller } from './caller.js';
+import { Turn } from './turn.js';
 
 /** Makes a list wait for its merchant's turn, so that slow lists of one merchant do not stop the others. */
 @Injectable()
@@ -10,9 +11,18 @@ export class FairList implements NestInterceptor {
   constructor(private readonly shares: PoolShares) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const { user } = context.switchToHttp().getRequest<Request & { user: Caller }>();
+    const request = context.switchToHttp().getRequest<Request & { user: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
     const isAnswered = (): boolean => response.closed || response.writableEnded;
-    return defer(() => this.shares.list<unknown>(user.merchantId, isAnswered, () => lastValueFrom(next.handle())));
+    const turn = Turn.of(request);
+    const read = (): Promise<unknown> => {
+      turn?.resume();
+      return lastValueFrom(next.handle());
+    };
+    return defer(() => {
+      // A list that waits for its merchant must not keep the requests of other merchants from their turns.
+      turn?.leave();
+      return this.shares.list(request.user.merchantId, isAnswered, read);
+    });
   }
 }

@@ -146,7 +146,7 @@ describe('conflicts that are retried', () => {
     expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
     const metrics = await fetch(new URL('/metrics', service.url)).then((answer) => answer.text());
     expect(metrics).toContain('database_retries_total{reason="deadlock"} 2');
-    const lines = service.logged.map((line) => JSON.parse(line)).filter(({ event }) => event?.startsWith('database_'));
+    const lines = service.logged.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'deadlock');
     expect(lines).toMatchObject([
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 1 },
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 2 },
