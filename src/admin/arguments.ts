@@ -1,6 +1,6 @@
 import { isEmail } from 'class-validator';
 import { InvalidArgumentError } from 'commander';
-import { isInstant } from '../common/instants.js';
+import { isInstant, isStorable } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 
 /** Readers of the command line's values; what they refuse is an error with exit code 1. */
@@ -26,7 +26,10 @@ export function moneyOverZero(text: string): number {
 }
 
 export function instant(text: string): Date {
-  if (!isInstant(text)) throw new InvalidArgumentError('It must be an instant such as 2026-11-20T13:45:00.000Z.');
+  if (!isInstant(text) || !isStorable(new Date(text)))
+    throw new InvalidArgumentError(
+      'It must be an instant of the years 1970 to 9998, such as 2026-11-20T13:45:00.000Z.',
+    );
   return new Date(text);
 }
 

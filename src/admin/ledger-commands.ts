@@ -1,9 +1,14 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { ReconcileService } from '../reconcile/reconcile.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runWithServices } from './services.js';
+
+interface ShowOptions extends DocumentOptions {
+  merchant?: string;
+  wallet?: string;
+}
 
 /** Looks into wallets and proves the invariants of the money. */
 export function ledgerCommands(): Command[] {
@@ -11,11 +16,20 @@ export function ledgerCommands(): Command[] {
   withDocument(
     wallet
       .command('show')
-      .description("a customer's wallet, its credits and the latest entries of its statement")
-      .requiredOption('--merchant <id>', 'the merchant'),
-  ).action(async (options: { merchant: string } & DocumentOptions) => {
-    const document = await documentOf(options);
-    await runWithServices((services) => services.get(StatementsService).show(options.merchant, document));
+      .description("a customer's wallet, its open credits and the latest entries of its statement, at most 100 of each")
+      .option('--merchant <id>', 'the merchant')
+      .addOption(
+        new Option(
+          '--wallet <id>',
+          'the wallet, instead of merchant and document: also that of an erased customer',
+        ).conflicts(['merchant', 'document', 'documentStdin']),
+      ),
+  ).action(async ({ wallet: walletId, merchant, ...options }: ShowOptions) => {
+    if (walletId === undefined && merchant === undefined)
+      throw new Error("one of '--wallet' and '--merchant' is required");
+    const of =
+      walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
+    await runWithServices((services) => services.get(StatementsService).show(of));
   });
   const command = new Command('reconcile')
     .description(

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { after, DAY_MS } from '../common/clock.js';
+import { isStorable } from '../common/instants.js';
 import { type Fault, Problem, validationFailed } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -61,11 +62,7 @@ export class GrantsService {
       const { now } = wallet;
       const availableAt = options.availableAt ?? now;
       const expiresAt = options.expiresAt ?? after(availableAt, policy.validityDays * DAY_MS);
-      if (expiresAt <= availableAt || expiresAt <= now) {
-        throw validationFailed([
-          { pointer: '/expires_at', detail: 'must be later than now and than the instant from which it can be spent' },
-        ]);
-      }
+      refuseDates(availableAt, expiresAt, now);
       const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);
       await insertGrant(manager, merchantId, credit.id, options);
@@ -99,6 +96,21 @@ export class GrantsService {
       return credit;
     });
   }
+}
+
+/** @throws Problem validation_failed. */
+function refuseDates(availableAt: Date, expiresAt: Date, now: Date): void {
+  const errors: Fault[] = [];
+  const outside = 'must be an instant of the years 1970 to 9998';
+  if (!isStorable(availableAt)) errors.push({ pointer: '/available_at', detail: outside });
+  if (!isStorable(expiresAt)) errors.push({ pointer: '/expires_at', detail: outside });
+  else if (expiresAt <= availableAt || expiresAt <= now) {
+    errors.push({
+      pointer: '/expires_at',
+      detail: 'must be later than now and than the instant from which it can be spent',
+    });
+  }
+  if (errors.length > 0) throw validationFailed(errors);
 }
 
 async function insertGrant(

@@ -18,3 +18,14 @@ export function isInstant(text: unknown): text is string {
     local.toISOString().startsWith(text.slice(0, 10))
   );
 }
+
+const FIRST_STORED_MS = Date.UTC(1970, 0, 1);
+const AFTER_LAST_STORED_MS = Date.UTC(9999, 0, 1);
+
+/**
+ * Whether the database stores and returns the instant reliably: one in UTC of the years 1970 to 9998. Drivers take the
+ * years 0 to 99 for others.
+ */
+export function isStorable(instant: Date): boolean {
+  return instant.getTime() >= FIRST_STORED_MS && instant.getTime() < AFTER_LAST_STORED_MS;
+}

@@ -12,6 +12,9 @@ import { Order } from './order.entity.js';
 /** How many orders are read at a time: each may have 256 KiB. */
 const BATCH = 20;
 
+/** What was erased. `wallet_id` is how the operator finds the wallet from now on. */
+export type Erasure = { pseudonym: string; wallet_id: string | null; orders: number; wallets: number };
+
 /**
  * Forgets a person and keeps the sums: a pseudonym that leads back to nobody replaces the document. Orders, credits and
  * the ledger keep their amounts, so every sum still adds up, and a refund of an old order still finds its wallet.
@@ -30,20 +33,20 @@ export class ErasureService {
    * then the wallet, as always. Once the wallet is locked no order of the customer can change it, so the orders that were
    * created meanwhile are found then. An order created later begins a new wallet.
    *
-   * @returns the pseudonym and how many rows have it; zeros for a document that is not known.
+   * @returns the pseudonym, the wallet, and how many rows have the pseudonym; zeros for a document that is not known.
    */
-  erase(merchantId: string, document: string): Promise<{ pseudonym: string; orders: number; wallets: number }> {
+  erase(merchantId: string, document: string): Promise<Erasure> {
     return this.unitOfWork.transaction(async (manager) => {
       const owner = { merchantId, document };
       const pseudonym = newId(this.clock.now());
       const before = await this.#eraseOrders(manager, owner, pseudonym);
       const isKnown = before > 0 || (await manager.existsBy(Wallet, owner));
-      if (!isKnown) return { pseudonym, orders: 0, wallets: 0 };
+      if (!isKnown) return { pseudonym, wallet_id: null, orders: 0, wallets: 0 };
       const { wallet } = await this.wallets.lock(manager, owner);
       const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
       await manager.update(Wallet, { id: wallet.id }, { document: pseudonym });
       await manager.update(Credit, { walletId: wallet.id }, { reason: null });
-      return { pseudonym, orders: before + meanwhile, wallets: 1 };
+      return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };
     });
   }
 

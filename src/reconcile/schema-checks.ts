@@ -1,6 +1,7 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
+import { Grant } from '../cashback/grant.entity.js';
 import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
@@ -8,7 +9,7 @@ import { Refund } from '../orders/refund.entity.js';
 import type { Finding } from './finding.js';
 
 /** The tables of the money. */
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Hold, Entry, Order, Refund];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
 
 interface UniqueKey {
   table: string;

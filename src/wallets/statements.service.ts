@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, LessThan } from 'typeorm';
 import type { WalletOwner } from '../cashback/balances.service.js';
-import type { Credit } from '../cashback/credit.entity.js';
+import { Credit } from '../cashback/credit.entity.js';
 import { byExpiry } from '../cashback/earliest-first.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wallet-summary.js';
@@ -28,6 +28,9 @@ const NEVER_SEEN: WalletDto = {
   next_release: null,
   next_expiry: null,
 };
+
+/** A wallet as the operator sees it. */
+type ShownWallet = WalletDto & { open_credits: number; credits: object[]; entries: EntryDto[] };
 
 /** Reads wallets and their statements; nothing is locked or written. */
 @Injectable()
@@ -61,27 +64,41 @@ export class StatementsService {
   }
 
   /**
-   * For the operator: the wallet with its credits, the earliest to expire first, and its latest entries; at most 100 of
-   * each.
+   * For the operator: the wallet with its open credits, the earliest to expire first, and its latest entries; at most 100
+   * of each, and the number of open credits.
    *
+   * @param of a customer of a merchant, or a wallet's id: an erased customer has no document.
    * @throws Problem not_found.
    */
-  async show(merchantId: string, document: string): Promise<WalletDto & { credits: object[]; entries: EntryDto[] }> {
-    const owner = { merchantId, document };
-    const shown = await this.unitOfWork.snapshot(async (manager) => {
+  async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {
+    const { owner, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
+      const owner = 'walletId' in of ? await ownerOf(manager, of.walletId) : of;
       const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
       if (wallet === null || aggregate === null) throw notFound();
       await this.wallets.loadOpen(manager, aggregate, MOST_CREDITS);
       const credits = [...aggregate.credits].filter((credit) => credit.remainingCents > 0).sort(byExpiry);
-      return { ...toWalletDto(wallet), id: wallet.id, credits: credits.slice(0, MOST_CREDITS).map(toCreditJson) };
+      return {
+        owner,
+        ...toWalletDto(wallet),
+        id: wallet.id,
+        open_credits: await manager.countBy(Credit, { walletId: wallet.id, isOpen: 1 }),
+        credits: credits.slice(0, MOST_CREDITS).map(toCreditJson),
+      };
     });
-    const { data: entries } = await this.entries(merchantId, shown.id, { limit: 100 });
+    const { data: entries } = await this.entries(owner.merchantId, shown.id, { limit: 100 });
     return { ...shown, entries };
   }
 
   #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
     return summarize(manager, owner, this.clock.now());
   }
+}
+
+/** @throws Problem not_found. */
+async function ownerOf(manager: EntityManager, walletId: string): Promise<WalletOwner> {
+  const wallet = await manager.findOneBy(Wallet, { id: walletId });
+  if (wallet === null) throw notFound();
+  return { merchantId: wallet.merchantId, document: wallet.document };
 }
 
 function toWalletDto(wallet: WalletSummary): WalletDto {

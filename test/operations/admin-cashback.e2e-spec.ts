@@ -3,7 +3,7 @@ import { AdminCommandLine } from '../support/admin.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
@@ -66,6 +66,28 @@ describe('cashback and wallets', () => {
     );
   });
 
+  it('shows the wallet of an erased customer by its id, with its credits and entries', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '3.00');
+    const before = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
+    const of = ['--merchant', merchant.id, '--document', document];
+    const { wallet_id: walletId } = await admin.json('customer', 'erase', ...of);
+    expect(walletId).toBe(before.id);
+    expect(await admin.json('wallet', 'show', '--wallet', walletId as string)).toEqual(before);
+    expect(await admin.json('customer', 'erase', ...of)).toMatchObject({ wallet_id: null, orders: 0, wallets: 0 });
+    await admin.refusal('wallet', 'show', ...of);
+    await admin.refusal('wallet', 'show', '--wallet', walletId as string, ...of);
+    expect(await admin.refusal('wallet', 'show')).toContain('--wallet');
+  });
+
+  it('shows at most 100 of the open credits of a wallet, and how many there are', async () => {
+    const document = aDocument();
+    for (let granted = 0; granted < 103; granted++) await grant(service, merchant, document, '1.00');
+    const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
+    expect(shown).toMatchObject({ available: '103.00', open_credits: 103 });
+    expect([shown.credits.length, shown.entries.length]).toEqual([100, 100]);
+  });
+
   it('grants once for one external ID, however often and however many at once it is sent', async () => {
     const document = aDocument();
     const shared = ['cashback', 'grant', '--merchant', merchant.id, '--external-id', 'SORRY-1', '--document', document];
@@ -99,8 +121,14 @@ describe('cashback and wallets', () => {
   it.each([
     ['--amount', '0.00'],
     ['--expires-at', '2020-01-01T00:00:00Z'],
+    ['--expires-at', '9999-06-01T00:00:00Z'],
     ['--available-at', '2099-02-30T00:00:00Z'],
-  ])('grants nothing where %s is %j', async (option, value) => {
+    ['--available-at', '0000-01-01T00:00:00Z'],
+    ['--available-at', '0001-01-01T00:00:00Z'],
+    ['--available-at', '1969-12-31T23:59:59Z'],
+    // It would expire in the year 9999.
+    ['--available-at', '9998-12-01T00:00:00Z'],
+  ])('grants nothing where %s is %j, and says which date or amount is wrong', async (option, value) => {
     const document = aDocument();
     const given: Record<string, string> = {
       '--merchant': merchant.id,
@@ -108,7 +136,12 @@ describe('cashback and wallets', () => {
       '--amount': '1.00',
       [option]: value,
     };
-    await admin.refusal('cashback', 'grant', ...Object.entries(given).map(([name, text]) => `${name}=${text}`));
+    const said = await admin.refusal(
+      'cashback',
+      'grant',
+      ...Object.entries(given).map(([name, text]) => `${name}=${text}`),
+    );
+    expect(said).toMatch(value.startsWith('9998') ? /expires_at must/ : new RegExp(`${option}|expires_at must`));
     expect((await walletOf(merchant, document)).id).toBeNull();
   });
 });
@@ -163,46 +196,5 @@ describe('pruning sessions', () => {
 
   it.each(['0', '-1', 'all'])('refuses to take %j for days', async (days) => {
     expect(await admin.refusal('session', 'prune', `--ended-days=${days}`)).toContain('whole number');
-  });
-});
-
-describe('reconcile', () => {
-  it('finds nothing in what the service wrote, prints the counts, and exits with 0', async () => {
-    expect(await admin.json('reconcile')).toEqual({
-      wallets: expect.any(Number),
-      orders: expect.any(Number),
-      findings: 0,
-      warnings: [],
-    });
-  });
-
-  it('prints one JSON line per finding, then the counts, and exits with 1', async () => {
-    const order = await aCompletedOrder(await aMerchant(service));
-    await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
-      order.id,
-    ]);
-    await rowsOf(service, 'UPDATE orders SET earned_cents = earned_cents + 1 WHERE id = ?', [order.id]);
-    const { code, stdout, stderr } = await admin.run('reconcile');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(lines).toContainEqual(
-      expect.objectContaining({
-        invariant: expect.stringContaining('a credit has left'),
-        remaining_cents: 749,
-        entries_cents: '750',
-      }),
-    );
-    expect(lines).toContainEqual(
-      expect.objectContaining({
-        invariant: expect.any(String),
-        order_id: order.id,
-        earned_cents: 751,
-        earn_entries: 750,
-      }),
-    );
-    expect(lines.at(-1)).toMatchObject({ findings: lines.length - 1 });
   });
 });

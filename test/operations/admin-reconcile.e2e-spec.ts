@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let service: Service;
+let admin: AdminCommandLine;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startService({ databaseUrl: database.url });
+  admin = new AdminCommandLine(database.url);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+describe('reconcile', () => {
+  it('finds nothing in what the service wrote, prints the counts, and exits with 0', async () => {
+    expect(await admin.json('reconcile')).toEqual({
+      wallets: expect.any(Number),
+      orders: expect.any(Number),
+      findings: 0,
+      warnings: [],
+    });
+  });
+
+  it('prints one JSON line per finding, then the counts, and exits with 1', async () => {
+    const order = await aCompletedOrder(await aMerchant(service));
+    await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
+      order.id,
+    ]);
+    await rowsOf(service, 'UPDATE orders SET earned_cents = earned_cents + 1 WHERE id = ?', [order.id]);
+    const { code, stdout, stderr } = await admin.run('reconcile');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        invariant: expect.stringContaining('a credit has left'),
+        remaining_cents: 749,
+        entries_cents: '750',
+      }),
+    );
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        invariant: expect.any(String),
+        order_id: order.id,
+        earned_cents: 751,
+        earn_entries: 750,
+      }),
+    );
+    expect(lines.at(-1)).toMatchObject({ findings: lines.length - 1 });
+  });
+});
