@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Config } from '../config/config.js';
@@ -30,7 +30,6 @@ export class ApiUsersService {
   #commonCost: { cost: Promise<number>; readAt: number } | undefined;
 
   constructor(
-    private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly passwords: Passwords,
@@ -52,7 +51,7 @@ export class ApiUsersService {
       createdAt: now,
     };
     try {
-      await this.dataSource.manager.insert(ApiUser, user);
+      await this.unitOfWork.statement((manager) => manager.insert(ApiUser, user));
     } catch (error) {
       if (violatedUniqueKey(error) === 'uq_api_users_email')
         throw new OperatorError(`a user with the email ${user.email} already exists`);
@@ -62,11 +61,11 @@ export class ApiUsersService {
   }
 
   list(): Promise<ApiUser[]> {
-    return this.dataSource.manager.find(ApiUser, { order: { createdAt: 'ASC', id: 'ASC' } });
+    return this.unitOfWork.statement((manager) => manager.find(ApiUser, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }
 
   findByEmail(email: string): Promise<ApiUser | null> {
-    return this.dataSource.manager.findOneBy(ApiUser, { email: canonicalEmail(email) });
+    return this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { email: canonicalEmail(email) }));
   }
 
   /**

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
 import { signingSecrets } from '../config/signing-secrets.js';
 import type { ApiUser } from './api-user.entity.js';
@@ -25,7 +26,7 @@ export class TokenSetsService {
   readonly #keys: Buffer[];
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly unitOfWork: UnitOfWork,
     private readonly jwt: JwtService,
     private readonly config: Config,
     private readonly clock: Clock,
@@ -62,10 +63,12 @@ export class TokenSetsService {
   /** The session of a refresh token, used or not; undefined for one that is unknown. */
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
     if (!looksLikeRefreshToken(refreshToken)) return undefined;
-    const found = await this.dataSource.manager.findOne(TokenSet, {
-      select: { sessionId: true },
-      where: { refreshHash: digest(refreshToken) },
-    });
+    const found = await this.unitOfWork.statement((manager) =>
+      manager.findOne(TokenSet, {
+        select: { sessionId: true },
+        where: { refreshHash: digest(refreshToken) },
+      }),
+    );
     return found?.sessionId;
   }
 
@@ -89,11 +92,9 @@ export class TokenSetsService {
   async swap(accessToken: string): Promise<string | undefined> {
     if (!looksIssued(accessToken, this.#keys)) return undefined;
     const now = this.clock.now();
-    const [row] = await this.dataSource.manager.query<{ jwt: string }[]>(LIVE_TOKEN_SQL, [
-      digest(accessToken),
-      now,
-      now,
-    ]);
+    const [row] = await this.unitOfWork.statement((manager) =>
+      manager.query<{ jwt: string }[]>(LIVE_TOKEN_SQL, [digest(accessToken), now, now]),
+    );
     return row?.jwt;
   }
 }

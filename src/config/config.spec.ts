@@ -76,6 +76,11 @@ describe('the configuration', () => {
     'mysql://db:99999/cashback',
     'mysql://user:50%@db/cashback',
     'mysql://us er:p@ss@/x',
+    'mysql://db/cashback?ssl=true',
+    'mysql://db/cashback?ssl-mode=PREFERRED',
+    'mysql://db/cashback?ssl-mode=VERIFY_CA',
+    'mysql://127.0.0.1/cashback?ssl-mode=VERIFY_IDENTITY',
+    'mysql://db/cashback?ssl-mode=REQUIRED&ssl-ca=/there/is/no/such/file.pem',
     'cashback',
   ])('refuses the database %s', (DATABASE_URL) => {
     expect(refusedOf(environment({ DATABASE_URL }))).toEqual(['DATABASE_URL']);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 
 /** How a TLS connection is checked. The names are those of MySQL's own clients. */
 const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
@@ -29,7 +30,7 @@ interface DatabaseTls {
  * Reads DATABASE_URL: `mysql://user:password@host:3306/database`, or `mariadb://…`, with these optional parameters:
  *
  * - `ssl-mode`: `DISABLED` (the default), `REQUIRED` (encrypted, nothing is verified), `VERIFY_CA` (the certificate comes
- *   from a CA of `ssl-ca`), `VERIFY_IDENTITY` (the certificate is also for this host);
+ *   from a CA of `ssl-ca`), `VERIFY_IDENTITY` (the certificate is also for this host, which must be a name);
  * - `ssl-ca`: a file of CA certificates. Without it, VERIFY_IDENTITY trusts the CAs that Node trusts;
  * - `ssl-cert`, `ssl-key`: files with the client's own certificate and key.
  *
@@ -44,6 +45,8 @@ export function parseDatabaseUrl(value: string): DatabaseUrl {
     );
   }
   const ssl = tlsOf(url.searchParams);
+  // mysql2 would compare the certificate with "localhost".
+  if (ssl?.verifyIdentity && isIP(parts.host)) throw new Error('must have a host name for ssl-mode=VERIFY_IDENTITY');
   return { ...parts, ...(ssl && { ssl }) };
 }
 

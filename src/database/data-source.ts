@@ -24,8 +24,8 @@ export function dataSourceOptions(
 ): DataSourceOptions {
   const limits =
     queryTimeoutMs === undefined
-      ? { statementMs: 0, tableLockSeconds: 10 }
-      : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2 };
+      ? { statementMs: 0, tableLockSeconds: 10, stalledMs: 10_000 }
+      : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2, stalledMs: 900 };
   return {
     ...parseDatabaseUrl(url),
     driver: driverFor(limits),

@@ -34,7 +34,7 @@ export class DatabaseHealth implements OnApplicationShutdown {
     private readonly unitOfWork: UnitOfWork,
   ) {
     const { host, port, username: user, password, database, ssl } = parseDatabaseUrl(config.DATABASE_URL);
-    this.#pool = driverFor({ statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1 }).createPool({
+    this.#pool = driverFor({ statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1, stalledMs: 900 }).createPool({
       ...{ host, port, user, password, database, ...(ssl && { ssl }) },
       connectionLimit: 1,
       connectTimeout: CHECK_TIMEOUT_MS,

@@ -1,15 +1,12 @@
 import mysql2 from 'mysql2';
 import type { DataSource } from 'typeorm';
 import { isReadOnly } from './errors.js';
-import { type SessionLimits, sessionSettings } from './session-settings.js';
+import { type ConnectionLimits, sessionSettings } from './session-settings.js';
 
 /** What TypeORM and this file use of a mysql2 pool (its callback API). */
 type Pool = mysql2.Pool;
 type Connection = mysql2.PoolConnection;
 type Handover = (error: NodeJS.ErrnoException | null, connection: Connection) => void;
-
-/** How long a request waits while no connection at all is handed out. */
-const STALLED_AFTER_MS = 900;
 
 /** How long the settings of a new connection may take. */
 const SETTINGS_TIMEOUT_MS = 3000;
@@ -19,26 +16,28 @@ const SETTINGS_TIMEOUT_MS = 3000;
  *
  * - a pool has no hook to prepare a new connection before its first use: here nobody gets a connection without its
  *   session settings;
- * - `getConnection` of a full pool waits without limit: here it fails with POOL_EXHAUSTED once no connection was handed
- *   out for 900 ms;
+ * - `getConnection` of a full pool waits without limit: here it fails with POOL_EXHAUSTED once no connection was opened
+ *   or handed out for `stalledMs`;
  * - a query that times out leaves its connection in the pool, where the next statement waits for the old answer: here that
  *   connection is destroyed;
  * - `pool.query` drops a connection that turned read-only, but a connection from `getConnection` stays: here it is destroyed
  *   too, because after a failover new connections reach the writer.
  */
-export function driverFor(limits: SessionLimits): typeof mysql2 {
+export function driverFor(limits: ConnectionLimits): typeof mysql2 {
   const createPool = (options: mysql2.PoolOptions): Pool => preparedPool(mysql2.createPool(options), limits);
   return { ...mysql2, createPool: createPool as typeof mysql2.createPool };
 }
 
 const loads = new WeakMap<Pool, PoolLoad>();
 
-function preparedPool(pool: Pool, limits: SessionLimits): Pool {
+function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
   const load = new PoolLoad();
   loads.set(pool, load);
   const settings = sessionSettings(limits);
+  let movedAt = 0;
   const preparing = new WeakMap<Connection, Promise<void>>();
   pool.on('connection', (connection: Connection) => {
+    movedAt = performance.now();
     load.opened(connection);
     dropUnusable(connection, () => load.closed(connection));
     preparing.set(connection, applySettings(connection, settings));
@@ -46,16 +45,15 @@ function preparedPool(pool: Pool, limits: SessionLimits): Pool {
   pool.on('release', (connection: Connection) => load.released(connection));
 
   const acquire = pool.getConnection.bind(pool) as (handover: Handover) => void;
-  let movedAt = 0;
   pool.getConnection = ((handover: Handover) => {
     const finish = load.wait(handover);
     const since = performance.now();
     const check = (): void => {
-      const left = Math.max(movedAt, since) + STALLED_AFTER_MS - performance.now();
+      const left = Math.max(movedAt, since) + limits.stalledMs - performance.now();
       if (left > 0) timer = setTimeout(check, left);
       else finish(failure('POOL_EXHAUSTED', 'no database connection became free'));
     };
-    let timer = setTimeout(check, STALLED_AFTER_MS);
+    let timer = setTimeout(check, limits.stalledMs);
     acquire((error, connection) => {
       clearTimeout(timer);
       if (error) return finish(error);

@@ -1,9 +1,11 @@
 /** Who uses a connection: a request has little time, the operator's commands and migrations take as long as they need. */
-export interface SessionLimits {
+export interface ConnectionLimits {
   /** After how many milliseconds the server interrupts a statement. MySQL interrupts SELECT only. 0: never. */
   statementMs: number;
   /** How many seconds a statement waits for another one that changes the table's definition. */
   tableLockSeconds: number;
+  /** How many milliseconds a caller waits while the pool hands out no connection at all. */
+  stalledMs: number;
 }
 
 /**
@@ -13,7 +15,7 @@ export interface SessionLimits {
  * MySQL reads `/*!80000 … *\/` as SQL and MariaDB skips it; MariaDB reads `/*M! … *\/` and MySQL skips it. The name of a
  * setting depends on the server and not on the URL's scheme.
  */
-export function sessionSettings({ statementMs, tableLockSeconds }: SessionLimits): string {
+export function sessionSettings({ statementMs, tableLockSeconds }: Omit<ConnectionLimits, 'stalledMs'>): string {
   const both = [
     'SET NAMES utf8mb4',
     'SESSION autocommit = 1',

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound } from '../common/problem.js';
@@ -19,7 +18,6 @@ export class MerchantsService {
   readonly #policies = new Map<string, { policy: Promise<Policy>; readAt: number }>();
 
   constructor(
-    private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
@@ -27,12 +25,12 @@ export class MerchantsService {
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
     const now = this.clock.now();
     const merchant = { id: newId(now), name, policy: { ...DEFAULT_POLICY, ...policy }, createdAt: now };
-    await this.dataSource.manager.insert(Merchant, merchant);
+    await this.unitOfWork.statement((manager) => manager.insert(Merchant, merchant));
     return merchant;
   }
 
   list(): Promise<Merchant[]> {
-    return this.dataSource.manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } });
+    return this.unitOfWork.statement((manager) => manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }
 
   /**
@@ -75,7 +73,7 @@ export class MerchantsService {
 
   /** @throws Problem not_found. */
   async get(id: string): Promise<Merchant> {
-    const merchant = await this.dataSource.manager.findOneBy(Merchant, { id });
+    const merchant = await this.unitOfWork.statement((manager) => manager.findOneBy(Merchant, { id }));
     if (merchant === null) throw notFound();
     return merchant;
   }

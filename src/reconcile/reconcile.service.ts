@@ -59,20 +59,26 @@ export class ReconcileService {
       result[table] += rows;
       onProgress?.({ wallets: result.wallets, orders: result.orders });
     };
-    await this.unitOfWork.snapshot(async (manager) => {
+    const canRunAtOnce = await this.unitOfWork.snapshot(async (manager) => {
       report(await missingKeys(manager));
       result.warnings = await missingTriggers(manager);
+      return (manager.dataSource.options as { poolSize?: number }).poolSize !== 1;
     });
     const parse = rememberingParse();
-    await Promise.all([
-      this.#pages('wallets', count, async (manager, page) =>
-        report(await brokenChecks(manager, CHECKS_BY_WALLET, page)),
-      ),
-      this.#pages('orders', count, async (manager, page) => {
-        report(await brokenChecks(manager, REFUND_CHECKS, page));
-        for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
-      }),
-    ]);
+    const passes = [
+      () =>
+        this.#pages('wallets', count, async (manager, page) =>
+          report(await brokenChecks(manager, CHECKS_BY_WALLET, page)),
+        ),
+      () =>
+        this.#pages('orders', count, async (manager, page) => {
+          report(await brokenChecks(manager, REFUND_CHECKS, page));
+          for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
+        }),
+    ];
+    // The wallets keep the database busy while this process computes the orders. One connection cannot serve both.
+    if (canRunAtOnce) await Promise.all(passes.map((pass) => pass()));
+    else for (const pass of passes) await pass();
     return result;
   }
 

@@ -37,13 +37,14 @@ const STOP_GRACE_MS = 20_000;
  * @param {string} options.dataDir
  * @param {number} [options.port] a free one if left out
  * @param {boolean} [options.durable] false is faster, and may lose a second's commits when the server is killed
+ * @param {string[]} [options.options] more options of the server's command line
  * @param {string} [options.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
  *   do so itself
  * @param {import('./server-binary.mjs').ServerBinary} [options.server] the first on this machine if left out
  * @returns {Promise<PrivateServer>}
  * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
  */
-export async function startPrivateServer({ dataDir, port, durable = true, litter, server }) {
+export async function startPrivateServer({ dataDir, port, durable = true, options = [], litter, server }) {
   const binary = server ?? (await findServers())[0];
   if (!binary) throw new Error('There is no mysqld or mariadbd on this machine.');
   const folder = path.resolve(dataDir);
@@ -53,7 +54,8 @@ export async function startPrivateServer({ dataDir, port, durable = true, litter
   const ownPort = port ?? (await findFreePort());
   const socketFolder = litter ? mkdtempSync(path.join(litter, 'socket-')) : makeTempFolder('cashback-socket');
   const logFile = path.join(folder, 'server.log');
-  const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
+  const own = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
+  const args = [...own, ...options];
   const log = openSync(logFile, 'a');
   const env = { ...process.env, LC_ALL: 'C' };
   const running = await startGuarded({ command: binary.file, args, env, output: log, litter: litter ?? socketFolder });

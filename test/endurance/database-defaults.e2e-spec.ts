@@ -1,0 +1,148 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { startPrivateServer } from '../../tools/database/private-server.mjs';
+import { findServers } from '../../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { runNode } from '../support/build.js';
+import { Client } from '../support/client.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+/** Only a server of our own may get other defaults. */
+const servers = await findServers();
+
+/** Defaults that an operator or a provider may have set. Each broke something, or could. */
+const HOSTILE = [
+  "lc_messages = 'pt_BR'",
+  'autocommit = 0',
+  "completion_type = 'CHAIN'",
+  "sql_mode = ''",
+  "time_zone = '-03:00'",
+  'foreign_key_checks = 0',
+  'unique_checks = 0',
+  'sql_safe_updates = 1',
+  'sql_auto_is_null = 1',
+  'sql_select_limit = 1',
+  'max_join_size = 1',
+  'innodb_lock_wait_timeout = 100',
+];
+
+if (servers.length > 0) {
+  describe('a database server with other defaults', () => {
+    let folder: string;
+    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+    let operator: mysql.Connection;
+    let service: Service;
+    let merchant: TestMerchant;
+    /** The service's URL of the database: a user without privileges on the server. */
+    let url: string;
+
+    beforeAll(async () => {
+      folder = makeTempFolder('cashback-defaults');
+      server = await startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: false });
+      operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
+      await operator.query("CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY 'secret'");
+      await operator.query("GRANT ALL ON cashback.* TO 'app'@'127.0.0.1'");
+      const isolation = server.url.startsWith('mariadb:') ? 'tx' : 'transaction';
+      const globals = [...HOSTILE, `${isolation}_isolation = 'SERIALIZABLE'`, `${isolation}_read_only = 1`];
+      for (const setting of globals) await operator.query(`SET GLOBAL ${setting}`);
+      url = server.url.replace('root@', 'app:secret@');
+      const migrated = await runNode('dist/src/migrate.js', ['run'], { DATABASE_URL: url });
+      if (migrated.code !== 0) throw new Error(migrated.stderr);
+      service = await startService({ databaseUrl: url });
+      merchant = await aMerchant(service);
+    });
+    afterAll(async () => {
+      await service?.stop();
+      await operator?.end();
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('keeps an order that was answered with 201, and replays it', async () => {
+      const order = anOrder();
+      const created = await merchant.client.post('/orders', order);
+      expect(created.status).toBe(201);
+      await expectRow(created.body.id);
+      const replayed = await merchant.client.post('/orders', order);
+      expect({ status: replayed.status, replayed: replayed.headers.get('idempotency-replayed') }).toEqual({
+        status: 201,
+        replayed: 'true',
+      });
+      expectProblem(
+        await merchant.client.post('/orders', { ...order, document: aDocument() }),
+        409,
+        'external_id_conflict',
+      );
+    });
+
+    it('keeps what is redeemed, completed and refunded, and lists more than one row', async () => {
+      const document = aDocument();
+      await grant(service, merchant, document, '50.00');
+      const { body: order } = await merchant.client.post('/orders', anOrder({ document, total: '100.00' }));
+      const { status } = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+      expect(status).toBe(200);
+      const refund = { external_id: 'DEV-1', amount: '10.00' };
+      expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).status).toBe(201);
+      expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).status).toBe(201);
+      expect((await merchant.client.get('/orders')).body.data.length).toBeGreaterThan(1);
+      await expectInvariants(service);
+    });
+
+    it('tells the operator that an email is taken', async () => {
+      const env = { DATABASE_URL: url, BCRYPT_COST: '4' };
+      const args = [
+        'user',
+        'create',
+        '--merchant',
+        merchant.id,
+        '--email',
+        merchant.email,
+        '--password',
+        'long enough 123',
+      ];
+      const { code, stderr } = await runNode('dist/src/admin.js', args, env);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(merchant.email) });
+    });
+
+    it('is not ready and answers 503 while it is read-only, and works again after that', async () => {
+      const client = new Client(service);
+      await operator.query('SET GLOBAL read_only = 1');
+      while ((await client.get('/health/ready')).status === 200) await sleep(100);
+      expectProblem(await client.get('/health/ready'), 503, 'unavailable');
+      for (let n = 0; n < 12; n++) expectProblem(await merchant.client.post('/orders', anOrder()), 503, 'unavailable');
+      expect((await merchant.client.get('/orders')).status).toBe(200);
+
+      await operator.query('SET GLOBAL read_only = 0');
+      while ((await client.get('/health/ready')).status !== 200) await sleep(100);
+      expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    });
+
+    it('answers 503 and not 500 while it gives the user no connection', async () => {
+      await operator.query("ALTER USER 'app'@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1");
+      const one = await mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'));
+      const [pool] = await operator.query<mysql.RowDataPacket[]>(
+        "SELECT id FROM information_schema.processlist WHERE user = 'app' AND id <> ?",
+        [one.threadId],
+      );
+      for (const { id } of pool) await operator.query(`KILL ${id}`);
+      const answers = await Promise.all(Array.from({ length: 6 }, () => merchant.client.post('/orders', anOrder())));
+      expect(answers.map(({ status }) => status).filter((status) => status !== 201)).toEqual(
+        expect.arrayContaining([503]),
+      );
+      expect(answers.filter(({ status }) => status === 500)).toEqual([]);
+      await operator.query("ALTER USER 'app'@'127.0.0.1' WITH MAX_USER_CONNECTIONS 0");
+      await one.end();
+    });
+
+    async function expectRow(id: string): Promise<void> {
+      const [rows] = await operator.query<mysql.RowDataPacket[]>('SELECT id FROM cashback.orders WHERE id = ?', [id]);
+      await operator.query('COMMIT');
+      expect(rows).toHaveLength(1);
+    }
+  });
+}

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { startPrivateServer } from '../../tools/database/private-server.mjs';
+import { findServers } from '../../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { runNode } from '../support/build.js';
+import { startBuiltService } from '../support/built-service.js';
+
+const servers = await findServers();
+
+if (servers.length > 0) {
+  describe('a database server that requires TLS', () => {
+    let folder: string;
+    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+    let certificates: string;
+    let operator: mysql.Connection;
+
+    const openssl = (...args: string[]): unknown =>
+      execFileSync('openssl', args, { cwd: certificates, stdio: 'ignore' });
+
+    function authority(name: string): void {
+      const subject = ['-subj', `/CN=${name}`, '-days', '2', '-nodes'];
+      openssl('req', '-x509', '-newkey', 'rsa:2048', '-keyout', `${name}.key`, '-out', `${name}.pem`, ...subject);
+    }
+
+    /** Gives the server a certificate for that host. */
+    function certify(host: string): void {
+      writeFileSync(path.join(folder, 'san'), `subjectAltName=DNS:${host}`);
+      const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'san'];
+      openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.pem', ...signed);
+    }
+
+    beforeAll(async () => {
+      folder = makeTempFolder('cashback-tls');
+      certificates = folder;
+      authority('ca');
+      authority('stranger');
+      openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=db');
+      certify('elsewhere.example');
+      const pem = (name: string): string => path.join(folder, name);
+      server = await startPrivateServer({
+        dataDir: path.join(folder, 'data'),
+        litter: folder,
+        durable: false,
+        options: [`--ssl-ca=${pem('ca.pem')}`, `--ssl-cert=${pem('server.pem')}`, `--ssl-key=${pem('server.key')}`],
+      });
+      operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
+      await operator.query('SET GLOBAL require_secure_transport = ON');
+    });
+    afterAll(async () => {
+      await operator?.end();
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const withTls = (parameters: Record<string, string | undefined>, host = '127.0.0.1'): string => {
+      const url = new URL(server.url);
+      url.hostname = host;
+      for (const [name, value] of Object.entries(parameters))
+        if (value !== undefined) url.searchParams.set(name, value);
+      return url.href;
+    };
+    const file = (name: string): string => path.join(folder, `${name}.pem`);
+    const migrate = (url: string) => runNode('dist/src/migrate.js', ['run'], { DATABASE_URL: url });
+
+    it.each([
+      ['no ssl-mode', {}, '127.0.0.1', /secure transport|access denied/i],
+      [
+        'a CA that did not sign the certificate',
+        { 'ssl-mode': 'VERIFY_CA', 'ssl-ca': 'stranger' },
+        '127.0.0.1',
+        /certificate/i,
+      ],
+      [
+        'a certificate for another host',
+        { 'ssl-mode': 'VERIFY_IDENTITY', 'ssl-ca': 'ca' },
+        'localhost',
+        /does not match|altnames/i,
+      ],
+      [
+        'an unknown parameter',
+        { 'ssl-mode': 'REQUIRED', tls: 'yes' },
+        '127.0.0.1',
+        /must not have the parameter "tls"/,
+      ],
+      ['an unknown ssl-mode', { 'ssl-mode': 'PREFERRED' }, '127.0.0.1', /ssl-mode of DISABLED, REQUIRED/],
+    ] as const)('is not used with %s', async (_, parameters, host, reason) => {
+      const ca = 'ssl-ca' in parameters ? { 'ssl-ca': file(parameters['ssl-ca']) } : {};
+      const { code, stderr } = await migrate(withTls({ ...parameters, ...ca }, host));
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(reason) });
+    });
+
+    it('is used by migrations, the command line and the service, with a verified identity', async () => {
+      certify('localhost');
+      await operator.query(server.url.startsWith('mariadb:') ? 'FLUSH SSL' : 'ALTER INSTANCE RELOAD TLS');
+      const url = withTls({ 'ssl-mode': 'VERIFY_IDENTITY', 'ssl-ca': file('ca') }, 'localhost');
+      expect(await migrate(url)).toMatchObject({ code: 0, stderr: '' });
+      const created = await runNode('dist/src/admin.js', ['merchant', 'create', '--name', 'Shop'], {
+        DATABASE_URL: url,
+      });
+      expect(created).toMatchObject({ code: 0, stderr: '' });
+      const service = await startBuiltService(url);
+      expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
+      await service.stop();
+    });
+
+    it.each(['REQUIRED', 'VERIFY_CA'])('is used without the identity by ssl-mode=%s', async (mode) => {
+      const ca = mode === 'VERIFY_CA' ? { 'ssl-ca': file('ca') } : {};
+      expect(await migrate(withTls({ 'ssl-mode': mode, ...ca }))).toMatchObject({ code: 0, stderr: '' });
+    });
+  });
+}
