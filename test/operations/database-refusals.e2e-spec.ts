@@ -15,7 +15,8 @@ let operator: mysql.Connection;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
+  // One merchant's lists may have a quarter of the pool, so it takes more than one connection to leave any to others.
+  service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '10' } });
   merchant = await aMerchant(service);
   operator = await mysql.createConnection(database.url.replace(/^mariadb:/, 'mysql:'));
 });

@@ -99,10 +99,10 @@ describe('requests of an API user', () => {
     const { 201: created = 0, 429: refused = 0 } = statusesOf(answers);
     expect(created + refused).toBe(60);
     expect(refused).toBeGreaterThan(0);
-    const [{ stored }] = await service.dataSource.query('SELECT COUNT(*) AS stored FROM orders WHERE merchant_id = ?', [
+    const [{ found }] = await service.dataSource.query('SELECT COUNT(*) AS found FROM orders WHERE merchant_id = ?', [
       merchant.id,
     ]);
-    expect(Number(stored)).toBe(created);
+    expect(Number(found)).toBe(created);
   });
 
   it('are counted together under /orders and /wallets, so that documents cannot be enumerated', async () => {

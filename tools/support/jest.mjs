@@ -28,6 +28,8 @@ export async function runJest({ projects, extraArgs, env, execute }) {
     '--selectProjects',
     ...projects,
     '--json',
+    // A test that failed may have left a connection open. The run must end all the same.
+    '--forceExit',
     `--outputFile=${resultFile}`,
     // The tests of the endurance suite load the machine: one file at a time.
     ...(projects.includes('endurance') ? ['--maxWorkers=1'] : []),
