@@ -18,7 +18,7 @@ describe('a user that changes while it logs in', () => {
 
   beforeAll(async () => {
     comparisons = new Comparisons();
-    service = await startService({ env: { BCRYPT_CONCURRENCY: '2' } });
+    service = await startService({ env: { BCRYPT_CONCURRENCY: '2', DATABASE_POOL_SIZE: '10' } });
     users = service.app.get(ApiUsersService);
     anyone = new Client(service);
   });
