@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectProblem } from '../support/expectations.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+/** Turns of a service with one connection. */
+const TURNS = 2;
+
+/** A service that creates 20 orders in a second, and is asked for more. */
+describe('requests beyond the capacity', () => {
+  let database: TestDatabase;
+  let service: Service;
+  let merchant: TestMerchant;
+  let other: TestMerchant;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' } });
+    merchant = await aMerchant(service);
+    other = await aMerchant(service);
+    for (const { client } of [merchant, other]) await client.post('/orders', anOrder());
+    await service.dataSource.query(
+      'CREATE TRIGGER slow_orders BEFORE INSERT ON orders FOR EACH ROW SET @slept = SLEEP(0.05)',
+    );
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await database?.drop();
+  });
+
+  async function rowsOf(externalIds: string[]): Promise<number> {
+    const rows = await service.dataSource.query<unknown[]>(
+      `SELECT id FROM orders WHERE external_id IN (${externalIds.map(() => '?').join()})`,
+      externalIds,
+    );
+    return rows.length;
+  }
+
+  it('are refused with 503 and Retry-After before any work is done for them', async () => {
+    const sent = Array.from({ length: 300 }, () => anOrder());
+    const answers = await Promise.all(sent.map((order) => merchant.client.post('/orders', order)));
+    const created = answers.filter(({ status }) => status === 201);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(created.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) {
+      expectProblem(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    const rows = await rowsOf(sent.map(({ external_id: id }) => id));
+    expect(rows).toBeGreaterThanOrEqual(created.length);
+    expect(rows).toBeLessThanOrEqual(created.length + TURNS);
+  });
+
+  it('are not worked on once their clients are gone', async () => {
+    const sent = Array.from({ length: 40 }, () => anOrder());
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' };
+    const asking = sent.map((order) =>
+      fetch(`${service.url}/orders`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(order),
+        signal: gone.signal,
+      }).catch(() => undefined),
+    );
+    await waiting(sent.length - TURNS);
+    gone.abort();
+    await Promise.all(asking);
+    await waiting(0, (found, wanted) => found === wanted);
+    expect(await rowsOf(sent.map(({ external_id: id }) => id))).toBeLessThanOrEqual(TURNS + 3);
+  });
+
+  it('of one merchant do not delay those of another', async () => {
+    let answered = 0;
+    const many = atOnce(50, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
+    await waiting(40);
+    const before = answered;
+    const answer: Answer = await other.client.post('/orders', anOrder());
+    expect(answer.status).toBe(201);
+    expect(answered - before).toBeLessThan(10);
+    await many;
+  });
+
+  it('leave /health/live and /metrics as they are', async () => {
+    const many = atOnce(50, () => merchant.client.post('/orders', anOrder()));
+    await waiting(40);
+    expect((await new Client(service).get('/health/live')).status).toBe(200);
+    await many;
+  });
+
+  /** Resolves when that many requests wait for their turn. */
+  async function waiting(wanted: number, isEnough = (found: number, least: number) => found >= least): Promise<void> {
+    for (;;) {
+      const { body } = await new Client(service).get('/metrics');
+      const found = /^http_requests\{state="waiting"\} (\d+)$/m.exec(body as string);
+      if (isEnough(Number(found?.[1]), wanted)) return;
+    }
+  }
+});
