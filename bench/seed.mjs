@@ -103,7 +103,7 @@ export async function addOrders(lab, shop, count) {
     await lab.sql(shop.schema, [
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
                            earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at) ${NUMBERS}
-       SELECT ${idOf('n + ?')}, m.id, MD5(n + ?), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
+       SELECT ${idOf('n + ?')}, m.id, LEFT(SHA2(n + ?, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
               ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
          FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
       [first, first, first, count / 4, items, methods, at, left, step, at, left, step, shop.merchantId, chunk],

@@ -76,7 +76,7 @@ function orderPaths(newest, cursors) {
   const at = (/** @type {number} */ share) => new Date(newest.getTime() - SPAN_SECONDS * share * 1000).toISOString();
   const kinds = [
     STATUSES.map((status) => [status, `status=${status}`]),
-    [['external_id', 'external_id=c4ca4238a0b923820dcc509a6f75849b']],
+    [['external_id', 'external_id=6b86b273ff34fce19d6b804eff5a3f57']],
     [['from', `created_from=${at(0.9)}`]],
     [['to', `created_to=${at(0.9)}`]],
   ];
