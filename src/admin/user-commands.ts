@@ -34,28 +34,26 @@ export function userCommands(): Command {
       users.setPassword(options.email, password),
     ),
   );
-  for (const [name, disabled] of [
-    ['disable', true],
-    ['enable', false],
-  ] as const) {
-    user
-      .command(name)
-      .description(
-        disabled ? 'refuse an API user from now on and revoke its sessions' : 'allow an API user to log in again',
-      )
-      .requiredOption('--email <email>', 'its email', email)
-      .action((options: { email: string }) =>
-        runChange({ command: `user ${name}`, details: { email: options.email } }, async (services) => {
-          const changed = await services.get(ApiUsersService).setDisabled(options.email, disabled);
-          return { result: toJson(changed), changed: idsOf(changed) };
-        }),
-      );
-  }
+  addSwitch(user, 'disable', 'refuse an API user from now on and revoke its sessions');
+  addSwitch(user, 'enable', 'allow an API user to log in again');
   user
     .command('list')
     .description('all API users')
     .action(() => runWithServices(async (services) => (await services.get(ApiUsersService).list()).map(toJson)));
   return user;
+}
+
+function addSwitch(user: Command, name: 'disable' | 'enable', description: string): void {
+  user
+    .command(name)
+    .description(description)
+    .requiredOption('--email <email>', 'its email', email)
+    .action((options: { email: string }) =>
+      runChange({ command: `user ${name}`, details: { email: options.email } }, async (services) => {
+        const changed = await services.get(ApiUsersService).setDisabled(options.email, name === 'disable');
+        return { result: toJson(changed), changed: idsOf(changed) };
+      }),
+    );
 }
 
 async function changeWithPassword(

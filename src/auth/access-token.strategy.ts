@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { Strategy } from 'passport-jwt';
 import { Config } from '../config/config.js';
 import { signingSecrets } from '../config/signing-secrets.js';
-import type { Caller } from '../http/caller.js';
+import type { Caller } from '../common/caller.js';
 
 export const JWT_ISSUER = 'cashback-order-service';
 export const JWT_AUDIENCE = 'cashback-orders';

@@ -1,14 +1,16 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
+import { Metrics } from '../metrics/metrics.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { AccessTokenGuard } from './access-token.guard.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKeys } from './access-token.strategy.js';
 import { ApiUsersModule } from './api-users.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { Passwords } from './passwords.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 @Module({
@@ -27,4 +29,18 @@ import { TokenSetsService } from './token-sets.service.js';
   controllers: [AuthController],
   providers: [AuthService, TokenSetsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
 })
-export class AuthModule {}
+export class AuthModule implements OnModuleInit {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly passwords: Passwords,
+  ) {}
+
+  onModuleInit(): void {
+    this.metrics.gauge(
+      'bcrypt_comparisons',
+      'Password comparisons under way and waiting',
+      () => this.passwords.load,
+      'state',
+    );
+  }
+}

@@ -12,7 +12,7 @@ import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
 import { REFRESH } from '../rate-limits/policies.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
-import type { Caller } from '../http/caller.js';
+import type { Caller } from '../common/caller.js';
 import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import type { LoginDto } from './dto/login.dto.js';
 import type { RefreshTokenDto } from './dto/refresh-token.dto.js';

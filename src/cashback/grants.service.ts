@@ -57,7 +57,7 @@ export class GrantsService {
 
   async #grant(merchantId: string, document: string, amountCents: number, options: GrantOptions): Promise<Credit> {
     const { policy } = await this.merchants.get(merchantId);
-    return this.unitOfWork.transaction(async (manager) => {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const wallet = await this.wallets.lock(manager, { merchantId, document });
       const { now } = wallet;
       const availableAt = options.availableAt ?? now;
@@ -66,6 +66,7 @@ export class GrantsService {
       const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);
       await insertGrant(manager, merchantId, credit.id, options);
+      record({ type: 'cashback.granted', merchantId, creditId: credit.id, amountCents });
       return credit;
     });
   }

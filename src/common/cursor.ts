@@ -1,6 +1,12 @@
 import { LAST_INSTANT_MS } from './instants.js';
 import { validationFailed } from './problem.js';
 
+/** Which page of a list is asked for: how many rows, and after which. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
 /** Where a page ends, as an opaque word: the sort key of its last row. */
 export function encodeCursor(key: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');

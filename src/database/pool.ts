@@ -48,14 +48,12 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
   pool.getConnection = ((handover: Handover) => {
     const finish = load.wait(handover);
     const since = performance.now();
-    const check = (): void => {
-      const left = Math.max(movedAt, since) + limits.stalledMs - performance.now();
-      if (left > 0) timer = setTimeout(check, left);
-      else finish(failure('POOL_EXHAUSTED', 'no database connection became free'));
-    };
-    let timer = setTimeout(check, limits.stalledMs);
+    const stopWatching = whenStalled(
+      () => Math.max(movedAt, since) + limits.stalledMs,
+      () => finish(failure('POOL_EXHAUSTED', 'no database connection became free')),
+    );
     acquire((error, connection) => {
-      clearTimeout(timer);
+      stopWatching();
       if (error) return finish(error);
       movedAt = performance.now();
       const prepared = preparing.get(connection);
@@ -72,6 +70,22 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
     });
   }) as Pool['getConnection'];
   return pool;
+}
+
+/**
+ * Calls back once the deadline, which may move, has passed.
+ *
+ * @param deadline in milliseconds of `performance.now()`, read again whenever the last one is reached.
+ * @returns what stops it.
+ */
+function whenStalled(deadline: () => number, stalled: () => void): () => void {
+  const check = (): void => {
+    const left = deadline() - performance.now();
+    if (left > 0) timer = setTimeout(check, left);
+    else stalled();
+  };
+  let timer = setTimeout(check, deadline() - performance.now());
+  return () => clearTimeout(timer);
 }
 
 function applySettings(connection: Connection, sql: string): Promise<void> {

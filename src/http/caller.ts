@@ -1,13 +1,6 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import type { Request } from 'express';
-
-/** Who calls: what the JWT behind the access token says. */
-export interface Caller {
-  apiUserId: string;
-  merchantId: string;
-  /** The token set's id, the `jti`. */
-  tokenSetId: string;
-}
+import type { Caller } from '../common/caller.js';
 
 export const IS_PUBLIC = 'isPublic';
 

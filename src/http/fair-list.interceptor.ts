@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { Request, Response } from 'express';
 import { defer, lastValueFrom, type Observable } from 'rxjs';
 import { PoolShares } from '../database/pool-shares.js';
-import type { Caller } from './caller.js';
+import type { Caller } from '../common/caller.js';
 import { Turn } from './turn.js';
 
 /** Makes a list wait for its merchant's turn, so that slow lists of one merchant do not stop the others. */

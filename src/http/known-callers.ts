@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import type { Caller } from './caller.js';
+import type { Caller } from '../common/caller.js';
 
 const MOST_KNOWN = 10_000;
 

@@ -1,8 +1,9 @@
 import { IsOptional, IsString } from 'class-validator';
+import type { PageRequest } from '../common/cursor.js';
 import { IsQueryInteger } from './validators.js';
 
 /** Which page of a list: its size and where it starts. */
-export class PageQueryDto {
+export class PageQueryDto implements PageRequest {
   /**
    * 1 to 100.
    * @example 20

@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import type { Request, Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
 import { unavailable } from '../common/problem.js';
-import type { Caller } from './caller.js';
+import type { Caller } from '../common/caller.js';
 import { KnownCallers } from './known-callers.js';
 import { hasBody, readJsonBody } from './request-body.js';
 import { deadlineOf } from './request-deadline.js';

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { networkOf } from '../rate-limits/network.js';
+import { networkOf } from '../common/network.js';
 import { IS_PUBLIC } from './caller.js';
 import { KnownCallers } from './known-callers.js';
 import { refuseUnreadableBody } from './request-body.js';

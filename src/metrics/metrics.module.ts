@@ -2,24 +2,22 @@ import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { poolFigures } from '../database/pool.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { ApiUsersModule } from '../auth/api-users.module.js';
-import { Passwords } from '../auth/passwords.js';
 import { RequestQueues } from '../http/request-queues.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 
 @Global()
-@Module({ imports: [ApiUsersModule], controllers: [MetricsController], providers: [Metrics], exports: [Metrics] })
+@Module({ controllers: [MetricsController], providers: [Metrics], exports: [Metrics] })
 export class MetricsModule implements OnModuleInit {
   constructor(
     private readonly metrics: Metrics,
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
-    private readonly passwords: Passwords,
     private readonly queues: RequestQueues,
   ) {}
 
   onModuleInit(): void {
+    this.unitOfWork.onCommit((event) => this.metrics.count(event));
     this.unitOfWork.onRetry((reason) => this.metrics.databaseRetried(reason));
     this.metrics.gauge(
       'database_pool_connections',
@@ -31,12 +29,6 @@ export class MetricsModule implements OnModuleInit {
       'http_requests',
       'Requests that are worked on, and that wait for their turn',
       () => ({ ...this.queues.load }),
-      'state',
-    );
-    this.metrics.gauge(
-      'bcrypt_comparisons',
-      'Password comparisons under way and waiting',
-      () => this.passwords.load,
       'state',
     );
   }

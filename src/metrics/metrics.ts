@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DomainEvent } from '../common/domain-event.js';
 import type { Problem } from '../common/problem.js';
 
 const CENTS_IN_BRL = 100;
@@ -76,14 +77,13 @@ export class Metrics {
     });
   }
 
-  orderCreated(replayed: boolean): void {
-    this.#orders.inc({ event: replayed ? 'replayed' : 'created' });
-  }
-
-  orderCompleted(redeemedCents: number, earnedCents: number): void {
-    this.#orders.inc({ event: 'completed' });
-    this.#cashback.inc({ event: 'redeemed' }, redeemedCents / CENTS_IN_BRL);
-    this.#cashback.inc({ event: 'granted' }, earnedCents / CENTS_IN_BRL);
+  /** Counts what a use case did, once it is committed. */
+  count(event: DomainEvent): void {
+    const [subject, name] = event.type.split('.') as [string, string];
+    if (subject === 'order') this.#orders.inc({ event: name });
+    if (event.type !== 'order.completed') return;
+    this.#cashback.inc({ event: 'redeemed' }, event.redeemedCents / CENTS_IN_BRL);
+    this.#cashback.inc({ event: 'granted' }, event.earnedCents / CENTS_IN_BRL);
   }
 
   databaseRetried(reason: string): void {

@@ -8,7 +8,6 @@ import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { type Fault, Problem } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { Metrics } from '../metrics/metrics.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { differingPaymentMethods } from './idempotency.js';
@@ -30,7 +29,6 @@ export class OrderLifecycleService {
     private readonly orders: OrderLock,
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
-    private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
@@ -41,12 +39,13 @@ export class OrderLifecycleService {
    */
   setRedemption(merchantId: string, orderId: string, request: SetRedemptionDto): Promise<OrderDto> {
     const amountCents = parseMoney(request.amount);
-    return this.unitOfWork.transaction(async (manager) => {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const wallet = await this.wallets.lock(manager, order, order.id);
       requireTransition(order, 'hold', wallet.now);
       refuseOverMaximum(order, wallet, amountCents);
-      await this.#holdExactly(manager, order, wallet, amountCents);
+      if (await this.#holdExactly(manager, order, wallet, amountCents))
+        record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
       order.redemptionCents = amountCents;
       return this.#save(manager, order, wallet);
     });
@@ -59,10 +58,8 @@ export class OrderLifecycleService {
    * @throws Problem not_found; invalid_transition, also where it was completed with different values;
    *   payments_exceed_total; redemption_exceeds_maximum; redemption_no_longer_available.
    */
-  async complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
-    let completed: Order | undefined;
-    const answer = await this.unitOfWork.transaction(async (manager) => {
-      completed = undefined;
+  complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (wasCompleted(order)) {
         refuseOtherCompletion(order, request, this.clock.now());
@@ -76,13 +73,10 @@ export class OrderLifecycleService {
       refuseOverMaximum(order, wallet, redeemCents);
       await this.#holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
-      earn(order, wallet, redeemCents);
-      completed = order;
+      const earnedCents = earn(order, wallet, redeemCents);
+      record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
       return this.#save(manager, order, wallet);
     });
-    // Counted once it is committed: a use case may run several times.
-    if (completed !== undefined) this.metrics.orderCompleted(completed.redemptionCents, completed.earnedCents);
-    return answer;
   }
 
   /**
@@ -91,29 +85,31 @@ export class OrderLifecycleService {
    * @throws Problem not_found; invalid_transition for an order that has been completed.
    */
   cancel(merchantId: string, orderId: string): Promise<OrderDto> {
-    return this.unitOfWork.transaction(async (manager) => {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (order.cancelledAt !== null) return this.#view(manager, order);
       const wallet = await this.wallets.lock(manager, order, order.id);
       requireTransition(order, 'cancel', wallet.now);
       wallet.releaseHold(order.id);
+      record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
       return this.#save(manager, Object.assign(order, cancelled), wallet);
     });
   }
 
-  /** Makes the hold of an order exactly that much; one that already is stays unchanged. */
+  /** Makes the hold of an order exactly that much. @returns false where it already was. */
   async #holdExactly(
     manager: EntityManager,
     order: Order,
     wallet: WalletAggregate,
     amountCents: number,
-  ): Promise<void> {
-    if (wallet.heldForCents(order.id) === amountCents) return;
+  ): Promise<boolean> {
+    if (wallet.heldForCents(order.id) === amountCents) return false;
     wallet.releaseHold(order.id);
-    if (amountCents === 0) return;
+    if (amountCents === 0) return true;
     await this.wallets.loadAvailable(manager, wallet, amountCents);
     wallet.hold(order, amountCents);
+    return true;
   }
 
   async #save(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<OrderDto> {
@@ -139,7 +135,8 @@ function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
   return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
 }
 
-function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): void {
+/** Marks the order completed and grants its cashback. @returns the cashback it earned, in centavos. */
+function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): number {
   const { totalCents, policy } = order;
   const earnedCents = cashbackToReceive(
     { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
@@ -147,9 +144,10 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): voi
   );
   const completed: Partial<Order> = { completedAt: wallet.now, redemptionCents: redeemedCents, earnedCents };
   Object.assign(order, { status: 'completed', ...completed });
-  if (earnedCents === 0) return;
+  if (earnedCents === 0) return 0;
   const { availableAt, expiresAt } = validityOf(policy, wallet.now);
   wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
+  return earnedCents;
 }
 
 function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {

@@ -1,7 +1,8 @@
 import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { type Caller, CurrentCaller } from '../http/caller.js';
+import type { Caller } from '../common/caller.js';
+import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';

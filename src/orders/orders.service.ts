@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
 import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { insertRow } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { Metrics } from '../metrics/metrics.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
@@ -26,7 +26,6 @@ export class OrdersService {
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly digests: ContentDigests,
-    private readonly metrics: Metrics,
     private readonly clock: Clock,
   ) {}
 
@@ -42,12 +41,13 @@ export class OrdersService {
     const requested = readOrder(request);
     const contentDigest = this.digests.of(requested);
     const order = newOrder({ merchantId, policy, contentDigest, ...requested }, this.clock.now());
-    const isNew = await this.unitOfWork.statement((manager) => insertNew(manager, order));
+    const isNew = await this.unitOfWork.statement((manager, record) => insertNew(manager, order, record));
     const now = this.clock.now();
     const existing = await this.unitOfWork.statement(
-      isNew ? (manager) => this.#withBalance(manager, order, now) : (manager) => this.#findSame(manager, order, now),
+      isNew
+        ? (manager) => this.#withBalance(manager, order, now)
+        : (manager, record) => this.#findSame(manager, order, now, record),
     );
-    this.metrics.orderCreated(!isNew);
     return { order: toOrderDto(existing.order, existing.balance, now), replayed: !isNew };
   }
 
@@ -64,11 +64,12 @@ export class OrdersService {
   }
 
   /** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
-  async #findSame(manager: EntityManager, sent: Order, now: Date): Promise<OrderWithBalance> {
+  async #findSame(manager: EntityManager, sent: Order, now: Date, record: Recorder): Promise<OrderWithBalance> {
     const existing = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
     if (existing === undefined)
       throw new Error('the order that has this external_id is missing: orders are never deleted');
     this.#refuseDifferences(sent, existing.order);
+    record({ type: 'order.replayed', merchantId: sent.merchantId, orderId: existing.order.id });
     return existing;
   }
 
@@ -104,9 +105,10 @@ function newOrder(given: RequestedOrder & Pick<Order, 'merchantId' | 'policy' | 
 }
 
 /** @returns whether it is new: false where there is an order with this `external_id`. */
-async function insertNew(manager: EntityManager, order: Order): Promise<boolean> {
+async function insertNew(manager: EntityManager, order: Order, record: Recorder): Promise<boolean> {
   try {
     await insertRow(manager, Order, order);
+    record({ type: 'order.created', merchantId: order.merchantId, orderId: order.id });
     return true;
   } catch (error) {
     if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;

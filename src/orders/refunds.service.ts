@@ -36,7 +36,7 @@ export class RefundsService {
     request: CreateRefundDto,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const amountCents = parseMoney(request.amount);
-    return this.unitOfWork.transaction(async (manager) => {
+    return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       // Under the order's lock: of many at once the first one wrote it, and the others find it.
       const existing = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
@@ -46,6 +46,7 @@ export class RefundsService {
       refuseOverTotal(order, amountCents);
       const wallet = await this.wallets.lock(manager, order);
       const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
+      record({ type: 'order.refunded', merchantId, orderId, amountCents });
       return { refund: toRefundDto(refund), replayed: false };
     });
   }
@@ -81,19 +82,19 @@ export class RefundsService {
     }
     await this.wallets.save(manager, wallet);
 
-    const refundedCents = order.refundedCents + amountCents;
-    await manager.update(
-      Order,
-      { id: order.id },
-      {
-        status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
-        refundedCents,
-        returnedCents: order.returnedCents + returnedCents,
-        clawedBackCents: order.clawedBackCents + clawedBackCents,
-      },
-    );
+    await manager.update(Order, { id: order.id }, totalsAfter(order, refund));
     return refund;
   }
+}
+
+function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
+  const refundedCents = order.refundedCents + amountCents;
+  return {
+    status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
+    refundedCents,
+    returnedCents: order.returnedCents + returnedCents,
+    clawedBackCents: order.clawedBackCents + clawedBackCents,
+  };
 }
 
 function replay(existing: Refund, amountCents: number): Refund {

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { CounterKeys } from './counter-keys.js';
 import { type Count, type Counter, LoginCounts } from './login-counts.js';
-import { networkOf } from './network.js';
+import { networkOf } from '../common/network.js';
 import { KNOWN_NETWORK, loginNetworkPolicy, loginPolicy, loginUserPolicy } from './policies.js';
 import { tooManyRequests } from './too-many-requests.js';
 

@@ -10,8 +10,8 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
 import { ApiProblems } from '../http/api-problems.js';
-import type { Caller } from '../http/caller.js';
-import { networkOf } from './network.js';
+import type { Caller } from '../common/caller.js';
+import { networkOf } from '../common/network.js';
 import type { RateLimitPolicies } from './policies.js';
 import { RateLimiter } from './rate-limiter.js';
 

@@ -8,11 +8,10 @@ import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wal
 import { Wallet } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
-import { decodeCursor, encodeCursor } from '../common/cursor.js';
+import { decodeCursor, encodeCursor, type PageRequest } from '../common/cursor.js';
 import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { PageQueryDto } from '../http/page-query.dto.js';
 import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 
 /** How many credits `show` lists. */
@@ -48,7 +47,7 @@ export class StatementsService {
   }
 
   /** A page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
-  entries(merchantId: string, walletId: string, { limit, cursor }: PageQueryDto): Promise<EntryPageDto> {
+  entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.statement(async (manager) => {
       if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound();
       const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number')[0];

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { type Caller, CurrentCaller } from '../http/caller.js';
+import type { Caller } from '../common/caller.js';
+import { CurrentCaller } from '../http/caller.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../http/api-problems.js';
