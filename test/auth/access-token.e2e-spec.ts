@@ -38,17 +38,23 @@ function expectInvalidToken(answer: Answer): void {
   expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer realm="cashback", error="invalid_token"/);
 }
 
-describe('the access token', () => {
-  it.each(GUARDED)('is asked for by %s %s, before anything is said about the request', async (method, path) => {
-    const missing = await anyone.send(method, path);
-    expectProblem(missing, 401, 'missing_token');
-    expect(missing.headers.get('www-authenticate')).toBe('Bearer realm="cashback"');
-    expectInvalidToken(await anyone.send(method, path, { token: 'cbat_00000000-0000-4000-8000-000000000000' }));
-  });
+describe('access tokens', () => {
+  it.each(GUARDED)(
+    '%s %s returns 401 missing_token without an access token, before it validates the request',
+    async (method, path) => {
+      const missing = await anyone.send(method, path);
+      expectProblem(missing, 401, 'missing_token');
+      expect(missing.headers.get('www-authenticate')).toBe('Bearer realm="cashback"');
+      expectInvalidToken(await anyone.send(method, path, { token: 'cbat_00000000-0000-4000-8000-000000000000' }));
+    },
+  );
 
-  it.each(['Bearer', 'bearer', 'BEARER', 'BeArEr'])('is taken after the scheme written %s', async (scheme) => {
-    expect((await list(`${scheme} ${merchant.tokens.access_token}`)).status).toBe(200);
-  });
+  it.each(['Bearer', 'bearer', 'BEARER', 'BeArEr'])(
+    'GET /orders accepts an access token after the scheme %s',
+    async (scheme) => {
+      expect((await list(`${scheme} ${merchant.tokens.access_token}`)).status).toBe(200);
+    },
+  );
 
   it.each([
     undefined,
@@ -58,11 +64,11 @@ describe('the access token', () => {
     'cbat_00000000-0000-4000-8000-000000000000',
     'Token x',
     'Bearercbat_x',
-  ])('is missing from the header %j', async (authorization) => {
+  ])('GET /orders returns 401 missing_token when the Authorization header is %j', async (authorization) => {
     expectProblem(await list(authorization), 401, 'missing_token');
   });
 
-  it('is taken from nowhere but the header', async () => {
+  it('the service reads the access token from the Authorization header only', async () => {
     const { access_token: token } = merchant.tokens;
     expectProblem(await anyone.get(`/orders?access_token=${token}`), 401, 'missing_token');
     expectProblem(await anyone.post('/orders', { ...anOrder(), access_token: token }), 401, 'missing_token');
@@ -73,7 +79,7 @@ describe('the access token', () => {
     );
   });
 
-  it('is compared to the letter', async () => {
+  it('GET /orders returns 401 when the token differs from an access token in any character', async () => {
     const { access_token: token, refresh_token: refreshToken } = merchant.tokens;
     for (const almost of [
       token.toUpperCase(),
@@ -88,12 +94,12 @@ describe('the access token', () => {
     }
   });
 
-  it('survives bytes in the header that are no text', async () => {
+  it('GET /orders returns 401 when the Authorization header contains invalid UTF-8', async () => {
     const bytes = aRequest('GET /orders', { authorization: 'Bearer \xff\xfe\x80' });
     expectInvalidToken(await sendBytes(service, bytes));
   });
 
-  it('lives an hour, to the instant it was said to', async () => {
+  it('an access token is valid for one hour and expires exactly at access_token_expire_at', async () => {
     const left = Date.parse(merchant.tokens.access_token_expire_at) - service.clock.now().getTime();
     service.clock.advance({ ms: left - 2_000 });
     expect((await merchant.client.get('/orders')).status).toBe(200);
@@ -101,14 +107,14 @@ describe('the access token', () => {
     expectInvalidToken(await merchant.client.get('/orders'));
   });
 
-  it('stops at once when its user is disabled, and no other merchant’s does', async () => {
+  it('disabling a user invalidates its access token immediately and affects no other merchant', async () => {
     const other = await aMerchant(service);
     await service.app.get(ApiUsersService).setDisabled(merchant.email, true);
     expectInvalidToken(await merchant.client.get('/orders'));
     expect((await other.client.get('/orders')).status).toBe(200);
   });
 
-  it('opens the orders of its own merchant alone', async () => {
+  it('an access token gives access only to the orders of its own merchant', async () => {
     const other = await aMerchant(service);
     const order = await aCreatedOrder(merchant);
     expect((await merchant.client.get(`/orders/${order.id}`)).status).toBe(200);
@@ -116,8 +122,8 @@ describe('the access token', () => {
   });
 });
 
-describe('logging out', () => {
-  it('answers 204 without a body, and ends the session with every token of it', async () => {
+describe('POST /auth/logout', () => {
+  it('POST /auth/logout returns 204 without a body and revokes every token of the session', async () => {
     const { body: next } = await anyone.post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
     const answer = await merchant.client.send('POST', '/auth/logout');
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 204, body: '' });
@@ -130,19 +136,19 @@ describe('logging out', () => {
     );
   });
 
-  it('a second time finds the token revoked', async () => {
+  it('POST /auth/logout returns 401 when the token is already revoked', async () => {
     await merchant.client.send('POST', '/auth/logout');
     expectInvalidToken(await merchant.client.send('POST', '/auth/logout'));
   });
 
-  it('twenty times at once fails for none of them but as a revoked token', async () => {
+  it('twenty concurrent POST /auth/logout requests return only 204 or 401', async () => {
     const answers = await atOnce(20, () => merchant.client.send('POST', '/auth/logout'));
     expect(answers.filter(({ status }) => status !== 204 && status !== 401)).toEqual([]);
     expect(answers.some(({ status }) => status === 204)).toBe(true);
     expectInvalidToken(await merchant.client.get('/orders'));
   });
 
-  it('leaves other sessions of the user, and other merchants, alone', async () => {
+  it('POST /auth/logout does not affect other sessions of the user or other merchants', async () => {
     const other = await aMerchant(service);
     const sibling = await anyone.post('/auth/login', { email: merchant.email, password: merchant.password });
     await merchant.client.send('POST', '/auth/logout');
@@ -150,12 +156,12 @@ describe('logging out', () => {
     expect((await other.client.get('/orders')).status).toBe(200);
   });
 
-  it('takes whatever body comes along for none', async () => {
+  it('POST /auth/logout ignores the request body', async () => {
     expect((await merchant.client.post('/auth/logout', { all: true })).status).toBe(204);
   });
 });
 
-describe('the JWT behind an access token', () => {
+describe('the JWT of an access token', () => {
   const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
   const jwtOf = async ({ tokens }: TestMerchant): Promise<string> => {
     const rows = await service.dataSource.query('SELECT jwt FROM token_sets WHERE access_hash = ?', [
@@ -163,7 +169,7 @@ describe('the JWT behind an access token', () => {
     ]);
     return rows[0].jwt;
   };
-  const putBehind = ({ tokens }: TestMerchant, replaced: string): Promise<unknown> =>
+  const replaceJwt = ({ tokens }: TestMerchant, replaced: string): Promise<unknown> =>
     service.dataSource.query('UPDATE token_sets SET jwt = ? WHERE access_hash = ?', [
       replaced,
       hashOf(tokens.access_token),
@@ -172,7 +178,7 @@ describe('the JWT behind an access token', () => {
   const claimsOf = async (of: TestMerchant): Promise<Record<string, unknown>> =>
     jwt.decode(await jwtOf(of)) as Record<string, unknown>;
 
-  it('is signed with HS256 and says who, for whom, which set, and until when', async () => {
+  it('the JWT of an access token is signed with HS256 and contains the user, merchant, token set, and expiry', async () => {
     const { header, payload } = jwt.decode(await jwtOf(merchant), { complete: true }) ?? {};
     expect(header).toEqual({ alg: 'HS256', typ: 'JWT' });
     expect(payload).toEqual({
@@ -186,13 +192,13 @@ describe('the JWT behind an access token', () => {
     });
   });
 
-  it('is refused when it is sent itself', async () => {
+  it('GET /orders returns 401 when the JWT itself is sent as the access token', async () => {
     expectInvalidToken(await list(`Bearer ${await jwtOf(merchant)}`));
   });
 
   it.each<[string, (claims: Record<string, unknown>, genuine: string) => string]>([
     [
-      'with another merchant under the old signature',
+      'with another merchant and the old signature',
       (claims, genuine) => genuine.replace(/\..*\./, `.${part({ ...claims, merchant_id: claims.sub })}.`),
     ],
     ['signed with another secret', (claims) => jwt.sign(claims, `${TEST_SECRET}!`)],
@@ -207,12 +213,12 @@ describe('the JWT behind an access token', () => {
     ['without an audience', ({ aud: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
     ['without a subject', ({ sub: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
     ['without a merchant', ({ merchant_id: _, ...claims }) => jwt.sign(claims, TEST_SECRET)],
-    ['with a merchant that is no text', (claims) => jwt.sign({ ...claims, merchant_id: { length: 1 } }, TEST_SECRET)],
+    ['whose merchant is not a string', (claims) => jwt.sign({ ...claims, merchant_id: { length: 1 } }, TEST_SECRET)],
     ['that is an array', (claims) => jwt.sign(JSON.stringify([claims]), TEST_SECRET)],
-    ['that is none', () => 'not-a-jwt'],
+    ['that is not a JWT', () => 'not-a-jwt'],
     ['that is empty', () => ''],
-  ])('is refused where the row holds one %s', async (_, forge) => {
-    await putBehind(merchant, forge(await claimsOf(merchant), await jwtOf(merchant)));
+  ])('GET /orders returns 401 when the stored JWT is one %s', async (_, forge) => {
+    await replaceJwt(merchant, forge(await claimsOf(merchant), await jwtOf(merchant)));
     expectInvalidToken(await merchant.client.get('/orders'));
   });
 });

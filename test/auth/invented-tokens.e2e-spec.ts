@@ -8,7 +8,7 @@ import { rowsOf } from '../support/wallets.js';
 
 const RATE_LIMIT = 3;
 
-describe('an invented token', () => {
+describe('made-up tokens', () => {
   let service: Service;
   let merchant: TestMerchant;
   let anyone: Client;
@@ -31,7 +31,7 @@ describe('an invented token', () => {
     return (await questions()) - before - 1;
   }
 
-  it('as a bearer is answered 401 without a statement, however many are sent', async () => {
+  it('GET /orders rejects any number of made-up access tokens with 401 and no SQL statement', async () => {
     const { access_token: genuine, refresh_token: refreshToken } = merchant.tokens;
     const inventions = [
       ...Array.from({ length: 40 }, () => `cbat_${randomUUID()}`),
@@ -47,12 +47,12 @@ describe('an invented token', () => {
     expect(statements).toBe(0);
   });
 
-  it('does not keep a genuine one of the same network from being accepted', async () => {
+  it('made-up access tokens do not affect a valid access token from the same network', async () => {
     for (let time = 0; time < 30; time++) await anyone.get('/orders', { token: `cbat_${randomUUID()}` });
     expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 
-  it('at POST /auth/refresh is answered 401 without a statement where it does not have the form of one', async () => {
+  it('POST /auth/refresh rejects a malformed refresh token with 401 and no SQL statement', async () => {
     const statements = await statementsOf(async () => {
       for (const token of ['x', merchant.tokens.access_token, `cbrt_${'0'.repeat(36)}`])
         expectProblem(await anyone.post('/auth/refresh', { refresh_token: token }), 401, 'invalid_refresh_token');
@@ -60,7 +60,7 @@ describe('an invented token', () => {
     expect(statements).toBe(0);
   });
 
-  it('at POST /auth/refresh costs one statement within the limit of the network, and none above it', async () => {
+  it('POST /auth/refresh runs one SQL statement per made-up token within the rate limit of the network and none above it', async () => {
     let lookups = 0;
     const statements = await statementsOf(async () => {
       for (let time = 0; time < 80; time++) {

@@ -9,7 +9,7 @@ import { type Service, startService } from '../support/service.js';
 
 const NEW_PASSWORD = 'another battery staple';
 
-describe('a user that changes while it logs in', () => {
+describe('changes to a user during its login', () => {
   let comparisons: Comparisons;
   let service: Service;
   let users: ApiUsersService;
@@ -34,7 +34,7 @@ describe('a user that changes while it logs in', () => {
     anyone.post('/auth/login', { email: merchant.email, password });
   const statusWith = async (token: string): Promise<number> => (await anyone.get('/orders', { token })).status;
 
-  /** Runs `change` after two logins have read the user, and before their password has been compared. */
+  /** Runs `change` after two logins have read the user and before their passwords are compared. */
   async function twoLoginsDuring(change: () => Promise<unknown>): Promise<Answer[]> {
     comparisons.hold();
     const logins = atOnce(2, () => logIn());
@@ -44,14 +44,14 @@ describe('a user that changes while it logs in', () => {
     return logins;
   }
 
-  it('cannot log in with the old password once it was changed, even if the login started before', async () => {
+  it('a login that started before a password change fails with the old password', async () => {
     const answers = await twoLoginsDuring(() => users.setPassword(merchant.email, NEW_PASSWORD));
     for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
     expect(await statusWith(merchant.tokens.access_token)).toBe(401);
     expect((await logIn(NEW_PASSWORD)).status).toBe(201);
   });
 
-  it('cannot log in once it was disabled, even if the login started before', async () => {
+  it('a login that started before the user was disabled fails', async () => {
     const answers = await twoLoginsDuring(() => users.setDisabled(merchant.email, true));
     for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
     await users.setDisabled(merchant.email, false);
@@ -59,7 +59,7 @@ describe('a user that changes while it logs in', () => {
     expect((await logIn()).status).toBe(201);
   });
 
-  it('logs in if the same password was set again meanwhile', async () => {
+  it('a login succeeds when the same password is set again while it runs', async () => {
     const answers = await twoLoginsDuring(() => users.setPassword(merchant.email, PASSWORD));
     for (const { status, body } of answers) {
       expect(status).toBe(201);
@@ -67,7 +67,7 @@ describe('a user that changes while it logs in', () => {
     }
   });
 
-  it('leaves no session of the old password, whatever the order of logins and change', async () => {
+  it('a password change leaves no session that was created with the old password, in any order of logins and change', async () => {
     let isChanged = false;
     const answers: Answer[] = [];
     const clients = atOnce(8, async () => {
@@ -82,7 +82,7 @@ describe('a user that changes while it logs in', () => {
     expect(new Set(await Promise.all(tokens.map(statusWith)))).toEqual(new Set([401]));
   });
 
-  it('keeps its password if its sessions cannot be revoked', async () => {
+  it('the password does not change when the sessions of the user cannot be revoked', async () => {
     const holder = service.dataSource.createQueryRunner();
     await holder.startTransaction();
     try {

@@ -8,16 +8,16 @@ import { aRequest } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
 import { SlowClient } from '../support/slow-client.js';
 
-const TURNS = 2;
+const CONCURRENCY = 2;
 
-describe('logins that wait for their turn', () => {
+describe('password comparisons', () => {
   let comparisons: Comparisons;
   let service: Service;
   let merchant: TestMerchant;
 
   beforeAll(async () => {
     comparisons = new Comparisons();
-    service = await startService({ env: { BCRYPT_CONCURRENCY: String(TURNS) } });
+    service = await startService({ env: { BCRYPT_CONCURRENCY: String(CONCURRENCY) } });
     merchant = await aMerchant(service);
   });
   afterAll(async () => {
@@ -30,7 +30,7 @@ describe('logins that wait for their turn', () => {
   const credentials = (): { email: string; password: string } => ({ email: merchant.email, password: PASSWORD });
   const logIn = (): Promise<Answer> => new Client(service).post('/auth/login', credentials());
 
-  /** Resolves once this many comparisons run and this many logins wait for theirs. */
+  /** Waits until `active` comparisons run and `waiting` logins are queued. */
   async function untilLoadIs(active: number, waiting: number): Promise<void> {
     const wanted = [`bcrypt_comparisons{state="active"} ${active}`, `bcrypt_comparisons{state="waiting"} ${waiting}`];
     await until(async () => {
@@ -39,52 +39,52 @@ describe('logins that wait for their turn', () => {
     });
   }
 
-  /** As many as are compared at once, under way until the comparisons are released. */
-  async function everyTurnTaken(): Promise<Promise<Answer>[]> {
-    const answers = Array.from({ length: TURNS }, logIn);
-    await untilLoadIs(TURNS, 0);
+  /** Starts as many logins as can run at the same time. They run until the comparisons are released. */
+  async function startMaximumLogins(): Promise<Promise<Answer>[]> {
+    const answers = Array.from({ length: CONCURRENCY }, logIn);
+    await untilLoadIs(CONCURRENCY, 0);
     return answers;
   }
 
-  it('are compared BCRYPT_CONCURRENCY at once, and the others after them', async () => {
-    const first = await everyTurnTaken();
+  it('the service compares BCRYPT_CONCURRENCY passwords at the same time and queues other logins', async () => {
+    const first = await startMaximumLogins();
     const next = logIn();
-    await untilLoadIs(TURNS, 1);
-    expect(comparisons.costs).toHaveLength(TURNS);
+    await untilLoadIs(CONCURRENCY, 1);
+    expect(comparisons.costs).toHaveLength(CONCURRENCY);
     comparisons.release();
     for (const { status } of await Promise.all([...first, next])) expect(status).toBe(201);
-    expect(comparisons.costs).toHaveLength(TURNS + 1);
+    expect(comparisons.costs).toHaveLength(CONCURRENCY + 1);
     await untilLoadIs(0, 0);
   });
 
-  it('are not compared when the client has hung up', async () => {
-    const first = await everyTurnTaken();
+  it('the service does not compare the password of a queued login whose client disconnected', async () => {
+    const first = await startMaximumLogins();
     const impatient = new SlowClient(service.url, loginRequest(credentials()));
-    await untilLoadIs(TURNS, 1);
+    await untilLoadIs(CONCURRENCY, 1);
     impatient.close();
     await until(() => service.logged.some((line) => line.includes('"aborted":true')));
     const patient = logIn();
-    await untilLoadIs(TURNS, 2);
+    await untilLoadIs(CONCURRENCY, 2);
     comparisons.release();
 
     for (const { status } of await Promise.all([...first, patient])) expect(status).toBe(201);
-    expect(comparisons.costs).toHaveLength(TURNS + 1);
+    expect(comparisons.costs).toHaveLength(CONCURRENCY + 1);
   });
 
-  it('are not compared when the deadline has answered for them', async () => {
-    const first = await everyTurnTaken();
+  it('the service does not compare the password of a queued login that reached its deadline', async () => {
+    const first = await startMaximumLogins();
     const late = await logIn();
     expectProblem(late, 503, 'unavailable');
     comparisons.release();
     await Promise.all(first);
     expect((await logIn()).status).toBe(201);
-    expect(comparisons.costs).toHaveLength(TURNS + 1);
+    expect(comparisons.costs).toHaveLength(CONCURRENCY + 1);
   });
 
-  it('are compared by a new thread after the one before died, whose login is a 503', async () => {
-    const first = await everyTurnTaken();
+  it('when the bcrypt thread dies, its logins return 503 and a new thread compares the queued ones', async () => {
+    const first = await startMaximumLogins();
     const next = logIn();
-    await untilLoadIs(TURNS, 1);
+    await untilLoadIs(CONCURRENCY, 1);
     await comparisons.killThreads();
 
     for (const answer of await Promise.all(first)) expectProblem(answer, 503, 'unavailable');
@@ -93,7 +93,7 @@ describe('logins that wait for their turn', () => {
   });
 });
 
-describe('the queue of logins', () => {
+describe('the login queue', () => {
   let comparisons: Comparisons;
   let service: Service;
   let busy: TestMerchant;
@@ -123,8 +123,8 @@ describe('the queue of logins', () => {
       return (body as string).includes(`bcrypt_comparisons{state="waiting"} ${count}\n`);
     });
 
-  /** Sends logins at once. @returns those that wait, after all the others were refused with 429. */
-  async function refusedExcept(count: number, waiting: number, send: (index: number) => Promise<Answer>) {
+  /** Sends logins at once and waits until all but `waiting` are refused with 429. @returns all of their answers. */
+  async function sendUntilQueued(count: number, waiting: number, send: (index: number) => Promise<Answer>) {
     const refused: Answer[] = [];
     const answers = Array.from({ length: count }, async (_, index) => {
       const answer = await send(index);
@@ -142,8 +142,8 @@ describe('the queue of logins', () => {
   const succeeded = async (answers: Promise<Answer>[]): Promise<number> =>
     (await Promise.all(answers)).filter(({ status }) => status === 201).length;
 
-  it('lets a user in while another one logs in on 16 connections with the right password', async () => {
-    const many = await refusedExcept(16, 3, () => logIn(busy));
+  it('a user can log in while another user logs in on 16 connections with the right password', async () => {
+    const many = await sendUntilQueued(16, 3, () => logIn(busy));
     const other = logIn(quiet);
     await untilWaiting(3);
     comparisons.release();
@@ -151,11 +151,11 @@ describe('the queue of logins', () => {
     expect(await succeeded(many)).toBe(3);
   });
 
-  it('lets a user in from a known network while strangers log in under its email from many networks', async () => {
+  it('a user can log in from a known network while many other networks log in with its email', async () => {
     comparisons.release();
     expect((await logIn(quiet, '198.51.100.1')).status).toBe(201);
     comparisons.hold();
-    const strangers = await refusedExcept(16, 3, (index) => logIn(quiet, `203.0.113.${index}`));
+    const strangers = await sendUntilQueued(16, 3, (index) => logIn(quiet, `203.0.113.${index}`));
     const own = logIn(quiet, '198.51.100.1');
     await untilWaiting(3);
     comparisons.release();
@@ -163,8 +163,8 @@ describe('the queue of logins', () => {
     expect(await succeeded(strangers)).toBe(3);
   });
 
-  it('leaves half of its places to other networks', async () => {
-    const many = await refusedExcept(16, 6, (index) => logIn({ email: `shop-${index}@shop.example` }, '192.0.2.2'));
+  it('one network takes at most half of the places in the login queue', async () => {
+    const many = await sendUntilQueued(16, 6, (index) => logIn({ email: `shop-${index}@shop.example` }, '192.0.2.2'));
     const other = logIn(quiet, '198.51.100.2');
     await untilWaiting(6);
     comparisons.release();
@@ -172,7 +172,7 @@ describe('the queue of logins', () => {
     await Promise.all(many);
   });
 
-  it('answers 503 when all of its places are taken', async () => {
+  it('POST /auth/login returns 503 when the login queue is full', async () => {
     const many = Array.from({ length: 11 }, (_, index) =>
       logIn({ email: `shop-${index}@shop.example` }, `203.0.113.${index}`),
     );
@@ -188,9 +188,9 @@ function loginRequest(credentials: unknown): string {
   return aRequest('POST /auth/login', { 'content-type': 'application/json' }, JSON.stringify(credentials)).toString();
 }
 
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function until(isReached: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 1000; attempt++) {
-    if (await isSo()) return;
+    if (await isReached()) return;
     await sleep(10);
   }
   throw new Error('the expected state was not reached');

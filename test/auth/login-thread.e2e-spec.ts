@@ -6,10 +6,10 @@ import { type Answer, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 
-/** Other systems don't tell, and have no priorities of threads. */
+/** Thread priorities can be read on Linux only. */
 const HAS_PROC = existsSync('/proc/thread-self');
 
-describe('the thread that compares passwords, in the build', () => {
+describe('the bcrypt thread of the built service', () => {
   let database: TestDatabase;
   let service: BuiltService;
 
@@ -25,13 +25,13 @@ describe('the thread that compares passwords, in the build', () => {
   const logIn = (): Promise<Answer> =>
     new Client(service).post('/auth/login', { email: 'nobody@shop.example', password: 'wrong' });
 
-  /** How much lower than the first thread's the priorities of the others are, where they are. */
-  function lowered(): number[] {
+  /** The priorities of the threads that differ from the main thread's, as differences. Empty where they cannot be read. */
+  function loweredPriorities(): number[] {
     if (!HAS_PROC) return [];
     const { pid } = service.process;
     const niceness = (thread: string): number => {
       const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-      // The fields behind the name, in which anything may stand; the niceness is the nineteenth of all. (man 5 proc)
+      // The thread name can contain any character. The niceness is field 19 of the line. (man 5 proc)
       return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
     };
     const usual = niceness(String(pid));
@@ -40,21 +40,21 @@ describe('the thread that compares passwords, in the build', () => {
       .filter((difference) => difference !== 0);
   }
 
-  it('starts with the first log-in, and is the one with a lower priority', async () => {
-    expect(lowered()).toEqual([]);
+  it('the first login starts the bcrypt thread, which is the only thread with a lower priority', async () => {
+    expect(loweredPriorities()).toEqual([]);
     expectProblem(await logIn(), 401, 'invalid_credentials');
-    expect(lowered()).toHaveLength(HAS_PROC ? 1 : 0);
+    expect(loweredPriorities()).toHaveLength(HAS_PROC ? 1 : 0);
   });
 
-  it('ends when nobody has logged in for a while, and starts again', async () => {
-    for (let attempt = 0; attempt < 300 && lowered().length > 0; attempt++) await sleep(100);
-    expect(lowered()).toEqual([]);
+  it('the bcrypt thread stops when it is idle and starts again with the next login', async () => {
+    for (let attempt = 0; attempt < 300 && loweredPriorities().length > 0; attempt++) await sleep(100);
+    expect(loweredPriorities()).toEqual([]);
     const answers = await Promise.all([logIn(), logIn()]);
     for (const answer of answers) expectProblem(answer, 401, 'invalid_credentials');
-    expect(lowered().length).toBe(HAS_PROC ? 1 : 0);
+    expect(loweredPriorities().length).toBe(HAS_PROC ? 1 : 0);
   }, 60_000);
 
-  it('finishes what it compares when SIGTERM comes, and then does not keep the process', async () => {
+  it('the bcrypt thread finishes its comparison on SIGTERM and does not keep the process alive', async () => {
     const answer = logIn();
     const isUnderWay = async (): Promise<boolean> => {
       const { body } = await new Client(service).get('/metrics');

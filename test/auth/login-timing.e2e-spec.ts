@@ -11,10 +11,10 @@ import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
 
 /**
- * How long a login takes is for a benchmark. What decides it can be told without a clock: how often
- * bcrypt compares during one login, and at which cost.
+ * These tests count the bcrypt comparisons of one login and read their cost, because they determine how long a login
+ * takes. The duration itself is measured by a benchmark.
  */
-describe('the work of a login', () => {
+describe('the cost of a login', () => {
   let comparisons: Comparisons;
   let service: Service;
   let merchant: TestMerchant;
@@ -35,7 +35,7 @@ describe('the work of a login', () => {
     return [...comparisons.costs];
   }
 
-  it('is one comparison at the configured cost, whoever knocks', async () => {
+  it('each login runs one bcrypt comparison at the configured cost, also for wrong passwords, unknown emails, and disabled users', async () => {
     const disabled = await aMerchant(service);
     await service.app.get(ApiUsersService).setDisabled(disabled.email, true);
     expect(service.app.get(Config).BCRYPT_COST).toBe(6);
@@ -47,15 +47,15 @@ describe('the work of a login', () => {
     expect(await costsOf('nobody@shop.example', 'x'.repeat(73))).toEqual([6]);
   });
 
-  it('hashes a new password at that cost too', async () => {
+  it('a new password is hashed at the configured cost', async () => {
     expect(bcrypt.getRounds(await service.app.get(Passwords).hash(PASSWORD))).toBe(6);
   });
 
-  describe('after BCRYPT_COST was changed', () => {
+  describe('after a change of BCRYPT_COST', () => {
     const hashOf = async ({ email }: TestMerchant): Promise<string> =>
       (await rowsOf(service, 'SELECT password_hash FROM api_users WHERE email = ?', [email]))[0].password_hash;
 
-    it('rehashes a user at the new cost with the next login, and only then', async () => {
+    it('the next login after a change of BCRYPT_COST rehashes the password at the new cost', async () => {
       const user = await aMerchant(service);
       const old = await bcrypt.hash(PASSWORD, 4);
       await rowsOf(service, 'UPDATE api_users SET password_hash = ? WHERE email = ?', [old, user.email]);
@@ -67,7 +67,7 @@ describe('the work of a login', () => {
       expect((await user.client.get('/orders')).status).toBe(200);
     });
 
-    it('lets a user in that logs in several times at once while it is rehashed', async () => {
+    it('concurrent logins of a user succeed while its password is rehashed', async () => {
       const user = await aMerchant(service);
       await rowsOf(service, 'UPDATE api_users SET password_hash = ? WHERE email = ?', [
         await bcrypt.hash(PASSWORD, 4),
@@ -79,7 +79,7 @@ describe('the work of a login', () => {
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     });
 
-    it('compares unknown emails at the cost that most users have', async () => {
+    it('unknown emails are compared at the cost that most users have', async () => {
       const database = await createMigratedDatabase();
       const before = await startService({ databaseUrl: database.url, env: { BCRYPT_COST: '5' } });
       const changed = await startService({ databaseUrl: database.url, env: { BCRYPT_COST: '6' } });

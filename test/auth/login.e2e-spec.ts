@@ -9,13 +9,13 @@ import { useService } from '../support/use-service.js';
 const TOKEN = (prefix: string): RegExp =>
   new RegExp(`^${prefix}[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
 
-describe('logging in', () => {
+describe('POST /auth/login', () => {
   const { service, merchant } = useService();
   const anyone = new Client(service);
 
   const login = (credentials: unknown): Promise<Answer> => anyone.post('/auth/login', credentials);
 
-  it('answers 201 with a token set: exactly its three members, not to be cached', async () => {
+  it('POST /auth/login returns 201 with the three members of a token set and Cache-Control: no-store', async () => {
     const { status, headers, body } = await login({ email: merchant.email, password: PASSWORD });
     expect(status).toBe(201);
     expect(Object.keys(body).sort()).toEqual(['access_token', 'access_token_expire_at', 'refresh_token']);
@@ -25,7 +25,7 @@ describe('logging in', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('says the instant of expiry an hour ahead', async () => {
+  it('POST /auth/login returns an access_token_expire_at that is one hour ahead', async () => {
     const before = service.clock.now().getTime();
     const { body } = await login({ email: merchant.email, password: PASSWORD });
     const lifetime = Date.parse(body.access_token_expire_at) - before;
@@ -33,30 +33,30 @@ describe('logging in', () => {
     expect(Date.parse(body.access_token_expire_at)).toBeLessThanOrEqual(service.clock.now().getTime() + 3_600_000);
   });
 
-  it('compares e-mails without case, and passwords with it', async () => {
+  it('POST /auth/login ignores the case of the email but not of the password', async () => {
     expect((await login({ email: merchant.email.toUpperCase(), password: PASSWORD })).status).toBe(201);
     expectProblem(await login({ email: merchant.email, password: PASSWORD.toUpperCase() }), 401, 'invalid_credentials');
   });
 
-  it('finds a user whose e-mail the operator gave in upper case', async () => {
+  it('POST /auth/login finds a user whose email was created in upper case', async () => {
     await service.app.get(ApiUsersService).create(merchant.id, 'Someone.ELSE@Shop.Example', PASSWORD);
     expect((await login({ email: 'someone.else@shop.example', password: PASSWORD })).status).toBe(201);
   });
 
-  it('begins a session of its own each time', async () => {
+  it('each POST /auth/login starts a separate session', async () => {
     const [one, other] = await atOnce(2, () => login({ email: merchant.email, password: PASSWORD }));
     await anyone.send('POST', '/auth/logout', { token: one?.body.access_token });
     expectProblem(await anyone.get('/orders', { token: one?.body.access_token }), 401, 'invalid_token');
     expect((await anyone.get('/orders', { token: other?.body.access_token })).status).toBe(200);
   });
 
-  it('gives twenty who log in at once twenty token sets', async () => {
+  it('twenty concurrent POST /auth/login requests return twenty different token sets', async () => {
     const answers = await atOnce(20, () => login({ email: merchant.email, password: PASSWORD }));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
     expect(new Set(answers.flatMap(({ body }) => [body.access_token, body.refresh_token])).size).toBe(40);
   });
 
-  it('keeps SHA-256 of both tokens, and neither of them in the clear anywhere', async () => {
+  it('the database stores the SHA-256 of both tokens and neither token in plain text', async () => {
     const { body } = await login({ email: merchant.email, password: PASSWORD });
     const hash = createHash('sha256').update(body.access_token).digest();
     const rows = await service.dataSource.query('SELECT * FROM token_sets WHERE access_hash = ?', [hash]);
@@ -69,14 +69,14 @@ describe('logging in', () => {
     expect(kept).not.toContain(body.refresh_token.slice(5));
   });
 
-  it('ignores members it does not know', async () => {
+  it('POST /auth/login ignores unknown members', async () => {
     expect((await login({ email: merchant.email, password: PASSWORD, merchant_id: 'x', remember: true })).status).toBe(
       201,
     );
   });
 
-  describe('is refused', () => {
-    it('in the very same way for a wrong password, an unknown e-mail and a disabled user', async () => {
+  describe('POST /auth/login errors', () => {
+    it('POST /auth/login returns identical errors for a wrong password, an unknown email, and a disabled user', async () => {
       const disabled = await aMerchant(service);
       await service.app.get(ApiUsersService).setDisabled(disabled.email, true);
       const answers = [
@@ -93,7 +93,7 @@ describe('logging in', () => {
       expect(names[2]).toEqual(names[0]);
     });
 
-    it('without starting a session', async () => {
+    it('POST /auth/login starts no session when the password is wrong', async () => {
       const count = async (): Promise<unknown> =>
         service.dataSource.query('SELECT (SELECT COUNT(*) FROM sessions) s, (SELECT COUNT(*) FROM token_sets) t');
       const before = await count();
@@ -102,18 +102,18 @@ describe('logging in', () => {
     });
 
     it.each([
-      ['longer by a NUL', `${PASSWORD}\0`],
-      ['longer by what follows a NUL', `${PASSWORD}\0rest`],
-      ['shorter by a character', PASSWORD.slice(0, -1)],
-      ['longer by a blank', `${PASSWORD} `],
-      ['made longer than bcrypt reads', PASSWORD.padEnd(100_000, 'x')],
+      ['followed by a NUL', `${PASSWORD}\0`],
+      ['followed by a NUL and more text', `${PASSWORD}\0rest`],
+      ['one character too short', PASSWORD.slice(0, -1)],
+      ['followed by a space', `${PASSWORD} `],
+      ['longer than bcrypt reads', PASSWORD.padEnd(100_000, 'x')],
       ['the hash of the password', '$2b$04$abcdefghijklmnopqrstuuS8g4Gx2aS0bT1kV8Jk1pQyQvJvJvJvJv'],
       ['half a surrogate pair', `${PASSWORD}\ud800`],
-    ])('for a password that is %s', async (_, password) => {
+    ])('POST /auth/login returns 401 when the password is %s', async (_, password) => {
       expectProblem(await login({ email: merchant.email, password }), 401, 'invalid_credentials');
     });
 
-    it('for a password that agrees only in the 72 bytes bcrypt reads', async () => {
+    it('POST /auth/login returns 401 when only the 72 bytes that bcrypt reads are equal', async () => {
       const password = 'é'.repeat(36);
       await service.app.get(ApiUsersService).create(merchant.id, 'long@shop.example', password);
       expect((await login({ email: 'long@shop.example', password })).status).toBe(201);
@@ -122,10 +122,10 @@ describe('logging in', () => {
 
     it.each([
       ['nothing', {}, ['/email', '/password']],
-      ['an e-mail that is none', { email: 'shop', password: 'p' }, ['/email']],
-      ['an e-mail with a blank behind it', { email: 'a@shop.example ', password: 'p' }, ['/email']],
-      ['an e-mail with a NUL', { email: 'a\0@shop.example', password: 'p' }, ['/email']],
-      ['two e-mails', { email: ['a@shop.example', 'b@shop.example'], password: 'p' }, ['/email']],
+      ['an invalid email', { email: 'shop', password: 'p' }, ['/email']],
+      ['an email followed by a space', { email: 'a@shop.example ', password: 'p' }, ['/email']],
+      ['an email with a NUL', { email: 'a\0@shop.example', password: 'p' }, ['/email']],
+      ['two emails', { email: ['a@shop.example', 'b@shop.example'], password: 'p' }, ['/email']],
       ['an empty password', { email: 'a@shop.example', password: '' }, ['/password']],
       ['null', { email: null, password: null }, ['/email', '/password']],
       ['numbers', { email: 1, password: 123456789012 }, ['/email', '/password']],
@@ -136,7 +136,7 @@ describe('logging in', () => {
         ['/email', '/password'],
       ],
       ['booleans', { email: true, password: true }, ['/email', '/password']],
-    ])('with every fault at once for %s', async (_, credentials, pointers) => {
+    ])('POST /auth/login returns 400 with every validation error for %s', async (_, credentials, pointers) => {
       const answer = await login(credentials);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(pointers);
@@ -145,20 +145,20 @@ describe('logging in', () => {
     it.each([
       ['an array', []],
       ['an array with credentials in it', [{ email: 'a@shop.example', password: 'p' }]],
-    ])('for %s', async (_, body) => {
+    ])('POST /auth/login returns 400 when the body is %s', async (_, body) => {
       const answer = await login(body);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(['']);
     });
 
-    it('with the old password once the operator has set another', async () => {
+    it('POST /auth/login returns 401 for the old password after an operator sets a new one', async () => {
       const other = await aMerchant(service);
       await service.app.get(ApiUsersService).setPassword(other.email, 'another password');
       expectProblem(await login({ email: other.email, password: PASSWORD }), 401, 'invalid_credentials');
       expect((await login({ email: other.email, password: 'another password' })).status).toBe(201);
     });
 
-    it('only as long as the user is disabled', async () => {
+    it('POST /auth/login succeeds when a disabled user is enabled again', async () => {
       const other = await aMerchant(service);
       await service.app.get(ApiUsersService).setDisabled(other.email, true);
       await service.app.get(ApiUsersService).setDisabled(other.email, false);

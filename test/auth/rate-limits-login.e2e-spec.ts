@@ -14,7 +14,7 @@ const NETWORK = `"login-network";q=${5 * LIMIT};w=900`;
 const MINUTE_MS = 60_000;
 
 let counter = 0;
-/** An address that no other test calls from; the service takes it from the header, as its proxy is trusted. */
+/** An address that no other test uses. The service reads it from the header because it trusts the proxy. */
 const anAddress = (): string => `198.51.100.${++counter}`;
 
 function login(service: Service, email: string, password: string, address: string): Promise<Answer> {
@@ -29,7 +29,7 @@ async function failTimes(service: Service, times: number, email: string, address
     expectProblem(await login(service, email, 'a wrong password', address), 401, 'invalid_credentials');
 }
 
-describe('failed logins', () => {
+describe('the limit of failed logins', () => {
   let database: TestDatabase;
   let one: Service;
   let other: Service;
@@ -53,7 +53,7 @@ describe('failed logins', () => {
     await database.drop();
   });
 
-  it('lead to a 429 after the limit, even for the right password and on every instance', async () => {
+  it('failed logins above the limit return 429 on every instance, even with the right password', async () => {
     await failTimes(one, LIMIT - 1, merchant.email, home);
     await failTimes(other, 1, merchant.email.toUpperCase(), home);
     for (const service of [one, other]) {
@@ -62,7 +62,7 @@ describe('failed logins', () => {
     }
   });
 
-  it('of a stranger do not lock out the user on its own network', async () => {
+  it('failed logins from one network do not lock out the user on another network', async () => {
     const elsewhere = anAddress();
     await failTimes(one, LIMIT, merchant.email, elsewhere);
     expectLimited(await login(one, merchant.email, PASSWORD, elsewhere), PAIR, 900);
@@ -70,21 +70,21 @@ describe('failed logins', () => {
     expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 
-  it('are counted and successful logins are not: any number of them passes, also at once', async () => {
+  it('successful logins are never limited, even when they are concurrent', async () => {
     const answers = await atOnce(4 * LIMIT, (index) =>
       login(index % 2 === 0 ? one : other, merchant.email, PASSWORD, home),
     );
     expect(statusesOf(answers)).toEqual({ 201: 4 * LIMIT });
   });
 
-  it('of a user on a network are forgotten after a success there', async () => {
+  it('a successful login resets the failed logins of that user on that network', async () => {
     for (let round = 0; round < 3; round++) {
       await failTimes(one, LIMIT - 1, merchant.email, home);
       expect((await login(other, merchant.email, PASSWORD, home)).status).toBe(201);
     }
   });
 
-  it('that come at once get no more answers than the limit allows', async () => {
+  it('concurrent failed logins get no more password checks than the limit allows', async () => {
     const answers = await atOnce(12, (index) =>
       login(index % 2 === 0 ? one : other, merchant.email, `guess ${index}`, home),
     );
@@ -92,20 +92,20 @@ describe('failed logins', () => {
     expectLimited(await login(one, merchant.email, PASSWORD, home), PAIR, 900);
   });
 
-  it('of many users, known or not, from one network lead to a 429 for that network only', async () => {
+  it('failed logins of many users from one network return 429 for that network only', async () => {
     for (let guess = 0; guess < 5 * LIMIT; guess++) await failTimes(one, 1, `shop-${guess}@shop.example`, home);
     expectLimited(await login(other, merchant.email, PASSWORD, home), NETWORK, 900);
     expect((await login(other, merchant.email, PASSWORD, anAddress())).status).toBe(201);
   });
 
-  it('of a network are not forgotten after one success', async () => {
+  it('one successful login does not reset the failed logins of its network', async () => {
     for (let guess = 0; guess < 5 * LIMIT - 1; guess++) await failTimes(one, 1, `other-${guess}@shop.example`, home);
     expect((await login(one, merchant.email, PASSWORD, home)).status).toBe(201);
     await failTimes(one, 1, 'one-more@shop.example', home);
     expectLimited(await login(one, merchant.email, PASSWORD, home), NETWORK, 900);
   });
 
-  it('from addresses of the same IPv6 /64 are counted together', async () => {
+  it('failed logins from addresses of the same IPv6 /64 are counted together', async () => {
     const network = `2001:db8:0:${++counter}`;
     await failTimes(one, LIMIT - 1, merchant.email, `${network}::1`);
     await failTimes(one, 1, merchant.email, `${network}:ffff::2`);
@@ -113,14 +113,14 @@ describe('failed logins', () => {
     expect((await login(one, merchant.email, PASSWORD, `2001:db8:1:${counter}::1`)).status).toBe(201);
   });
 
-  it('are not counted where the request was not valid', async () => {
+  it('invalid login requests are not counted as failed logins', async () => {
     for (let time = 0; time < 2 * LIMIT; time++)
       expectProblem(await login(one, merchant.email, '', home), 400, 'validation_failed');
     expect((await login(one, merchant.email, PASSWORD, home)).status).toBe(201);
   });
 
-  it('log each lockout once as a security event, without the email or a password', async () => {
-    // Nest's loggers of one process all write to the log of the service that started last.
+  it('each login lockout is logged once as a security event without the email or password', async () => {
+    // All Nest loggers of a process write to the log of the service that started last.
     const lockouts = (): Record<string, unknown>[] => eventsOf(other, 'login_locked_out');
     const before = lockouts().length;
     await failTimes(one, LIMIT, merchant.email, home);
@@ -135,10 +135,10 @@ describe('failed logins', () => {
   });
 });
 
-describe('a lockout of logins', () => {
+describe('login lockouts', () => {
   const { service } = useService({ env: { LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' } });
 
-  it('ends after fifteen minutes, and starts again after as many failures', async () => {
+  it('a login lockout ends after 15 minutes and starts again after the same number of failures', async () => {
     const [merchant, home] = [await aMerchant(service), anAddress()];
     await failTimes(service, LIMIT, merchant.email, home);
     const refused = await login(service, merchant.email, PASSWORD, home);
@@ -151,16 +151,19 @@ describe('a lockout of logins', () => {
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
   });
 
-  it.each([50, 200])('ends at once when the database holds windows that end %i minutes too late', async (minutes) => {
-    const [merchant, home] = [await aMerchant(service), anAddress()];
-    await failTimes(service, LIMIT, merchant.email, home);
-    expectLimited(await login(service, merchant.email, PASSWORD, home), PAIR, 900);
-    await moveWindows(service, minutes * MINUTE_MS);
-    await failTimes(service, LIMIT - 1, merchant.email, home);
-    expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
-  });
+  it.each([50, 200])(
+    'a login lockout ends at once when its stored window ends %i minutes too late',
+    async (minutes) => {
+      const [merchant, home] = [await aMerchant(service), anAddress()];
+      await failTimes(service, LIMIT, merchant.email, home);
+      expectLimited(await login(service, merchant.email, PASSWORD, home), PAIR, 900);
+      await moveWindows(service, minutes * MINUTE_MS);
+      await failTimes(service, LIMIT - 1, merchant.email, home);
+      expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
+    },
+  );
 
-  it('lasts its fifteen minutes by the clock of the database, whatever the clock of the instance says', async () => {
+  it('a login lockout lasts 15 minutes on the database clock, whatever the clock of the instance', async () => {
     const [merchant, home] = [await aMerchant(service), anAddress()];
     const now = Date.now.bind(Date);
     jest.spyOn(Date, 'now').mockImplementation(() => now() + 50 * MINUTE_MS);
@@ -173,7 +176,7 @@ describe('a lockout of logins', () => {
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
   });
 
-  it('is kept without email and address, and its row is removed some time after it ended', async () => {
+  it('a stored login lockout contains no email or address, and its row is deleted some time after it ended', async () => {
     await service.dataSource.query('DELETE FROM rate_limits');
     const [merchant, home] = [await aMerchant(service), anAddress()];
     await failTimes(service, LIMIT, merchant.email, home);
@@ -185,7 +188,7 @@ describe('a lockout of logins', () => {
     expect(await service.dataSource.query('SELECT * FROM rate_limits')).toHaveLength(3);
   });
 
-  it('is checked before bcrypt runs', async () => {
+  it('POST /auth/login checks the lockout before bcrypt runs', async () => {
     const comparisons = new Comparisons();
     try {
       const home = anAddress();
@@ -200,16 +203,16 @@ describe('a lockout of logins', () => {
   });
 });
 
-describe('guesses at the password of one user from many networks', () => {
+describe('password guesses for one user from many networks', () => {
   const { service } = useService({ env: { LOGIN_RATE_LIMIT: '10', TRUST_PROXY: '1' } });
 
-  it('are refused after 50, while the user logs in from a network that it used before', async () => {
+  it('guesses from many networks return 429 after 50 failures, and the user can log in from a known network', async () => {
     const merchant = await aMerchant(service);
     const home = anAddress();
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
     const networks = Array.from({ length: 40 }, anAddress);
     const answers: Answer[] = [];
-    // Few at once, as each takes a turn of bcrypt; the order of the networks does not matter.
+    // Few at a time, because bcrypt runs few at a time. The order of the networks does not matter.
     for (let guess = 0; guess < 400; guess += 8)
       answers.push(
         ...(await atOnce(8, (index) =>
@@ -221,7 +224,7 @@ describe('guesses at the password of one user from many networks', () => {
     expectLimited(elsewhere, '"login-user";q=50;w=900', 900);
     for (let time = 0; time < 3; time++)
       expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
-    // A typing error at home is counted at home.
+    // A failure on the known network counts for that network only.
     await failTimes(service, 1, merchant.email, home);
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
     expectLimited(
@@ -231,7 +234,7 @@ describe('guesses at the password of one user from many networks', () => {
     );
   });
 
-  it('are answered the same for an email that is not known', async () => {
+  it('guesses from many networks get the same answers for an unknown email', async () => {
     const networks = Array.from({ length: 10 }, anAddress);
     const answers: Answer[] = [];
     for (let guess = 0; guess < 60; guess++)
@@ -239,7 +242,7 @@ describe('guesses at the password of one user from many networks', () => {
     expect(statusesOf(answers)).toEqual({ 401: 50, 429: 10 });
   });
 
-  it('lock out a network that the user has not used for 90 days', async () => {
+  it('guesses from many networks lock out a network that the user has not used for 90 days', async () => {
     const merchant = await aMerchant(service);
     const home = anAddress();
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
@@ -249,17 +252,17 @@ describe('guesses at the password of one user from many networks', () => {
   });
 });
 
-describe('TRUST_PROXY', () => {
+describe('the client address with TRUST_PROXY', () => {
   it.each<{ title: string; env: Record<string, string>; forged: boolean }>([
     { title: 'off', env: {}, forged: true },
     { title: 'one proxy', env: { TRUST_PROXY: '1' }, forged: false },
     { title: 'a subnet that the caller is in', env: { TRUST_PROXY: '10.0.0.0/8, 127.0.0.0/8' }, forged: false },
     { title: 'a subnet that the caller is not in', env: { TRUST_PROXY: '10.0.0.0/8' }, forged: true },
-  ])('decides whose address counts: $title', async ({ env, forged }) => {
+  ])('TRUST_PROXY decides which address failed logins are counted for: $title', async ({ env, forged }) => {
     const service = await startService({ env: { LOGIN_RATE_LIMIT: String(LIMIT), ...env } });
     try {
       const merchant = await aMerchant(service);
-      // What a caller wrote itself stands left of what the proxy added.
+      // The proxy appends the address to whatever the caller sent.
       for (let time = 0; time < LIMIT; time++)
         await failTimes(service, 1, merchant.email, `203.0.113.${time}, 198.51.100.77`);
       expectLimited(await login(service, merchant.email, PASSWORD, '203.0.113.200, 198.51.100.77'), PAIR, 900);

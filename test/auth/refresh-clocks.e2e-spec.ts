@@ -6,7 +6,7 @@ import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
 
-describe('refreshing at instances whose clocks are 40 seconds apart', () => {
+describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', () => {
   let database: TestDatabase;
   let one: Service;
   let ahead: Service;
@@ -30,14 +30,14 @@ describe('refreshing at instances whose clocks are 40 seconds apart', () => {
   const refresh = (at: Service, refreshToken: unknown): Promise<Answer> =>
     new Client(at).post('/auth/refresh', { refresh_token: refreshToken });
 
-  it('returns the same token set when a refresh is sent again to the other instance', async () => {
+  it('POST /auth/refresh returns the same token set at another instance whose clock is 40 seconds ahead', async () => {
     const first = await refresh(one, merchant.tokens.refresh_token);
     expect(await refresh(ahead, merchant.tokens.refresh_token)).toMatchObject({ status: 201, body: first.body });
     const second = await refresh(ahead, first.body.refresh_token);
     expect(await refresh(one, first.body.refresh_token)).toMatchObject({ status: 201, body: second.body });
   });
 
-  it('is theft after 30 seconds of the clock of the database, at either instance', async () => {
+  it('POST /auth/refresh treats a repeated refresh as theft after 30 seconds of the database clock, on every instance', async () => {
     for (const at of [one, ahead]) {
       const { tokens } = await aMerchant(one);
       for (const rotatesAt of [one, ahead]) expect((await refresh(rotatesAt, tokens.refresh_token)).status).toBe(201);

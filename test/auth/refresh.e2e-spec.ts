@@ -5,7 +5,7 @@ import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
-describe('refreshing', () => {
+describe('POST /auth/refresh', () => {
   let merchant: TestMerchant;
 
   const { service } = useService();
@@ -16,8 +16,8 @@ describe('refreshing', () => {
 
   const refresh = (refreshToken: unknown): Promise<Answer> =>
     anyone.post('/auth/refresh', { refresh_token: refreshToken });
-  /** Makes all refreshes of a merchant happen that long ago, by the clock of the database, which measures the retry window. */
-  const refreshedAgo = (seconds: number, { email } = merchant): Promise<unknown> =>
+  /** Moves all refreshes of a merchant back in time. The retry window uses the database clock. */
+  const moveRefreshesBack = (seconds: number, { email } = merchant): Promise<unknown> =>
     service.dataSource.query(
       `UPDATE token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
           SET t.rotated_at = t.rotated_at - INTERVAL ? SECOND WHERE u.email = ?`,
@@ -25,7 +25,7 @@ describe('refreshing', () => {
     );
   const statusWith = async (token: string): Promise<number> => (await anyone.get('/orders', { token })).status;
 
-  it('answers 201 with a new token set, not to be cached', async () => {
+  it('POST /auth/refresh returns 201 with a new token set and Cache-Control: no-store', async () => {
     const { status, headers, body } = await refresh(merchant.tokens.refresh_token);
     expect(status).toBe(201);
     expect(Object.keys(body).sort()).toEqual(['access_token', 'access_token_expire_at', 'refresh_token']);
@@ -35,14 +35,14 @@ describe('refreshing', () => {
     expect(await statusWith(body.access_token)).toBe(200);
   });
 
-  it('leaves the access token before it alone until its own expiry', async () => {
+  it('POST /auth/refresh does not revoke the previous access token, which expires at its own time', async () => {
     await refresh(merchant.tokens.refresh_token);
     expect(await statusWith(merchant.tokens.access_token)).toBe(200);
     service.clock.advance({ hours: 1 });
     expect(await statusWith(merchant.tokens.access_token)).toBe(401);
   });
 
-  it('goes on from set to set', async () => {
+  it('a session can be refreshed many times in a row', async () => {
     let tokens: any = merchant.tokens;
     for (let round = 0; round < 5; round++) {
       const { status, body } = await refresh(tokens.refresh_token);
@@ -52,45 +52,45 @@ describe('refreshing', () => {
     expect(await statusWith(tokens.access_token)).toBe(200);
   });
 
-  it('needs no access token, and takes no notice of a bad one', async () => {
+  it('POST /auth/refresh needs no access token and ignores an invalid one', async () => {
     expect(
       (await anyone.post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token }, { token: 'expired' }))
         .status,
     ).toBe(201);
   });
 
-  describe('a second time', () => {
-    it('brings the very same set, as long as that has not been refreshed and 30 seconds are not over', async () => {
+  describe('a repeated POST /auth/refresh', () => {
+    it('a repeated POST /auth/refresh returns the same token set within 30 seconds if that set has not been refreshed', async () => {
       const first = await refresh(merchant.tokens.refresh_token);
-      await refreshedAgo(25);
+      await moveRefreshesBack(25);
       const second = await refresh(merchant.tokens.refresh_token);
       expect(second.status).toBe(201);
       expect(second.body).toEqual(first.body);
     });
 
-    it('brings the same set to twenty at once, and there is one', async () => {
+    it('twenty concurrent POST /auth/refresh requests return the same token set and create one', async () => {
       const answers = await atOnce(20, () => refresh(merchant.tokens.refresh_token));
       expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
       expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
       expect(await tokenSetsOf(merchant)).toBe(2);
     });
 
-    it('is not theft when the access token that came with it has been used meanwhile', async () => {
+    it('a repeated POST /auth/refresh returns the same token set after its access token was used', async () => {
       const first = await refresh(merchant.tokens.refresh_token);
       expect(await statusWith(first.body.access_token)).toBe(200);
       expect((await refresh(merchant.tokens.refresh_token)).body).toEqual(first.body);
     });
 
-    it('is theft once 30 seconds are over: the whole family ends, its access tokens included', async () => {
+    it('a POST /auth/refresh repeated after 30 seconds is treated as theft and revokes every token of the session', async () => {
       const { body } = await refresh(merchant.tokens.refresh_token);
-      await refreshedAgo(31);
+      await moveRefreshesBack(31);
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
       expect(await statusWith(merchant.tokens.access_token)).toBe(401);
       expect(await statusWith(body.access_token)).toBe(401);
       expectProblem(await refresh(body.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('is theft once the set it brought has been refreshed, however soon', async () => {
+    it('a repeated POST /auth/refresh is treated as theft when the token set that it returned was refreshed', async () => {
       const second = await refresh(merchant.tokens.refresh_token);
       const third = await refresh(second.body.refresh_token);
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
@@ -98,7 +98,7 @@ describe('refreshing', () => {
       expectProblem(await refresh(third.body.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('is theft for an ancestor long gone, too', async () => {
+    it('POST /auth/refresh treats the use of a much older refresh token as theft', async () => {
       let last = merchant.tokens;
       for (let round = 0; round < 3; round++) {
         last = (await refresh(last.refresh_token)).body;
@@ -108,21 +108,21 @@ describe('refreshing', () => {
       expectProblem(await refresh(last.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('ends the family as one security event, not one for each try', async () => {
+    it('several reuses of a refresh token log one security event', async () => {
       const { length } = service.logged;
       await refresh(merchant.tokens.refresh_token);
-      await refreshedAgo(31);
+      await moveRefreshesBack(31);
       await atOnce(5, () => refresh(merchant.tokens.refresh_token));
       const events = service.logged.slice(length).filter((line) => line.includes('refresh_token_reused'));
       expect(events).toHaveLength(1);
       expect(JSON.parse(events[0] ?? '')).toMatchObject({ context: 'Security', merchant_id: merchant.id });
     });
 
-    it('touches neither another session of the same user nor another merchant', async () => {
+    it('reuse of a refresh token does not affect another session of the user or another merchant', async () => {
       const other = await aMerchant(service);
       const sibling = await anyone.post('/auth/login', { email: merchant.email, password: merchant.password });
       await refresh(merchant.tokens.refresh_token);
-      await refreshedAgo(31);
+      await moveRefreshesBack(31);
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
       expect(await statusWith(sibling.body.access_token)).toBe(200);
       expect((await refresh(sibling.body.refresh_token)).status).toBe(201);
@@ -130,8 +130,8 @@ describe('refreshing', () => {
     });
   });
 
-  describe('while something else happens', () => {
-    it('races a log-out: whoever is first, nothing of the family works afterwards', async () => {
+  describe('POST /auth/refresh with concurrent requests', () => {
+    it('no token of the session works after a concurrent POST /auth/refresh and POST /auth/logout', async () => {
       for (let round = 0; round < 5; round++) {
         const { tokens } = await aMerchant(service);
         const [refreshed, loggedOut] = await Promise.all([
@@ -149,12 +149,12 @@ describe('refreshing', () => {
       }
     });
 
-    it('is overtaken by a theft: nothing of the session works afterwards', async () => {
+    it('no token of the session works after a refresh that is concurrent with the reuse of an old token', async () => {
       for (let round = 0; round < 5; round++) {
         const owner = await aMerchant(service);
         const { tokens } = owner;
         const { body } = await refresh(tokens.refresh_token);
-        await refreshedAgo(31, owner);
+        await moveRefreshesBack(31, owner);
         const [refreshed, stolen] = await Promise.all([refresh(body.refresh_token), refresh(tokens.refresh_token)]);
         expectProblem(stolen, 401, 'invalid_refresh_token');
         expect([201, 401]).toContain(refreshed.status);
@@ -162,7 +162,7 @@ describe('refreshing', () => {
       }
     });
 
-    it('rotates once where a set and its successor are refreshed at once, and never forks the family', async () => {
+    it('a concurrent refresh of a token set and its successor rotates once and creates no second branch', async () => {
       const { body } = await refresh(merchant.tokens.refresh_token);
       const answers = await atOnce(10, (index) =>
         refresh(index % 2 === 0 ? body.refresh_token : merchant.tokens.refresh_token),
@@ -173,19 +173,19 @@ describe('refreshing', () => {
     });
   });
 
-  describe('is refused', () => {
+  describe('POST /auth/refresh errors', () => {
     it.each([
       ['an unknown token', 'cbrt_00000000-0000-4000-8000-000000000000'],
-      ['no token at all', 'x'],
+      ['text that is not a token', 'x'],
       ['an SQL injection', "' OR '1'='1"],
       ['a NUL', '\0'],
       ['half a surrogate pair', 'cbrt_\ud800'],
       ['a very long text', 'x'.repeat(200_000)],
-    ])('for %s', async (_, refreshToken) => {
+    ])('POST /auth/refresh returns 401 for %s', async (_, refreshToken) => {
       expectProblem(await refresh(refreshToken), 401, 'invalid_refresh_token');
     });
 
-    it('for an access token, and for the token in another case or with blanks', async () => {
+    it('POST /auth/refresh returns 401 for an access token and for a refresh token with changed case or added spaces', async () => {
       const { access_token: access, refresh_token: token } = merchant.tokens;
       for (const almost of [
         access,
@@ -207,25 +207,25 @@ describe('refreshing', () => {
       ['a number', { refresh_token: 1 }],
       ['an array', { refresh_token: ['cbrt_x'] }],
       ['an object', { refresh_token: { toString: 'cbrt_x' } }],
-      ['called something else', { refreshToken: 'cbrt_x' }],
-    ])('for a refresh_token that is %s', async (_, body) => {
+      ['sent under another name', { refreshToken: 'cbrt_x' }],
+    ])('POST /auth/refresh returns 400 when refresh_token is %s', async (_, body) => {
       const answer = await anyone.post('/auth/refresh', body);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(['/refresh_token']);
     });
 
-    it('after a log-out', async () => {
+    it('POST /auth/refresh returns 401 after logout', async () => {
       await merchant.client.send('POST', '/auth/logout');
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('after the user was disabled, in a retry too', async () => {
+    it('POST /auth/refresh returns 401 after the user is disabled, also for a retry', async () => {
       await refresh(merchant.tokens.refresh_token);
       await service.app.get(ApiUsersService).setDisabled(merchant.email, true);
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('after 30 idle days, and not before', async () => {
+    it('POST /auth/refresh returns 401 after 30 idle days and succeeds before that', async () => {
       const other = await aMerchant(service);
       service.clock.advance({ days: 30, seconds: -60 });
       expect((await refresh(merchant.tokens.refresh_token)).status).toBe(201);
@@ -233,7 +233,7 @@ describe('refreshing', () => {
       expectProblem(await refresh(other.tokens.refresh_token), 401, 'invalid_refresh_token');
     });
 
-    it('once the family is 90 days old, however often it was refreshed; and no token outlives it', async () => {
+    it('a session ends after 90 days even if it was refreshed, and none of its tokens is valid longer', async () => {
       let tokens: any = merchant.tokens;
       for (const step of [29, 29, 29]) {
         service.clock.advance({ days: step });

@@ -13,14 +13,14 @@ const OLD = 'the-secret-before-the-change-0123456789';
 const NEW = 'the-secret-after-the-change-9876543210';
 
 /**
- * Changing JWT_SECRET takes three rolling restarts, and in each of them instances of two neighboring steps serve side by
- * side: first all accept the new secret, then all sign with it, and at last the old one is dropped.
+ * Changing JWT_SECRET takes three rolling restarts. During each one, instances of two adjacent steps run side by side:
+ * first all instances accept the new secret, then all sign with it, and finally the old one is removed.
  */
 const STEPS: Record<string, Record<string, string>> = {
-  'the old secret alone': { JWT_SECRET: OLD },
-  'the old secret, and accepts the new one': { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },
-  'the new secret, and accepts the old one': { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
-  'the new secret alone': { JWT_SECRET: NEW },
+  'the old secret only': { JWT_SECRET: OLD },
+  'the old secret and accepts the new one': { JWT_SECRET: OLD, JWT_SECRET_PREVIOUS: NEW },
+  'the new secret and accepts the old one': { JWT_SECRET: NEW, JWT_SECRET_PREVIOUS: OLD },
+  'the new secret only': { JWT_SECRET: NEW },
 };
 /** Failed logins that an instance allows in 15 minutes for one user from one network. */
 const LIMIT = 6;
@@ -58,14 +58,14 @@ describe('a change of JWT_SECRET', () => {
     [NAMES[2]!, NAMES[1]!],
     [NAMES[2]!, NAMES[3]!],
     [NAMES[3]!, NAMES[2]!],
-  ])('between an instance that signs with %s and one that signs with %s', (one, other) => {
+  ])('when one instance signs with %s and another signs with %s', (one, other) => {
     beforeEach(() => logIn(one));
 
-    it('accepts the access token of the first at the second', async () => {
+    it('an access token is valid at an instance that signs with another secret', async () => {
       expect((await at(other).get('/orders', { token: tokens.access_token })).status).toBe(200);
     });
 
-    it('returns the same token set when a refresh at the first is sent again to the second', async () => {
+    it('a repeated POST /auth/refresh returns the same token set at an instance that signs with another secret', async () => {
       const first = await refresh(one, tokens.refresh_token);
       expect(first.status).toBe(201);
       const again = await refresh(other, tokens.refresh_token);
@@ -76,7 +76,7 @@ describe('a change of JWT_SECRET', () => {
     });
   });
 
-  it('does not let failed logins start again at an instance that signs with the other secret', async () => {
+  it('failed logins are counted together by instances that sign with different secrets', async () => {
     const failures: Promise<Answer>[] = [];
     for (let tries = 0; tries < LIMIT; tries++)
       failures.push(
@@ -89,7 +89,7 @@ describe('a change of JWT_SECRET', () => {
     }
   });
 
-  it('is refused by an instance that does not accept the secret', async () => {
+  it('an access token is rejected by an instance that does not accept its secret', async () => {
     await logIn(NAMES[0]!);
     const answer = await at(NAMES[3]!).get('/orders', { token: tokens.access_token });
     expectProblem(answer, 401, 'invalid_token');
