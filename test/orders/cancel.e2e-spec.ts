@@ -5,7 +5,7 @@ import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../
 import { useService } from '../support/use-service.js';
 import { movementsOf, walletOf } from '../support/wallets.js';
 
-describe('cancelling an order', () => {
+describe('POST /orders/{id}/cancel', () => {
   const { service, merchant } = useService();
   afterEach(() => expectInvariants(service));
 
@@ -18,7 +18,7 @@ describe('cancelling an order', () => {
     return (await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).body;
   }
 
-  it('lets the hold go and grants nothing', async () => {
+  it('POST /orders/{id}/cancel releases the hold and grants no cashback', async () => {
     const order = await anOrderThatHolds('20.00');
     const { status, body } = await cancel(order);
     expect(status).toBe(200);
@@ -40,7 +40,7 @@ describe('cancelling an order', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('answers the same again and moves nothing', async () => {
+  it('a repeated POST /orders/{id}/cancel returns the same order and moves no cashback', async () => {
     const order = await anOrderThatHolds('20.00');
     const { body } = await cancel(order);
     service.clock.advance({ minutes: 5 });
@@ -48,7 +48,7 @@ describe('cancelling an order', () => {
     expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
   });
 
-  it('is possible once the order has expired', async () => {
+  it('POST /orders/{id}/cancel succeeds for an expired order', async () => {
     const order = await anOrderThatHolds('20.00');
     service.clock.advance({ minutes: 30 });
     expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('expired');
@@ -57,7 +57,7 @@ describe('cancelling an order', () => {
     expect(await walletOf(merchant, order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
-  it('lets go of its own hold alone', async () => {
+  it('POST /orders/{id}/cancel releases only the hold of that order', async () => {
     const order = await anOrderThatHolds('20.00');
     const sibling = await aCreatedOrder(merchant, { document: order.document });
     await merchant.client.put(`/orders/${sibling.id}/redemption`, { amount: '30.00' });
@@ -69,7 +69,7 @@ describe('cancelling an order', () => {
     ['completed', undefined, ['partially_refunded', 'refunded']],
     ['partially_refunded', '1.00', ['partially_refunded', 'refunded']],
     ['refunded', '150.00', []],
-  ])('is refused where the order is %s', async (status, refund, allowed) => {
+  ])('POST /orders/{id}/cancel returns 409 when the order is %s', async (status, refund, allowed) => {
     const order = await aCompletedOrder(merchant);
     if (refund) await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: refund });
     for (const _attempt of ['first', 'second']) {
@@ -79,14 +79,14 @@ describe('cancelling an order', () => {
     }
   });
 
-  it('is refused to another merchant, as if the order were not there', async () => {
+  it('POST /orders/{id}/cancel returns 404 for an order of another merchant', async () => {
     const order = await anOrderThatHolds('20.00');
     const other = await aMerchant(service);
     expectProblem(await other.client.post(`/orders/${order.id}/cancel`), 404, 'not_found');
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
   });
 
-  it('lets go once of 25 at once', async () => {
+  it('25 concurrent POST /orders/{id}/cancel requests release the hold once', async () => {
     const order = await anOrderThatHolds('20.00');
     const answers = await atOnce(25, () => cancel(order));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
@@ -94,7 +94,7 @@ describe('cancelling an order', () => {
     expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
   });
 
-  it('leaves the external_id taken', async () => {
+  it('the external_id of a cancelled order cannot be used for a new order', async () => {
     const order = await anOrderThatHolds('20.00');
     await cancel(order);
     const { external_id, document, items, total, payment_methods } = (await merchant.client.get(`/orders/${order.id}`))

@@ -22,8 +22,8 @@ async function anOrderWith(
   return aCreatedOrder(merchant, { document, ...members });
 }
 
-describe('completing an order', () => {
-  it('grants the cashback, pending until it is released', async () => {
+describe('POST /orders/{id}/complete', () => {
+  it('POST /orders/{id}/complete grants the cashback as pending until its release date', async () => {
     const order = await aCreatedOrder(merchant);
     service.clock.advance({ minutes: 5 });
     const { status, body } = await complete(order);
@@ -54,7 +54,7 @@ describe('completing an order', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('captures what is held', async () => {
+  it('POST /orders/{id}/complete captures the held cashback', async () => {
     const order = await anOrderWith('80.00');
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
     const { body } = await complete(order);
@@ -71,7 +71,7 @@ describe('completing an order', () => {
     ]);
   });
 
-  it('holds and captures in one step', async () => {
+  it('POST /orders/{id}/complete can hold and capture cashback in one step', async () => {
     const order = await anOrderWith('80.00');
     const { status, body } = await complete(order, { redeem: '20.00' });
     expect({ status, redeemed: body.cashback.to_redeem.redeemed }).toEqual({ status: 200, redeemed: '20.00' });
@@ -83,11 +83,11 @@ describe('completing an order', () => {
   });
 
   it.each([
-    ['more', '50.00'],
-    ['less', '5.00'],
-    ['nothing', '0.00'],
-    ['as much', '20'],
-  ])('captures %s than was held where it says so', async (_what, redeem) => {
+    ['more cashback than was held', '50.00'],
+    ['less cashback than was held', '5.00'],
+    ['no cashback although some was held', '0.00'],
+    ['exactly the held cashback', '20'],
+  ])('POST /orders/{id}/complete can capture %s', async (_what, redeem) => {
     const order = await anOrderWith('80.00');
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
     const redeemed = Number(redeem).toFixed(2);
@@ -97,7 +97,7 @@ describe('completing an order', () => {
     });
   });
 
-  it('grants by the payment methods it was paid with in the end', async () => {
+  it('POST /orders/{id}/complete grants cashback by the payment methods that it receives', async () => {
     const order = await aCreatedOrder(merchant, { total: '100.00' });
     const { body } = await complete(order, { payment_methods: [{ id: 'pix', amount: '60' }] });
     expect(body.payment_methods).toEqual([{ id: 'pix', amount: '60.00' }]);
@@ -105,7 +105,7 @@ describe('completing an order', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('grants nothing on what is paid by cashback alone, and makes no credit of nothing', async () => {
+  it('POST /orders/{id}/complete grants no cashback and creates no credit for an order paid entirely with cashback', async () => {
     const shop = await aMerchant(service, { redeemShareBps: 10_000 });
     const document = aDocument();
     await grant(service, shop, document, '150.00');
@@ -119,15 +119,15 @@ describe('completing an order', () => {
     ]);
   });
 
-  it('makes the cashback spendable at once where the policy waits no day', async () => {
+  it('POST /orders/{id}/complete makes the cashback available at once when the policy has zero release days', async () => {
     const shop = await aMerchant(service, { releaseDays: 0 });
     const order = await aCompletedOrder(shop);
     expect(order.cashback).toMatchObject({ to_redeem: { available: '7.50' }, to_receive: { status: 'available' } });
   });
 });
 
-describe('completing an order again', () => {
-  it('answers the same and moves nothing', async () => {
+describe('a repeated POST /orders/{id}/complete', () => {
+  it('a repeated POST /orders/{id}/complete returns the same order and moves no cashback', async () => {
     const order = await anOrderWith('80.00');
     const request = { redeem: '20.00', payment_methods: [{ id: 'pix', amount: '130.00' }] };
     const { body } = await complete(order, request);
@@ -147,25 +147,25 @@ describe('completing an order again', () => {
     });
   });
 
-  it('is refused where it says something else, with a pointer at what differs', async () => {
+  it('a repeated POST /orders/{id}/complete returns 409 with a pointer to each value that differs', async () => {
     const order = await anOrderWith('80.00');
     const { body } = await complete(order, { redeem: '20.00' });
     const answer = await complete(order, { redeem: '20.01', payment_methods: [{ id: 'pix', amount: '150.00' }] });
     expectProblem(answer, 409, 'invalid_transition');
     expect(answer.body).toMatchObject({ current_status: 'completed', allowed: ['partially_refunded', 'refunded'] });
     expect(pointersOf(answer)).toEqual(['/payment_methods/0/id', '/redeem']);
-    // A completion has no external_id to speak of.
+    // A completion request has no external_id.
     expect(JSON.stringify(answer.body.errors)).not.toContain('external_id');
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('answers with the order as it now stands once it is refunded', async () => {
+  it('a repeated POST /orders/{id}/complete returns the current order after it was refunded', async () => {
     const order = await aCompletedOrder(merchant);
     await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
     expect(await complete(order)).toMatchObject({ status: 200, body: { status: 'refunded' } });
   });
 
-  it('grants and captures once of 25 at once', async () => {
+  it('25 concurrent POST /orders/{id}/complete requests grant and capture once', async () => {
     const order = await anOrderWith('80.00');
     const answers = await atOnce(25, () => complete(order, { redeem: '20.00' }));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
@@ -179,7 +179,7 @@ describe('completing an order again', () => {
     ]);
   });
 
-  it('is won by one of 25 different ones at once', async () => {
+  it('only one of 25 concurrent POST /orders/{id}/complete requests with different values succeeds', async () => {
     const order = await anOrderWith('80.00');
     const answers = await atOnce(25, (index) => complete(order, { redeem: `${index + 1}.00` }));
     const [won, ...others] = answers.filter(({ status }) => status === 200);
@@ -190,8 +190,8 @@ describe('completing an order again', () => {
   });
 });
 
-describe('completing is refused', () => {
-  it('where it would redeem over the maximum, and leaves the order as it was', async () => {
+describe('POST /orders/{id}/complete errors', () => {
+  it('POST /orders/{id}/complete returns 422 and changes nothing when the redemption exceeds the maximum', async () => {
     const order = await anOrderWith('80.00');
     for (const _attempt of ['first', 'second']) {
       const answer = await complete(order, { redeem: '75.01' });
@@ -202,7 +202,7 @@ describe('completing is refused', () => {
     expect((await complete(order, { redeem: '75.00' })).status).toBe(200);
   });
 
-  it('where the payment methods exceed the total', async () => {
+  it('POST /orders/{id}/complete returns 422 when the payment methods exceed the total', async () => {
     const order = await aCreatedOrder(merchant, { total: '10.00' });
     const answer = await complete(order, { payment_methods: [{ id: 'pix', amount: '10.01' }] });
     expectProblem(answer, 422, 'payments_exceed_total');
@@ -210,7 +210,7 @@ describe('completing is refused', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
   });
 
-  it('on a cancelled order', async () => {
+  it('POST /orders/{id}/complete returns 409 when the order is cancelled', async () => {
     const order = await aCreatedOrder(merchant);
     await merchant.client.post(`/orders/${order.id}/cancel`);
     for (const _attempt of ['first', 'second']) {
@@ -221,7 +221,7 @@ describe('completing is refused', () => {
     expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '0.00' });
   });
 
-  it('to another merchant, as if the order were not there', async () => {
+  it('POST /orders/{id}/complete returns 404 for an order of another merchant', async () => {
     const other = await aMerchant(service);
     const order = await aCreatedOrder(merchant);
     expectProblem(await other.client.post(`/orders/${order.id}/complete`), 404, 'not_found');
@@ -230,7 +230,7 @@ describe('completing is refused', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('pending');
   });
 
-  it('for members that break their rules, all at once', async () => {
+  it('POST /orders/{id}/complete returns 400 with every validation error at once', async () => {
     const order = await aCreatedOrder(merchant);
     const answer = await complete(order, {
       redeem: 20,

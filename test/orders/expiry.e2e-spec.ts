@@ -18,7 +18,7 @@ const hold = async (order: { id: string }, amount: string): Promise<any> => {
   return body;
 };
 const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
-/** Puts the clock to just before an instant, then onto it. */
+/** Sets the clock to just before an instant, then exactly to it. */
 const until = (instant: string, offsetMs = 0): void =>
   service.clock.advance({ ms: Date.parse(instant) + offsetMs - service.clock.now().getTime() });
 
@@ -28,8 +28,8 @@ async function anOrderWith(balance: string, options: { availableAt?: Date; expir
   return aCreatedOrder(merchant, { document });
 }
 
-describe('earned cashback', () => {
-  it('is pending, then available for 180 days, then gone, by its dates alone', async () => {
+describe('the expiry of earned cashback', () => {
+  it('earned cashback is pending, then available for 180 days, then expired, without a job', async () => {
     const order = await aCompletedOrder(merchant);
     const { available_at, expires_at } = order.cashback.to_receive;
     until(available_at, -2000);
@@ -61,7 +61,7 @@ describe('earned cashback', () => {
     expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50']);
   });
 
-  it('is written off, with the date it expired at, by whoever next touches the wallet', async () => {
+  it('the next change of the wallet writes off expired cashback with its expiry date', async () => {
     const order = await aCompletedOrder(merchant);
     service.clock.advance({ days: 200 });
     await aCompletedOrder(merchant, { document: order.document });
@@ -74,7 +74,7 @@ describe('earned cashback', () => {
     });
   });
 
-  it('can be spent by the last order that still finds it', async () => {
+  it('cashback can be redeemed by an order completed just before it expires', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '20.00', { expiresAt: inMinutes(1) });
     const order = await aCreatedOrder(merchant, { document });
@@ -83,8 +83,8 @@ describe('earned cashback', () => {
   });
 });
 
-describe('an order that nobody finished', () => {
-  it("is expired from its expires_at on, and its hold is the customer's again", async () => {
+describe('expired orders', () => {
+  it('an order expires at its expires_at and its hold becomes available to the customer', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
     until(order.expires_at, -2000);
@@ -103,7 +103,7 @@ describe('an order that nobody finished', () => {
     expect(await walletOf(merchant, order.document)).toMatchObject({ held: '0.00', available: '80.00' });
   });
 
-  it('leaves its hold to the next order, without any job having run', async () => {
+  it('a new order can redeem the cashback that an expired order held, without a job', async () => {
     const order = await anOrderWith('50.00');
     await hold(order, '50.00');
     service.clock.advance({ minutes: 30 });
@@ -120,7 +120,7 @@ describe('an order that nobody finished', () => {
     expect(release).toMatchObject({ order_id: order.id, effective_at: order.expires_at });
   });
 
-  it('can be completed after expires_at, and takes its hold again', async () => {
+  it('an expired order can be completed and holds its cashback again', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
     service.clock.advance({ days: 2 });
@@ -139,7 +139,7 @@ describe('an order that nobody finished', () => {
     });
   });
 
-  it('can be completed with another redemption than it held', async () => {
+  it('an expired order can be completed with a different redemption from the one it held', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
     service.clock.advance({ days: 2 });
@@ -149,7 +149,7 @@ describe('an order that nobody finished', () => {
     });
   });
 
-  it('is refused with what is left where another order took the balance, and can be completed with that', async () => {
+  it('an expired order can be completed with the remaining balance when another order redeemed part of its hold', async () => {
     const order = await anOrderWith('50.00');
     await hold(order, '40.00');
     service.clock.advance({ minutes: 30 });
@@ -166,7 +166,7 @@ describe('an order that nobody finished', () => {
     });
   });
 
-  it('is refused over the share of its total as it always would have been', async () => {
+  it('completing an expired order returns 422 when the redemption exceeds the share of the total', async () => {
     const order = await anOrderWith('80.00');
     service.clock.advance({ minutes: 30 });
     const answer = await complete(order, { redeem: '75.01' });
@@ -174,7 +174,7 @@ describe('an order that nobody finished', () => {
     expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
   });
 
-  it('gives its balance to one of 10 orders that are completed at once', async () => {
+  it('only one of 10 expired orders that are completed at once redeems the balance', async () => {
     const first = await anOrderWith('20.00');
     const others = await atOnce(9, () => aCreatedOrder(merchant, { document: first.document }));
     const orders = [first, ...others];
@@ -190,8 +190,8 @@ describe('an order that nobody finished', () => {
   });
 });
 
-describe('cashback whose date passes under a hold', () => {
-  it('can be captured all the same', async () => {
+describe('cashback that expires while it is held', () => {
+  it('cashback that expires while it is held can be captured', async () => {
     const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     service.clock.advance({ minutes: 20 });
@@ -203,7 +203,7 @@ describe('cashback whose date passes under a hold', () => {
     expect((await complete(order)).body.cashback.to_redeem).toMatchObject({ redeemed: '20.00', available: '0.00' });
   });
 
-  it('comes back for 7 days from when the hold lapsed, and without what was not held', async () => {
+  it('the held part of expired cashback is available for 7 days after the order expires', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     service.clock.advance({ days: 6 });
@@ -228,7 +228,7 @@ describe('cashback whose date passes under a hold', () => {
     ]);
   });
 
-  it('comes back for 7 days from when the hold is let go', async () => {
+  it('cashback that expired while it was held is available for 7 days after the hold is released', async () => {
     const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     service.clock.advance({ minutes: 20 });
@@ -242,7 +242,7 @@ describe('cashback whose date passes under a hold', () => {
     expect((await walletOf(merchant, order.document)).available).toBe('0.00');
   });
 
-  it('is the same to whoever looks, before and after it is written down', async () => {
+  it('wallets and orders show expired cashback the same way before and after it is written off', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     const other = await aCreatedOrder(merchant, { document: order.document });
     await hold(order, '12.00');
@@ -263,7 +263,7 @@ describe('cashback whose date passes under a hold', () => {
     expect(await seen()).toEqual(before);
   });
 
-  it('keeps its own date where the hold lapses before it', async () => {
+  it('cashback keeps its own expiry date when the hold expires first', async () => {
     const expiresAt = inMinutes(45);
     const order = await anOrderWith('20.00', { expiresAt });
     await hold(order, '20.00');

@@ -9,8 +9,8 @@ import { daysAfter, rowsOf, walletOf } from '../support/wallets.js';
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
-describe('creating an order', () => {
-  it('answers with the cashback that can be redeemed and will be received', async () => {
+describe('POST /orders', () => {
+  it('POST /orders returns 201 with the cashback to redeem and to receive', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     const { status, body } = await merchant.client.post('/orders', anOrder({ document }));
@@ -24,7 +24,7 @@ describe('creating an order', () => {
     });
   });
 
-  it('answers with what was sent, its amounts with two decimals', async () => {
+  it('POST /orders returns the values of the request, with amounts in two decimals', async () => {
     const order = anOrder({
       total: '150',
       items: [
@@ -47,7 +47,7 @@ describe('creating an order', () => {
     expect(body.payment_methods).toEqual([{ id: 'pix', amount: '0.50' }]);
   });
 
-  it('answers with an id in version 7 and with its dates: 30 minutes to finish, 8 days to release, 180 days to spend', async () => {
+  it('POST /orders returns a version 7 ID, an expiry after 30 minutes, a release date after 8 days, and cashback that is valid for 180 days', async () => {
     const before = service.clock.now();
     const { body } = await merchant.client.post('/orders', anOrder());
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -58,7 +58,7 @@ describe('creating an order', () => {
     expect(body.cashback.to_receive.expires_at).toBe(daysAfter(body.created_at, 188));
   });
 
-  it('drops members it does not know, and keeps them nowhere', async () => {
+  it('POST /orders ignores unknown members and does not store them', async () => {
     const order = anOrder({ note: 'poison-in-the-order' });
     order.items = [{ id: 'sku-1', price: '1.00', colour: 'poison-in-the-item' }];
     const { status, body } = await merchant.client.post('/orders', order);
@@ -67,13 +67,13 @@ describe('creating an order', () => {
     expect(JSON.stringify([body, row])).not.toContain('poison');
   });
 
-  it('takes nothing from the wallet, and makes none for a customer never seen', async () => {
+  it('POST /orders does not change the wallet and creates none for a new customer', async () => {
     const document = aDocument();
     await aCreatedOrder(merchant, { document });
     expect(await walletOf(merchant, document)).toMatchObject({ id: null, available: '0.00' });
   });
 
-  it('counts no cashback that the customer has with another merchant', async () => {
+  it('POST /orders does not count the cashback that the customer has with another merchant', async () => {
     const document = aDocument();
     const other = await aMerchant(service);
     await grant(service, other, document, '80.00');
@@ -81,7 +81,7 @@ describe('creating an order', () => {
     expect(order.cashback.to_redeem).toMatchObject({ available: '0.00', maximum: '0.00', limited_by: 'balance' });
   });
 
-  it('keeps the longest ids and the largest body parts whole, emoji included', async () => {
+  it('POST /orders stores IDs of the maximum length and 500 items without loss, including emoji', async () => {
     const items = Array.from({ length: 500 }, (_, at) => ({
       id: `${'🎁'.repeat(97)}${String(at).padStart(3, '0')}`,
       price: '1.00',
@@ -206,7 +206,7 @@ describe('the cashback of an order', () => {
       receive: '0.00',
     },
   ])(
-    'is $maximum to redeem ($by) and $receive to receive for $total with $redeem redeemed of $balance',
+    'cashback of an order: maximum $maximum ($by), to receive $receive, when total=$total, redeem=$redeem, balance=$balance',
     async ({ total, methods, redeem, balance, policy, maximum, by, receive }) => {
       const document = aDocument();
       const shop = await aMerchant(service, policyOf(policy));
@@ -222,7 +222,7 @@ describe('the cashback of an order', () => {
     },
   );
 
-  it('is redeemable from exactly the minimum total on', async () => {
+  it('cashback can be redeemed when the total equals redeemMinimumTotal but not below it', async () => {
     const document = aDocument();
     const shop = await aMerchant(service, { redeemMinimumTotalCents: 5000 });
     await grant(service, shop, document, '10.00');
@@ -237,14 +237,14 @@ describe('the cashback of an order', () => {
     );
   });
 
-  it('has no rate of its own for a payment method that is called as something every object has', async () => {
+  it('a payment method named like a JavaScript object property earns the default rate', async () => {
     for (const id of ['constructor', '__proto__', 'toString']) {
       const order = await aCreatedOrder(merchant, { payment_methods: [{ id, amount: '150.00' }] });
       expect(order.cashback.to_receive.amount).toBe('7.50');
     }
   });
 
-  it('stays as it was quoted when the merchant changes its policy', async () => {
+  it('an order keeps its quoted cashback rules when the merchant changes its policy', async () => {
     const document = aDocument();
     const shop = await aMerchant(service);
     await grant(service, shop, document, '80.00');
@@ -270,8 +270,8 @@ describe('the cashback of an order', () => {
   });
 });
 
-describe('payment methods', () => {
-  it('may come to the total, and to not a centavo more', async () => {
+describe('the payment methods of an order', () => {
+  it('POST /orders accepts payment methods that add up to the total and returns 422 above it', async () => {
     const of = (amount: string): object =>
       anOrder({
         total: '10.00',
@@ -289,7 +289,7 @@ describe('payment methods', () => {
     }
   });
 
-  it('leave no order behind when they exceed the total, so that a corrected one can be sent', async () => {
+  it('an order refused for exceeding its total is not stored, so the corrected order is new', async () => {
     const order = anOrder({ total: '10.00' });
     await merchant.client.post('/orders', { ...order, payment_methods: [{ id: 'pix', amount: '999999999.99' }] });
     const corrected = await merchant.client.post('/orders', order);

@@ -6,7 +6,7 @@ const MIB = 1024 * 1024;
 
 const { service } = useService();
 
-/** An order of about 250 KiB, the most that a request body can carry. */
+/** An order of about 250 KiB, which is close to the limit of a request body. */
 const aLargeOrder = (): Record<string, unknown> =>
   anOrder({
     items: Array.from({ length: 360 }, (_, n) => ({
@@ -21,7 +21,6 @@ interface Page {
   ids: string[];
 }
 
-/** Reads all pages of a list. */
 async function pagesOf(merchant: TestMerchant, query: string): Promise<Page[]> {
   const pages: Page[] = [];
   for (let cursor = ''; ;) {
@@ -33,8 +32,8 @@ async function pagesOf(merchant: TestMerchant, query: string): Promise<Page[]> {
   }
 }
 
-describe('pages of GET /orders', () => {
-  it('together hold each order that matches the filter once', async () => {
+describe('the pages of GET /orders', () => {
+  it('the pages of GET /orders contain each matching order exactly once', async () => {
     const merchant = await aMerchant(service);
     const byStatus: Record<string, string[]> = { expired: [], pending: [], completed: [], cancelled: [] };
     for (let n = 0; n < 9; n++) byStatus.expired?.push((await aCreatedOrder(merchant)).id);
@@ -55,7 +54,7 @@ describe('pages of GET /orders', () => {
     expect(await walk('')).toEqual(Object.values(byStatus).flat().sort());
   });
 
-  it('end before 1 MiB and continue at next_cursor', async () => {
+  it('a page of GET /orders ends before 1 MiB and the next one continues at next_cursor', async () => {
     const merchant = await aMerchant(service);
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) ids.unshift((await aCreatedOrder(merchant, aLargeOrder())).id);
@@ -68,7 +67,7 @@ describe('pages of GET /orders', () => {
     }
   });
 
-  it('hold 100 orders of usual size', async () => {
+  it('a page of GET /orders can contain 100 orders of usual size', async () => {
     const merchant = await aMerchant(service);
     for (let n = 0; n < 101; n++) await aCreatedOrder(merchant);
     expect((await pagesOf(merchant, 'limit=100')).map(({ ids }) => ids.length)).toEqual([100, 1]);

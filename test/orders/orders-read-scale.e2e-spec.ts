@@ -12,14 +12,14 @@ const ORDERS = 10_000;
 const LIMIT = 20;
 
 /**
- * The most rows that the database may read for a page of 20 orders, the lookup of the token and temporary tables included.
- * A scan of a merchant's orders reads at least 10,000.
+ * The maximum number of rows that the database may read for a page of 20 orders, including the token lookup and
+ * temporary tables. A scan of a merchant's orders reads at least 10,000 rows.
  */
-const MOST_READS = 600;
+const MAX_ROWS_READ = 600;
 
 const STATUSES = ['pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded'];
 
-/** How a merchant's orders are made: order `n` is created `n` steps ago, and lives so many minutes. The texts are SQL. */
+/** How to seed a merchant's orders: order `n` was created `n` steps ago and expires after `minutes`. The texts are SQL. */
 interface Orders {
   stepSeconds: number;
   status: string;
@@ -28,7 +28,7 @@ interface Orders {
   statuses: string[];
 }
 
-/** Merchants with 10,000 orders each. A scan finds some of their pages late. */
+/** Merchants with 10,000 orders each. A table scan reads many rows before it finds some of their pages. */
 const MERCHANTS: Record<string, Orders> = {
   'of every status': {
     statuses: STATUSES,
@@ -55,7 +55,7 @@ const MERCHANTS: Record<string, Orders> = {
     status: "'pending'",
     minutes: '80',
   },
-  'pending, which live for 1 minute to 7 days': {
+  'pending, which expire after 1 minute to 7 days': {
     statuses: ['pending', 'expired'],
     stepSeconds: 60,
     status: "'pending'",
@@ -71,14 +71,14 @@ const MERCHANTS: Record<string, Orders> = {
 
 let database: TestDatabase;
 let service: Service;
-/** The test's own connection: what it asks has no time limit and is not counted. */
+/** A separate connection, without a time limit, whose queries are not counted. */
 let dataSource: DataSource;
 const clock = new FrozenClock();
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
   dataSource = await createDataSource(database.url).initialize();
-  // One connection, so that the session's counters are those of every request.
+  // The counters belong to a database session, so all requests must use one connection.
   service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' }, clock });
 });
 afterAll(async () => {
@@ -87,7 +87,6 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Creates the orders in one statement. */
 async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders): Promise<void> {
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
@@ -109,7 +108,7 @@ interface Row {
   expires_at: Date;
 }
 
-/** The merchant's orders, newest first, as one scan of the table finds them. */
+/** The merchant's orders, newest first, read by a table scan. */
 async function allOrders(merchantId: string): Promise<Row[]> {
   const rows: any[] = await dataSource.query(
     'SELECT id, external_id, status, created_at, expires_at FROM orders WHERE merchant_id = ? ORDER BY created_at DESC, id DESC',
@@ -122,10 +121,10 @@ async function allOrders(merchantId: string): Promise<Row[]> {
   }));
 }
 
-/** A filter: its query and what it lets through. */
+/** A filter: its query string and a predicate for the orders that match. */
 type Filter = [query: string, matches: (order: Row) => boolean];
 
-/** Every filter and every pair of filters, with the statuses that matter for these orders. */
+/** Every filter and every pair of filters, with the statuses that occur in these orders. */
 function filtersOver(orders: Row[], statuses: string[]): Filter[] {
   const at = (share: number): Row => orders[Math.floor(ORDERS * share)] as Row;
   const [old, middle, recent] = [at(0.99), at(0.5), at(0.01)];
@@ -162,7 +161,7 @@ async function rowsRead(): Promise<number> {
   return counters.reduce((sum, { Value: value }) => sum + Number(value), 0);
 }
 
-/** Sends the request and compares its page with the scan. @returns how many rows the database read for it. */
+/** Sends the request and compares its page with the scan. @returns the number of rows that the database read for it. */
 async function readPage(
   merchant: TestMerchant,
   orders: Row[],
@@ -186,7 +185,7 @@ async function readPage(
 
 describe('GET /orders of a merchant with 10,000 orders', () => {
   it.each(Object.entries(MERCHANTS))(
-    'reads few rows and returns the right page for each filter, pair of filters and depth, if its orders are %s',
+    'GET /orders reads few rows and returns the correct page for every filter and depth when the orders are %s',
     async (_, merchantOrders) => {
       const merchant = await aMerchant(service);
       await seed(merchant.id, merchantOrders);
@@ -196,7 +195,7 @@ describe('GET /orders of a merchant with 10,000 orders', () => {
       for (const filter of filtersOver(orders, merchantOrders.statuses))
         for (const cursor of cursors)
           reads.push([await readPage(merchant, orders, filter, cursor), `${filter[0]} after ${cursor?.external_id}`]);
-      expect(reads.filter(([read]) => read > MOST_READS)).toEqual([]);
+      expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
     },
   );
 });

@@ -15,7 +15,7 @@ const { service } = useService();
 
 const idsOf = (answer: Answer): string[] => answer.body.data.map(({ id }: { id: string }) => id);
 
-/** Orders of a merchant, a second of the clock apart; the newest first. */
+/** Creates orders of a merchant, one second apart. @returns the orders, newest first. */
 async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> {
   const orders: any[] = [];
   for (let at = 0; at < number; at++) {
@@ -25,21 +25,21 @@ async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> 
   return orders;
 }
 
-describe('reading an order', () => {
-  it('answers what creating it answered, as often as one asks', async () => {
+describe('GET /orders/{id}', () => {
+  it('GET /orders/{id} returns the same order as POST /orders, however often it is called', async () => {
     const merchant = await aMerchant(service);
     const order = await aCreatedOrder(merchant);
     const answers = await atOnce(5, () => merchant.client.get(`/orders/${order.id}`));
     expect(answers.map(({ status, body }) => ({ status, body }))).toEqual(Array(5).fill({ status: 200, body: order }));
   });
 
-  it('takes its id in either case', async () => {
+  it('GET /orders/{id} accepts the ID in upper or lower case', async () => {
     const merchant = await aMerchant(service);
     const order = await aCreatedOrder(merchant);
     expect(await merchant.client.get(`/orders/${order.id.toUpperCase()}`)).toMatchObject({ status: 200, body: order });
   });
 
-  it('is refused to another merchant, as if the order were not there', async () => {
+  it('GET /orders/{id} returns the same 404 for an order of another merchant and for an unknown ID', async () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
     const order = await aCreatedOrder(merchant);
     const refusal = await other.client.get(`/orders/${order.id}`);
@@ -58,13 +58,13 @@ describe('reading an order', () => {
     "'%20OR%201=1--",
     '%00',
     '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b1%F0%9F%8D%95',
-  ])('answers 404 where there can be no such id: %s', async (id) => {
+  ])('GET /orders/{id} returns 404 when the ID is malformed: %s', async (id) => {
     const merchant = await aMerchant(service);
     expectProblem(await merchant.client.get(`/orders/${id}`), 404, 'not_found');
     expectProblem(await merchant.client.post(`/orders/${id}/complete`), 404, 'not_found');
   });
 
-  it('shows what is available and what is held from one moment, while the hold changes', async () => {
+  it('GET /orders/{id} and GET /orders return a consistent available and held amount while the hold changes', async () => {
     const merchant = await aMerchant(service);
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
@@ -94,8 +94,8 @@ describe('reading an order', () => {
   }, 30_000);
 });
 
-describe('listing orders', () => {
-  it("answers a merchant's orders alone, newest first, each as reading it answers it", async () => {
+describe('GET /orders', () => {
+  it('GET /orders returns only the orders of the merchant, newest first, each like GET /orders/{id}', async () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
     const document = aDocument();
     await grant(service, merchant, document, '10.00');
@@ -106,12 +106,12 @@ describe('listing orders', () => {
     expect({ status, body }).toEqual({ status: 200, body: { data: [rich, ...orders], next_cursor: null } });
   });
 
-  it('answers an empty page to a merchant without any', async () => {
+  it('GET /orders returns an empty page to a merchant without orders', async () => {
     const merchant = await aMerchant(service);
     expect(await merchant.client.get('/orders')).toMatchObject({ status: 200, body: { data: [], next_cursor: null } });
   });
 
-  it('leads through all orders page by page, while others are added', async () => {
+  it('GET /orders pages return each existing order once while new orders are created', async () => {
     const merchant = await aMerchant(service);
     const orders = await ordersOf(merchant, 7);
     const seen: string[] = [];
@@ -127,21 +127,21 @@ describe('listing orders', () => {
     expect(seen).toEqual(orders.map(({ id }) => id));
   });
 
-  it('has no next page where the last one is exactly full', async () => {
+  it('GET /orders returns no next_cursor when the last page is exactly full', async () => {
     const merchant = await aMerchant(service);
     await ordersOf(merchant, 2);
     expect((await merchant.client.get('/orders?limit=2')).body.next_cursor).toBeNull();
     expect((await merchant.client.get('/orders?limit=1')).body.next_cursor).toEqual(expect.any(String));
   });
 
-  it('answers 20 unless told otherwise, and at most 100', async () => {
+  it('GET /orders returns 20 orders by default and accepts a limit of 100', async () => {
     const merchant = await aMerchant(service);
     await atOnce(21, () => aCreatedOrder(merchant));
     expect(idsOf(await merchant.client.get('/orders'))).toHaveLength(20);
     expect(idsOf(await merchant.client.get('/orders?limit=100'))).toHaveLength(21);
   });
 
-  it('leads through orders of one millisecond without losing or repeating one', async () => {
+  it('GET /orders pages neither lose nor repeat orders created in the same millisecond', async () => {
     const merchant = await aMerchant(service);
     await atOnce(12, () => aCreatedOrder(merchant));
     await service.dataSource.query('UPDATE orders SET created_at = ? WHERE merchant_id = ?', [
@@ -160,7 +160,7 @@ describe('listing orders', () => {
     expect(seen).toHaveLength(12);
   });
 
-  it("lets another merchant's cursor show its own orders alone", async () => {
+  it("GET /orders with the cursor of another merchant returns only the caller's own orders", async () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
     const [, mine] = await ordersOf(other, 2);
     await ordersOf(merchant, 2);
@@ -171,8 +171,8 @@ describe('listing orders', () => {
   });
 });
 
-describe('filtering orders', () => {
-  it('finds the order of an external_id, to the letter', async () => {
+describe('the filters of GET /orders', () => {
+  it('GET /orders?external_id matches the exact external_id', async () => {
     const merchant = await aMerchant(service);
     const other = await aMerchant(service);
     const ids = ['Nº 1', 'nº 1', 'Nº 1 ', 'N\u00ba\u00a01', 'No 1'];
@@ -185,7 +185,7 @@ describe('filtering orders', () => {
     expect((await merchant.client.get('/orders?external_id=never')).body.data).toEqual([]);
   });
 
-  it('finds orders by each status, of which expired is computed', async () => {
+  it('GET /orders?status filters by each status, including expired', async () => {
     const merchant = await aMerchant(service);
     const expired = await aCreatedOrder(merchant);
     service.clock.advance({ minutes: 31 });
@@ -215,7 +215,7 @@ describe('filtering orders', () => {
     });
   });
 
-  it('finds orders created from an instant on and before another, in any zone', async () => {
+  it('GET /orders includes created_from and excludes created_to, in any time zone', async () => {
     const merchant = await aMerchant(service);
     const [third, second, first] = await ordersOf(merchant, 3);
     const list = async (query: string): Promise<string[]> => idsOf(await merchant.client.get(`/orders?${query}`));
@@ -228,7 +228,7 @@ describe('filtering orders', () => {
   });
 
   it.each(['0000-01-01T00:00:00Z', '0001-01-01T00:00:00%2B01:00', '9999-12-31T23:59:59.999Z'])(
-    'goes as far back and ahead as an instant can be written: %s',
+    'GET /orders accepts the earliest and latest instants: %s',
     async (instant) => {
       const merchant = await aMerchant(service);
       const order = await aCreatedOrder(merchant);
@@ -280,14 +280,14 @@ describe('filtering orders', () => {
       'cursor',
       `cursor=${Buffer.from('[-8640000000000000,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
     ],
-  ])('is refused where %s can not be understood: %s', async (parameter, query) => {
+  ])('GET /orders returns 400 when %s is invalid: %s', async (parameter, query) => {
     const merchant = await aMerchant(service);
     const answer = await merchant.client.get(`/orders?${query}`);
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toMatchObject([{ parameter }]);
   });
 
-  it('names all parameters at fault at once', async () => {
+  it('GET /orders returns 400 with every invalid parameter at once', async () => {
     const merchant = await aMerchant(service);
     const answer = await merchant.client.get('/orders?limit=0&status=x&created_from=y&created_to=z');
     expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([

@@ -7,7 +7,7 @@ import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 
-const ordersWith = async (externalId: string, shop = merchant): Promise<number> => {
+const countOrders = async (externalId: string, shop = merchant): Promise<number> => {
   const [row] = await rowsOf(
     service,
     'SELECT COUNT(*) AS number FROM orders WHERE merchant_id = ? AND external_id = ?',
@@ -28,8 +28,8 @@ const TWO_ITEMS = {
   ],
 };
 
-describe('an order sent again', () => {
-  it('is answered 201 with the same order, and says that it was replayed', async () => {
+describe('a repeated POST /orders', () => {
+  it('a repeated POST /orders returns 201 with the same order and Idempotency-Replayed: true', async () => {
     const order = anOrder();
     const first = await merchant.client.post('/orders', order);
     expect(first.headers.get('idempotency-replayed')).toBeNull();
@@ -38,12 +38,12 @@ describe('an order sent again', () => {
       expect(again).toMatchObject({ status: 201, body: first.body });
       expect(again.headers.get('idempotency-replayed')).toBe('true');
     }
-    expect(await ordersWith(order.external_id)).toBe(1);
+    expect(await countOrders(order.external_id)).toBe(1);
   });
 
   it.each([
     [
-      'amounts written otherwise',
+      'amounts in another notation',
       {
         total: '150',
         items: [
@@ -55,10 +55,10 @@ describe('an order sent again', () => {
     ['unknown members', { channel: 'app', items: TWO_ITEMS.items.map((item) => ({ ...item, colour: 'red' })) }],
     ['a null for an absent description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: null }] }],
     [
-      'members in another order',
+      'members in a different sequence',
       { items: TWO_ITEMS.items.map((item) => Object.fromEntries(Object.entries(item).reverse())) },
     ],
-  ])('is the same by meaning with %s', async (_what, changes) => {
+  ])('POST /orders replays an order that has %s', async (_what, changes) => {
     const order = anOrder(TWO_ITEMS);
     const { body } = await merchant.client.post('/orders', order);
     const reversed = Object.fromEntries(Object.entries({ ...order, ...changes }).reverse());
@@ -67,14 +67,14 @@ describe('an order sent again', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
   });
 
-  it('is the same by meaning with letters escaped in the JSON text', async () => {
+  it('POST /orders replays an order whose JSON text has escaped letters', async () => {
     const order = anOrder({ external_id: `café-${Date.now()}` });
     const { body } = await merchant.client.post('/orders', order);
     const raw = JSON.stringify(order).replaceAll('é', String.raw`\u00e9`);
     expect(await merchant.client.send('POST', '/orders', { raw })).toMatchObject({ status: 201, body });
   });
 
-  it('is answered with the order as it now stands', async () => {
+  it('a repeated POST /orders returns the order in its current state', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '20.00');
     const order = anOrder({ document });
@@ -92,7 +92,7 @@ describe('an order sent again', () => {
     await expectInvariants(service);
   });
 
-  it('is answered as cancelled or expired where it has become so', async () => {
+  it('a repeated POST /orders returns a cancelled or expired order with its current status', async () => {
     const [expiring, cancelled] = [anOrder(), anOrder()];
     await merchant.client.post('/orders', expiring);
     const { body } = await merchant.client.post('/orders', cancelled);
@@ -105,18 +105,18 @@ describe('an order sent again', () => {
     });
   });
 
-  it('creates once of 25 at once, and is answered 201 by all of them', async () => {
+  it('25 concurrent identical POST /orders requests create one order and all return 201', async () => {
     const order = anOrder();
     const answers = await atOnce(25, () => merchant.client.post('/orders', order));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(24);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(await ordersWith(order.external_id)).toBe(1);
+    expect(await countOrders(order.external_id)).toBe(1);
   });
 });
 
-describe('another order under an external_id that is taken', () => {
-  it('is refused with a pointer at each member that differs', async () => {
+describe('POST /orders with an external_id that is taken', () => {
+  it('POST /orders returns 409 with a pointer to each member that differs when the external_id is taken', async () => {
     const order = anOrder(TWO_ITEMS);
     await merchant.client.post('/orders', order);
     const other = {
@@ -146,7 +146,7 @@ describe('another order under an external_id that is taken', () => {
         '/total',
       ]);
     }
-    expect(await ordersWith(order.external_id)).toBe(1);
+    expect(await countOrders(order.external_id)).toBe(1);
   });
 
   it.each([
@@ -156,7 +156,7 @@ describe('another order under an external_id that is taken', () => {
     ['/items/0/description', { items: [{ id: 'sku-1', price: '100.00' }, TWO_ITEMS.items[1]] }],
     ['/items/0/id', { items: [{ ...TWO_ITEMS.items[0], id: 'SKU-1' }, TWO_ITEMS.items[1]] }],
     ['/total', { total: '150.01' }],
-  ])('is refused with a pointer at %s alone', async (pointer, changes) => {
+  ])('POST /orders returns 409 with a pointer to %s when only that member differs', async (pointer, changes) => {
     const order = anOrder(TWO_ITEMS);
     await merchant.client.post('/orders', order);
     const answer = await merchant.client.post('/orders', { ...order, ...changes });
@@ -164,14 +164,14 @@ describe('another order under an external_id that is taken', () => {
     expect(pointersOf(answer)).toEqual([pointer]);
   });
 
-  it('tells its sender which members differ, and not what the other order holds', async () => {
+  it('the POST /orders conflict does not reveal the values of the existing order', async () => {
     const order = anOrder();
     await merchant.client.post('/orders', order);
     const answer = await merchant.client.post('/orders', { ...order, document: aDocument() });
     expect(JSON.stringify(answer.body)).not.toContain(order.document);
   });
 
-  it('wins of 25 at once in which all differ, and the other 24 are refused', async () => {
+  it('only one of 25 concurrent POST /orders requests with different content creates the order, and the others return 409', async () => {
     const order = anOrder();
     const answers = await atOnce(25, (index) =>
       merchant.client.post('/orders', { ...order, total: `${200 + index}.00` }),
@@ -183,10 +183,10 @@ describe('another order under an external_id that is taken', () => {
       expectProblem(answer, 409, 'external_id_conflict');
       expect(pointersOf(answer)).toEqual(['/total']);
     }
-    expect(await ordersWith(order.external_id)).toBe(1);
+    expect(await countOrders(order.external_id)).toBe(1);
   });
 
-  it('is an order of its own for another merchant', async () => {
+  it('two merchants can use the same external_id for different orders', async () => {
     const order = anOrder();
     const other = await aMerchant(service);
     const { body } = await merchant.client.post('/orders', order);
@@ -194,13 +194,13 @@ describe('another order under an external_id that is taken', () => {
     expect(elsewhere.status).toBe(201);
     expect(elsewhere.headers.get('idempotency-replayed')).toBeNull();
     expect(elsewhere.body.id).not.toBe(body.id);
-    expect(await ordersWith(order.external_id, other)).toBe(1);
+    expect(await countOrders(order.external_id, other)).toBe(1);
   });
 });
 
-describe('an external_id', () => {
-  // Each of these is held for equal by some collation of some server.
-  it('is another one by case, accent, blanks, normal form, width or look', async () => {
+describe('the comparison of external_id', () => {
+  // Some database collation treats each of these IDs as equal to another one.
+  it('POST /orders treats IDs that differ in case, accent, spaces, normal form, width, or look as different', async () => {
     const ids = [
       'Pedido-é',
       'pedido-é',
@@ -245,9 +245,9 @@ describe('an external_id', () => {
 
   it.each([
     ['100 emoji', '🧾'.repeat(100)],
-    ["words of the database's own message", "x' for key 'orders.uq_other"],
+    ['text from a database error message', "x' for key 'orders.uq_other"],
     ['quotes and backslashes', String.raw`\'"--\\ %_ ;`],
-  ])('can be replayed when it is made of %s', async (_what, externalId) => {
+  ])('POST /orders can be replayed when its external_id contains %s', async (_what, externalId) => {
     const order = anOrder({ external_id: externalId });
     const { body } = await merchant.client.post('/orders', order);
     const again = await merchant.client.post('/orders', order);

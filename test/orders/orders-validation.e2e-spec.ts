@@ -31,7 +31,7 @@ async function expectCreated(members: Record<string, unknown>): Promise<any> {
   return body;
 }
 
-/** What no member of ours may be. */
+/** Values that no member accepts. */
 const NO_TEXT: unknown[] = [null, undefined, 0, 150, 1.5, true, [], ['1'], {}, { toString: '1' }];
 const NO_MONEY = [
   ...NO_TEXT,
@@ -91,8 +91,8 @@ const CALLER_IDS = [
   'null',
 ];
 
-describe('the total', () => {
-  it.each([...NO_MONEY, '0', '0.0', '0.00'])('is not %j', (total) =>
+describe('the total of an order', () => {
+  it.each([...NO_MONEY, '0', '0.0', '0.00'])('POST /orders returns 400 when the total is %j', (total) =>
     expectFaults({ total, items: [anItem()], payment_methods: [] }, ['/total']),
   );
 
@@ -101,24 +101,26 @@ describe('the total', () => {
     ['150', '150.00'],
     ['150.5', '150.50'],
     ['999999999.99', '999999999.99'],
-  ])('may be written %s, and is answered as %s', async (total, answered) => {
+  ])('POST /orders accepts the total %s and returns it as %s', async (total, answered) => {
     expect((await expectCreated({ total, payment_methods: [] })).total).toBe(answered);
   });
 
-  it('is not compared with the items', async () => {
+  it('POST /orders does not compare the total with the items', async () => {
     await expectCreated({ total: '1.00', items: [anItem({ price: '999.00' })], payment_methods: [] });
   });
 });
 
-describe('the external_id', () => {
-  it.each(NO_CALLER_ID)('is not %j', (id) => expectFaults({ external_id: id }, ['/external_id']));
+describe('the external_id of an order', () => {
+  it.each(NO_CALLER_ID)('POST /orders returns 400 when the external_id is %j', (id) =>
+    expectFaults({ external_id: id }, ['/external_id']),
+  );
 
-  it.each(CALLER_IDS)('may be %j, and comes back to the letter', async (id) => {
+  it.each(CALLER_IDS)('POST /orders accepts the external_id %j and returns it unchanged', async (id) => {
     expect((await expectCreated({ external_id: id })).external_id).toBe(id);
   });
 });
 
-describe('the document', () => {
+describe('the document of an order', () => {
   it.each([
     ...NO_TEXT,
     '',
@@ -132,39 +134,43 @@ describe('the document', () => {
     '52998224725\0',
     '-2998224725',
     '5299822472.',
-  ])('is not %j', (document) => expectFaults({ document }, ['/document']));
+  ])('POST /orders returns 400 when the document is %j', (document) => expectFaults({ document }, ['/document']));
 
-  it('needs no check digits that hold, and keeps its leading zeros', async () => {
+  it('POST /orders does not verify the CPF check digits by default and keeps leading zeros', async () => {
     expect((await expectCreated({ document: '00000000000' })).document).toBe('00000000000');
     expect((await expectCreated({ document: '52998224726' })).document).toBe('52998224726');
   });
 });
 
-describe('the items', () => {
+describe('the items of an order', () => {
   it.each([null, undefined, [], 'sku-1', '', 1, true, {}, { 0: anItem(), length: 1 }, anItem()])(
-    'are not %j',
+    'POST /orders returns 400 when items is %j',
     (items) => expectFaults({ items }, ['/items']),
   );
 
-  it.each([null, 'sku-1', '', 1, true, [], [anItem()]])('hold no %j', (element) =>
+  it.each([null, 'sku-1', '', 1, true, [], [anItem()]])('POST /orders returns 400 when an item is %j', (element) =>
     expectFaults({ items: [anItem(), element] }, ['/items/1']),
   );
 
-  it('are at most 500', async () => {
+  it('POST /orders accepts 500 items and returns 400 for 501', async () => {
     expect((await expectCreated({ items: times(500, anItem()) })).items).toHaveLength(500);
     await expectFaults({ items: times(501, anItem()) }, ['/items']);
   });
 
-  it('that are too many are refused in one fault, not in one for each of them', async () => {
+  it('POST /orders reports too many items as one error, not one error per item', async () => {
     await expectFaults({ items: times(100_000, 0) }, ['/items']);
     await expectFaults({ items: times(80_000, {}), payment_methods: times(100, null) }, ['/items', '/payment_methods']);
   });
 
-  it.each(NO_CALLER_ID)('have no id %j', (id) => expectFaults({ items: [anItem(), anItem({ id })] }, ['/items/1/id']));
+  it.each(NO_CALLER_ID)('POST /orders returns 400 when the ID of an item is %j', (id) =>
+    expectFaults({ items: [anItem(), anItem({ id })] }, ['/items/1/id']),
+  );
 
-  it.each(NO_MONEY)('have no price %j', (price) => expectFaults({ items: [anItem({ price })] }, ['/items/0/price']));
+  it.each(NO_MONEY)('POST /orders returns 400 when the price of an item is %j', (price) =>
+    expectFaults({ items: [anItem({ price })] }, ['/items/0/price']),
+  );
 
-  it('may be free, of the same id, and without a description', async () => {
+  it('POST /orders accepts items that are free, share an ID, or have no description', async () => {
     const { items } = await expectCreated({
       items: [anItem({ price: '0' }), anItem({ price: '0.00' }), anItem({ description: null })],
     });
@@ -175,12 +181,13 @@ describe('the items', () => {
     ]);
   });
 
-  it.each([0, true, [], {}, 'x'.repeat(501), '😀'.repeat(501), '\ud83d'])('have no description %j', (description) =>
-    expectFaults({ items: [anItem({ description })] }, ['/items/0/description']),
+  it.each([0, true, [], {}, 'x'.repeat(501), '😀'.repeat(501), '\ud83d'])(
+    'POST /orders returns 400 when the description of an item is %j',
+    (description) => expectFaults({ items: [anItem({ description })] }, ['/items/0/description']),
   );
 
   it.each(['', 'x'.repeat(500), '😀'.repeat(500), 'Café\n\t"quoted" \\ \u0000 end', '<script>', '\u202e'])(
-    'may have the description %j, and it comes back to the letter',
+    'POST /orders accepts the item description %j and returns it unchanged',
     async (description) => {
       const order = await expectCreated({ items: [anItem({ description })] });
       expect(order.items[0].description).toBe(description);
@@ -189,33 +196,35 @@ describe('the items', () => {
   );
 });
 
-describe('the payment methods', () => {
-  it.each([null, undefined, 'card', 1, true, {}, { 0: aMethod(), length: 1 }])('are not %j', (methods) =>
-    expectFaults({ payment_methods: methods }, ['/payment_methods']),
+describe('the payment methods in the request', () => {
+  it.each([null, undefined, 'card', 1, true, {}, { 0: aMethod(), length: 1 }])(
+    'POST /orders returns 400 when payment_methods is %j',
+    (methods) => expectFaults({ payment_methods: methods }, ['/payment_methods']),
   );
 
-  it.each([null, 'card', 1, true, [], [aMethod()]])('hold no %j', (element) =>
+  it.each([null, 'card', 1, true, [], [aMethod()]])('POST /orders returns 400 when a payment method is %j', (element) =>
     expectFaults({ payment_methods: [aMethod(), element] }, ['/payment_methods/1']),
   );
 
-  it('are at most 20', async () => {
+  it('POST /orders accepts 20 payment methods and returns 400 for 21', async () => {
     await expectCreated({ payment_methods: times(20, aMethod()) });
     await expectFaults({ payment_methods: times(21, aMethod()) }, ['/payment_methods']);
   });
 
-  it('may be none', async () => {
+  it('POST /orders accepts an empty list of payment methods', async () => {
     expect((await expectCreated({ payment_methods: [] })).payment_methods).toEqual([]);
   });
 
-  it.each(NO_CALLER_ID)('have no id %j', (id) =>
+  it.each(NO_CALLER_ID)('POST /orders returns 400 when the ID of a payment method is %j', (id) =>
     expectFaults({ payment_methods: [aMethod({ id })] }, ['/payment_methods/0/id']),
   );
 
-  it.each([...NO_MONEY, '0', '0.0', '0.00'])('have no amount %j', (amount) =>
-    expectFaults({ payment_methods: [aMethod({ amount })] }, ['/payment_methods/0/amount']),
+  it.each([...NO_MONEY, '0', '0.0', '0.00'])(
+    'POST /orders returns 400 when the amount of a payment method is %j',
+    (amount) => expectFaults({ payment_methods: [aMethod({ amount })] }, ['/payment_methods/0/amount']),
   );
 
-  it('come together to the total at most, to the centavo', async () => {
+  it('POST /orders accepts payment methods up to the exact total and returns 422 above it', async () => {
     await expectCreated({ total: '0.30', payment_methods: [aMethod({ amount: '0.10' }), aMethod({ amount: '0.20' })] });
     const answer = await send({
       total: '0.30',
@@ -231,8 +240,8 @@ describe('the payment methods', () => {
   });
 });
 
-describe('the whole order', () => {
-  it('is told all of its faults at once', async () => {
+describe('the order as a whole', () => {
+  it('POST /orders returns 400 with every validation error at once', async () => {
     const answer = await merchant.client.post('/orders', {
       external_id: '',
       items: [anItem({ id: 1, price: 1, description: 1 }), null, anItem({ price: '1.234' })],
@@ -257,7 +266,7 @@ describe('the whole order', () => {
     expect(answer.body.detail).toBe('11 members are not valid');
   });
 
-  it('that is refused leaves nothing behind: corrected under the same external_id, it is new', async () => {
+  it('an invalid order is not stored, so the corrected order is new under the same external_id', async () => {
     const order = anOrder();
     expectProblem(await merchant.client.post('/orders', { ...order, total: '1.234' }), 400, 'validation_failed');
     expectProblem(await merchant.client.post('/orders', { ...order, total: '1.00' }), 422, 'payments_exceed_total');
@@ -265,7 +274,7 @@ describe('the whole order', () => {
     expect({ status, replayed: headers.get('idempotency-replayed') }).toEqual({ status: 201, replayed: null });
   });
 
-  it('may have members we do not know, at every level; they are neither answered nor stored', async () => {
+  it('POST /orders ignores unknown members at every level and neither returns nor stores them', async () => {
     const marker = 'must-not-be-kept';
     const unknown = {
       unknown: marker,
@@ -286,7 +295,7 @@ describe('the whole order', () => {
     expect(rows[0].payment_methods).toEqual([{ id: 'card', amountCents: 100 }]);
   });
 
-  it.each(['__proto__', 'constructor', 'prototype'])('can smuggle nothing in by %s', async (name) => {
+  it.each(['__proto__', 'constructor', 'prototype'])('POST /orders ignores a member named %s', async (name) => {
     const good = JSON.stringify(anOrder());
     const withMember = (json: string, value: unknown): string =>
       json.replace('{', `{"${name}":${JSON.stringify(value)},`);
@@ -295,7 +304,7 @@ describe('the whole order', () => {
       expect({ status, total: body.total }).toEqual({ status: 201, total: '150.00' });
       expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
     }
-    // What stands on the prototype is no member of the order.
+    // Values on the prototype are not members of the order.
     const answer = await merchant.client.send('POST', '/orders', { raw: `{"${name}":${good}}` });
     expectProblem(answer, 400, 'validation_failed');
     expect(pointersOf(answer)).toHaveLength(5);
@@ -313,23 +322,23 @@ describe('the whole order', () => {
     { constructor: null },
     [{ constructor: 'x' }],
     { a: { constructor: { prototype: 1 } } },
-  ])('is refused, not failed on, where a member is %j', async (value) => {
+  ])('POST /orders returns 400, not 500, when a member is %j', async (value) => {
     await expectFaults({ document: value }, ['/document']);
     await expectFaults({ external_id: value }, ['/external_id']);
     await expectCreated({ unknown: value });
   });
 
-  it('takes the last of two members of one name, as JSON.parse does', async () => {
+  it('POST /orders uses the last of two members with the same name, like JSON.parse', async () => {
     const raw = JSON.stringify(anOrder({ payment_methods: [] })).replace('{', '{"total":"9.99",');
     expect((await merchant.client.send('POST', '/orders', { raw })).body.total).toBe('150.00');
   });
 });
 
-describe('where CPF_CHECK_DIGITS is on', () => {
+describe('CPF_CHECK_DIGITS=true', () => {
   const { merchant: shop } = useService({ env: { CPF_CHECK_DIGITS: 'true' } });
 
   it.each(['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'])(
-    'the document %s is refused',
+    'with CPF_CHECK_DIGITS=true, POST /orders returns 400 for the document %s',
     async (document) => {
       const answer = await shop.client.post('/orders', anOrder({ document }));
       expectProblem(answer, 400, 'validation_failed');
@@ -337,12 +346,15 @@ describe('where CPF_CHECK_DIGITS is on', () => {
     },
   );
 
-  it.each(['52998224725', '12345678909', '00000000191'])('the document %s is taken', async (document) => {
-    expect((await shop.client.post('/orders', anOrder({ document }))).status).toBe(201);
-  });
+  it.each(['52998224725', '12345678909', '00000000191'])(
+    'with CPF_CHECK_DIGITS=true, POST /orders accepts the document %s',
+    async (document) => {
+      expect((await shop.client.post('/orders', anOrder({ document }))).status).toBe(201);
+    },
+  );
 
   it.each([null, 52998224725, '5299822472', '529.982.247-25'])(
-    'the document %j is refused once, for its form',
+    'with CPF_CHECK_DIGITS=true, POST /orders reports one error for the malformed document %j',
     async (document) => {
       const answer = await shop.client.post('/orders', anOrder({ document }));
       expect(answer.body.errors).toEqual([
@@ -351,7 +363,7 @@ describe('where CPF_CHECK_DIGITS is on', () => {
     },
   );
 
-  it('every other rule holds as before', async () => {
+  it('CPF_CHECK_DIGITS=true does not change the other validation rules', async () => {
     const answer = await shop.client.post('/orders', { items: [anItem({ price: 1 })] });
     expect(pointersOf(answer)).toEqual(['/document', '/external_id', '/items/0/price', '/payment_methods', '/total']);
   });

@@ -6,7 +6,7 @@ import { rowsOf } from '../support/wallets.js';
 
 const { service } = useService();
 
-/** Changes the stored policy of a merchant as another process does. */
+/** Changes the stored policy of a merchant like another process would. */
 const storePolicy = (merchantId: string, policy: Record<string, unknown>): Promise<unknown> =>
   rowsOf(service, 'UPDATE merchants SET policy = ? WHERE id = ?', [JSON.stringify(policy), merchantId]);
 const POLICY = {
@@ -20,7 +20,7 @@ const POLICY = {
 };
 
 describe('the policy of a merchant', () => {
-  it('that another process changed decides new orders a second later', async () => {
+  it('a policy change by another process applies to new orders within one second', async () => {
     const merchant = await aMerchant(service);
     expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('7.50');
     await storePolicy(merchant.id, POLICY);
@@ -28,7 +28,7 @@ describe('the policy of a merchant', () => {
     expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('15.00');
   });
 
-  it('is that of the merchant alone, however many merchants there are', async () => {
+  it('each merchant has its own policy, however many merchants there are', async () => {
     const merchants = [
       await aMerchant(service),
       await aMerchant(service, { earnRateBps: 1000 }),
@@ -40,7 +40,7 @@ describe('the policy of a merchant', () => {
     }
   });
 
-  it('has the default for a member that was added after it was stored', async () => {
+  it('the policy uses the default for a member that was added after it was stored', async () => {
     const merchant = await aMerchant(service);
     const { redeemShareBps: _share, orderTtlMinutes: _ttl, ...stored } = POLICY;
     await storePolicy(merchant.id, stored);
@@ -49,7 +49,7 @@ describe('the policy of a merchant', () => {
     expect(Date.parse(order.expires_at) - Date.parse(order.created_at)).toBe(30 * 60_000);
   });
 
-  it('has the default for a member that was added after an order was stored with it', async () => {
+  it('the policy stored with an order uses the default for members that were added later', async () => {
     const merchant = await aMerchant(service);
     const request = anOrder();
     const { body: order } = await merchant.client.post('/orders', request);

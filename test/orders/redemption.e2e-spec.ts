@@ -17,8 +17,8 @@ async function aCustomerWith(amount: string): Promise<string> {
   return document;
 }
 
-describe('holding cashback for an order', () => {
-  it('takes it from what is available and shows it as held, on the order and in the wallet', async () => {
+describe('PUT /orders/{id}/redemption', () => {
+  it('PUT /orders/{id}/redemption moves cashback from available to held in the order and the wallet', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document, total: '150.00' });
     const { status, body } = await hold(order, '20.00');
@@ -35,7 +35,7 @@ describe('holding cashback for an order', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('can be repeated, and moves nothing the second time', async () => {
+  it('a repeated PUT /orders/{id}/redemption moves no cashback', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     const first = await hold(order, '20.00');
@@ -45,10 +45,10 @@ describe('holding cashback for an order', () => {
   });
 
   it.each([
-    ['more', '50.00', '30.00'],
-    ['less', '5.00', '75.00'],
-    ['all there is', '75.00', '5.00'],
-  ])('replaces an earlier hold by %s', async (_what, amount, available) => {
+    ['a larger one', '50.00', '30.00'],
+    ['a smaller one', '5.00', '75.00'],
+    ['the maximum', '75.00', '5.00'],
+  ])('PUT /orders/{id}/redemption replaces the current hold with %s', async (_what, amount, available) => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     await hold(order, '20.00');
@@ -60,7 +60,7 @@ describe('holding cashback for an order', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available, held: amount });
   });
 
-  it('lets an earlier hold go at "0.00", as often as one says it', async () => {
+  it('PUT /orders/{id}/redemption with 0.00 releases the hold and can be repeated', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     await hold(order, '20.00');
@@ -69,18 +69,18 @@ describe('holding cashback for an order', () => {
     expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
   });
 
-  it('may hold "0.00" for a customer never seen', async () => {
+  it('PUT /orders/{id}/redemption accepts 0.00 for a customer without a wallet', async () => {
     const order = await aCreatedOrder(merchant);
     expect(await hold(order, '0.00')).toMatchObject({ status: 200, body: order });
   });
 
-  it('takes from the credits that expire first, and gives back to the same', async () => {
+  it('PUT /orders/{id}/redemption holds from the credits that expire first and releases to the same credits', async () => {
     const document = aDocument();
-    const in_ = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
-    await grant(service, merchant, document, '10.00', { expiresAt: in_(30) });
-    await grant(service, merchant, document, '10.00', { expiresAt: in_(10) });
-    await grant(service, merchant, document, '10.00', { expiresAt: in_(20) });
-    await grant(service, merchant, document, '10.00', { availableAt: in_(1), expiresAt: in_(2) });
+    const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(30) });
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(10) });
+    await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
+    await grant(service, merchant, document, '10.00', { availableAt: inDays(1), expiresAt: inDays(2) });
     const order = await aCreatedOrder(merchant, { document });
     await hold(order, '15.00');
     const left = async (): Promise<string[]> =>
@@ -96,7 +96,7 @@ describe('holding cashback for an order', () => {
     expect(await left()).toEqual(['1000', '1000', '1000', '1000']);
   });
 
-  it('keeps what one order holds from another order of the customer', async () => {
+  it('an order cannot hold the cashback that another order of the customer holds', async () => {
     const document = await aCustomerWith('30.00');
     const [first, second] = [await aCreatedOrder(merchant, { document }), await aCreatedOrder(merchant, { document })];
     await hold(first, '20.00');
@@ -108,7 +108,7 @@ describe('holding cashback for an order', () => {
     expect((await hold(second, '30.00')).status).toBe(200);
   });
 
-  it('holds once of 25 at once', async () => {
+  it('25 concurrent identical PUT /orders/{id}/redemption requests hold the amount once', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     const answers = await atOnce(25, () => hold(order, '70.00'));
@@ -117,7 +117,7 @@ describe('holding cashback for an order', () => {
     expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -70.00']);
   });
 
-  it('is last-come of 25 different ones at once, and never more than one of them', async () => {
+  it('25 concurrent PUT /orders/{id}/redemption requests with different amounts leave exactly one hold', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     const answers = await atOnce(25, (index) => hold(order, `${index + 50}.00`));
@@ -131,28 +131,33 @@ describe('holding cashback for an order', () => {
   });
 });
 
-describe('holding cashback is refused', () => {
+describe('PUT /orders/{id}/redemption errors', () => {
   it.each([
     ['balance', '30.00', {}, '30.00'],
     ['order_share', '500.00', {}, '75.00'],
     ['minimum_total', '30.00', { redeemMinimumTotalCents: 15_001 }, '0.00'],
     [null, '500.00', { redeemShareBps: 10_000 }, '150.00'],
-  ])('over the maximum, by a centavo, where %s limits it', async (limitedBy, balance, policy, maximum) => {
-    const shop = await aMerchant(service, policy);
-    const document = aDocument();
-    await grant(service, shop, document, balance);
-    const order = await aCreatedOrder(shop, { document });
-    const over = (Number(maximum) + 0.01).toFixed(2);
-    for (const _attempt of ['first', 'second']) {
-      const answer = await shop.client.put(`/orders/${order.id}/redemption`, { amount: over });
-      expectProblem(answer, 422, 'redemption_exceeds_maximum');
-      expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy });
-    }
-    expect(await walletOf(shop, document)).toMatchObject({ available: balance, held: '0.00' });
-    expect(await shop.client.put(`/orders/${order.id}/redemption`, { amount: maximum })).toMatchObject({ status: 200 });
-  });
+  ])(
+    'PUT /orders/{id}/redemption returns 422 for one centavo above the maximum with limited_by %s',
+    async (limitedBy, balance, policy, maximum) => {
+      const shop = await aMerchant(service, policy);
+      const document = aDocument();
+      await grant(service, shop, document, balance);
+      const order = await aCreatedOrder(shop, { document });
+      const over = (Number(maximum) + 0.01).toFixed(2);
+      for (const _attempt of ['first', 'second']) {
+        const answer = await shop.client.put(`/orders/${order.id}/redemption`, { amount: over });
+        expectProblem(answer, 422, 'redemption_exceeds_maximum');
+        expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy });
+      }
+      expect(await walletOf(shop, document)).toMatchObject({ available: balance, held: '0.00' });
+      expect(await shop.client.put(`/orders/${order.id}/redemption`, { amount: maximum })).toMatchObject({
+        status: 200,
+      });
+    },
+  );
 
-  it('over the maximum with the earlier hold left as it was', async () => {
+  it('PUT /orders/{id}/redemption keeps the current hold when the new amount exceeds the maximum', async () => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     const { body } = await hold(order, '20.00');
@@ -160,21 +165,21 @@ describe('holding cashback is refused', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('from a customer never seen, and makes no wallet for it', async () => {
+  it('PUT /orders/{id}/redemption returns 422 for a customer without a wallet and creates none', async () => {
     const document = aDocument();
     const order = await aCreatedOrder(merchant, { document });
     expectProblem(await hold(order, '0.01'), 422, 'redemption_exceeds_maximum');
     expect((await walletOf(merchant, document)).id).toBeNull();
   });
 
-  it('out of what is pending', async () => {
+  it('PUT /orders/{id}/redemption returns 422 when the only cashback is pending', async () => {
     const document = aDocument();
     await aCompletedOrder(merchant, { document, total: '1000.00' });
     const order = await aCreatedOrder(merchant, { document });
     expectProblem(await hold(order, '0.01'), 422, 'redemption_exceeds_maximum');
   });
 
-  it('to another merchant, as if the order were not there', async () => {
+  it('PUT /orders/{id}/redemption returns 404 for an order of another merchant', async () => {
     const document = await aCustomerWith('80.00');
     const other = await aMerchant(service);
     const order = await aCreatedOrder(merchant, { document });
@@ -196,7 +201,7 @@ describe('holding cashback is refused', () => {
     [['20.00']],
     [{ amount: '20.00' }],
     ['9999999999'],
-  ])('for what is no amount: %j', async (amount) => {
+  ])('PUT /orders/{id}/redemption returns 400 when the amount is %j', async (amount) => {
     const order = await aCreatedOrder(merchant);
     const answer = await hold(order, amount);
     expectProblem(answer, 400, 'validation_failed');
@@ -209,7 +214,7 @@ describe('holding cashback is refused', () => {
     ['expired', undefined, undefined, ['completed', 'cancelled']],
     ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded']],
     ['refunded', 'complete', '150.00', []],
-  ])('on an order that is %s', async (status, operation, refund, allowed) => {
+  ])('PUT /orders/{id}/redemption returns 409 when the order is %s', async (status, operation, refund, allowed) => {
     const document = await aCustomerWith('80.00');
     const order = await aCreatedOrder(merchant, { document });
     if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);

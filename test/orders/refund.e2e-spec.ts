@@ -19,8 +19,8 @@ async function anOrderOf(total: string, redeem: string, shop = merchant): Promis
   return aCompletedOrder(shop, { document, total }, { redeem });
 }
 
-describe('refunding an order', () => {
-  it('answers with what it returned, took back, and what is to be paid back', async () => {
+describe('POST /orders/{id}/refunds', () => {
+  it('POST /orders/{id}/refunds returns the cashback returned, the cashback clawed back, and the amount to pay back', async () => {
     const order = await anOrderOf('150.00', '15.00');
     const { status, headers, body } = await refund(order, '50', 'DEV-first');
     expect(status).toBe(201);
@@ -46,7 +46,7 @@ describe('refunding an order', () => {
     });
   });
 
-  it('brings all back to zero when it is refunded as a whole', async () => {
+  it('a full refund reverses the redeemed and the earned cashback completely', async () => {
     const order = await anOrderOf('150.00', '15.00');
     expect((await refund(order, '150.00')).body).toMatchObject({
       cashback_returned: '15.00',
@@ -103,7 +103,7 @@ describe('refunding an order', () => {
       ['0.01', '999999999.98'],
     ],
   ])(
-    'of %s that redeemed %s by %j moves each part to the centavo',
+    'refunds of an order of %s that redeemed %s, by %j, split every amount exactly to the centavo',
     async (total, redeem, amounts, returned, takenBack, toPayBack) => {
       const order = await anOrderOf(total, redeem);
       const answers: Answer[] = [];
@@ -123,7 +123,7 @@ describe('refunding an order', () => {
     },
   );
 
-  it('of an order that neither redeemed nor earned moves no cashback', async () => {
+  it('refunding an order that neither redeemed nor earned cashback moves no cashback', async () => {
     const shop = await aMerchant(service, { earnRateBps: 0 });
     const order = await aCompletedOrder(shop);
     const { body } = await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
@@ -135,7 +135,7 @@ describe('refunding an order', () => {
     expect(await movementsOf(shop, order.document)).toEqual([]);
   });
 
-  it('never lets many at once refund more than the total', async () => {
+  it('concurrent refunds never exceed the total of the order', async () => {
     const order = await anOrderOf('100.00', '10.00');
     const answers = await atOnce(25, () => refund(order, '6.00'));
     const done = answers.filter(({ status }) => status === 201);
@@ -153,8 +153,8 @@ describe('refunding an order', () => {
   });
 });
 
-describe('a refund sent again', () => {
-  it('is answered 201 with the same refund, and says that it was replayed', async () => {
+describe('a repeated POST /orders/{id}/refunds', () => {
+  it('a repeated POST /orders/{id}/refunds returns 201 with the same refund and Idempotency-Replayed: true', async () => {
     const order = await anOrderOf('150.00', '15.00');
     const { body } = await refund(order, '50.00', 'DEV-1');
     await refund(order, '100.00', 'DEV-2');
@@ -166,7 +166,7 @@ describe('a refund sent again', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('150.00');
   });
 
-  it('is refused with a pointer at the amount where that differs', async () => {
+  it('POST /orders/{id}/refunds returns 409 with a pointer to the amount when only the amount differs', async () => {
     const order = await anOrderOf('150.00', '0.00');
     await refund(order, '50.00', 'DEV-1');
     for (const amount of ['50.01', '999.00']) {
@@ -177,7 +177,7 @@ describe('a refund sent again', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');
   });
 
-  it('is done once of 25 at once, and is answered 201 by all of them', async () => {
+  it('25 concurrent identical POST /orders/{id}/refunds requests create one refund and all return 201', async () => {
     const order = await anOrderOf('150.00', '15.00');
     const answers = await atOnce(25, () => refund(order, '50.00', 'DEV-1'));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
@@ -188,7 +188,7 @@ describe('a refund sent again', () => {
     ]);
   });
 
-  it('is won by one of 25 at once in which the amounts differ', async () => {
+  it('only one of 25 concurrent POST /orders/{id}/refunds requests with different amounts creates the refund', async () => {
     const order = await anOrderOf('150.00', '15.00');
     const answers = await atOnce(25, (index) => refund(order, `${index + 1}.00`, 'DEV-1'));
     const [won, ...others] = answers.filter(({ status }) => status === 201);
@@ -198,7 +198,7 @@ describe('a refund sent again', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe(won?.body.amount);
   });
 
-  it('is another one by case, accent, blanks, normal form or emoji, and on another order', async () => {
+  it('a refund external_id that differs in case, accent, spaces, normal form, or emoji, or is used on another order, is a new one', async () => {
     const order = await anOrderOf('150.00', '0.00');
     const other = await anOrderOf('150.00', '0.00');
     const ids = ['Dev-é', 'dev-é', 'Dev-e', 'Dev-e\u0301', 'Dev-é ', 'Dev-é🍕', 'Dev-é🍔'];
@@ -212,8 +212,8 @@ describe('a refund sent again', () => {
   });
 });
 
-describe('a refund is refused', () => {
-  it('over what is left of the total, by a centavo, with that as the maximum', async () => {
+describe('POST /orders/{id}/refunds errors', () => {
+  it('POST /orders/{id}/refunds returns 422 with the remaining maximum when the amount exceeds it by one centavo', async () => {
     const order = await anOrderOf('150.00', '15.00');
     await refund(order, '100.00');
     for (const _attempt of ['first', 'second']) {
@@ -231,7 +231,7 @@ describe('a refund is refused', () => {
     ['pending', undefined, ['completed', 'cancelled']],
     ['cancelled', 'cancel', []],
     ['expired', undefined, ['completed', 'cancelled']],
-  ])('on an order that is %s', async (status, operation, allowed) => {
+  ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed) => {
     const order = await aCreatedOrder(merchant);
     if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
     if (status === 'expired') service.clock.advance({ minutes: 30 });
@@ -242,7 +242,7 @@ describe('a refund is refused', () => {
     }
   });
 
-  it('to another merchant, as if the order were not there, a replay too', async () => {
+  it('POST /orders/{id}/refunds returns 404 for an order of another merchant, also for a replay', async () => {
     const other = await aMerchant(service);
     const order = await anOrderOf('150.00', '0.00');
     await refund(order, '50.00', 'DEV-1');
@@ -265,7 +265,7 @@ describe('a refund is refused', () => {
     [{ external_id: 1, amount: '1.00' }, ['/external_id']],
     [{ external_id: 'DEV\u0000', amount: '1.00' }, ['/external_id']],
     [{ external_id: 'x'.repeat(101), amount: '1.00' }, ['/external_id']],
-  ])('for members that break their rules: %j', async (body, pointers) => {
+  ])('POST /orders/{id}/refunds returns 400 for the body %j', async (body, pointers) => {
     const order = await anOrderOf('150.00', '0.00');
     const answer = await merchant.client.post(`/orders/${order.id}/refunds`, body);
     expectProblem(answer, 400, 'validation_failed');

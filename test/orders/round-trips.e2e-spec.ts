@@ -18,27 +18,27 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** One connection, so that the session's own count is that of every request. */
+/** The statement counter belongs to a database session, so all requests must use one connection. */
 const start = (env: Record<string, string> = {}): Promise<Service> =>
   startService({
     databaseUrl: database.url,
     env: { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1', ...env },
   });
 
-/** How many statements the server has been sent on the one connection, this question not counted. */
-async function questions(of: Service): Promise<number> {
+/** The number of statements that the server has received on the one connection, without this query. */
+async function statementCount(of: Service): Promise<number> {
   const [row] = await rowsOf(of, "SHOW SESSION STATUS LIKE 'Questions'");
   return Number(row.Value);
 }
 
 async function statementsOf(act: () => Promise<unknown>, of = service): Promise<number> {
-  const before = await questions(of);
+  const before = await statementCount(of);
   await act();
-  return (await questions(of)) - before - 1;
+  return (await statementCount(of)) - before - 1;
 }
 
-describe('round trips to the database, the look-up of the token among them', () => {
-  it('are three for a new order, for one sent again, and for one that is refused, and once a second a fourth one that reads the policy', async () => {
+describe('the number of SQL statements per request, including the token lookup', () => {
+  it('POST /orders runs three SQL statements when it creates, replays, or refuses an order, and a fourth at most once per second for the policy', async () => {
     const counts: number[][] = [];
     for (let round = 0; round < 10; round++) {
       const order = anOrder();
@@ -50,14 +50,14 @@ describe('round trips to the database, the look-up of the token among them', () 
     expect(Math.max(...counts.flat())).toBeLessThanOrEqual(4);
   });
 
-  it('are at most one more where the requests of a caller are counted in the database', async () => {
+  it('POST /orders runs at most one more SQL statement when requests are rate limited', async () => {
     const limited = await start({ RATE_LIMIT: '100' });
     try {
       const caller = await aMerchant(limited);
       const counts: number[] = [];
       for (let sent = 0; sent < 25; sent++)
         counts.push(await statementsOf(() => caller.client.post('/orders', anOrder()), limited));
-      // The policy is read once a second.
+      // The policy is read at most once per second.
       expect(Math.min(...counts)).toBe(3);
       expect(Math.max(...counts)).toBeLessThanOrEqual(5);
     } finally {
@@ -65,7 +65,7 @@ describe('round trips to the database, the look-up of the token among them', () 
     }
   });
 
-  it('are two to read an order, whatever is held on it', async () => {
+  it('GET /orders/{id} runs two SQL statements with or without a hold', async () => {
     const order = anOrder();
     await grant(service, merchant, order.document, '20.00');
     const { body } = await merchant.client.post('/orders', order);
