@@ -7,7 +7,7 @@ import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant 
 import { type Service, startService } from '../support/service.js';
 import { movementsOf, statementOf, walletOf } from '../support/wallets.js';
 
-/** Two instances over one database; the clock of one is ahead. */
+/** Two instances share a database. The clock of one of them is ahead. */
 describe('instances whose clocks differ', () => {
   let database: TestDatabase;
   let behind: Service;
@@ -32,7 +32,7 @@ describe('instances whose clocks differ', () => {
     await database.drop();
   });
 
-  /** An order that holds 20.00 and is just about to expire for the instance that is behind. */
+  /** Creates an order that holds 20.00 and is about to expire on the clock of the instance that is behind. */
   async function anOrderAboutToExpire(): Promise<any> {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00');
@@ -42,7 +42,7 @@ describe('instances whose clocks differ', () => {
     return order;
   }
 
-  it('write the entries of a wallet in the order of their time', async () => {
+  it('instances whose clocks differ write the entries of a wallet in chronological order', async () => {
     const document = aDocument();
     for (const sender of [client, merchant.client, client, merchant.client]) {
       const { body } = await sender.post('/orders', anOrder({ document }));
@@ -53,7 +53,7 @@ describe('instances whose clocks differ', () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  it('show the hold of an order only as long as it exists', async () => {
+  it('instances whose clocks differ show a hold only while it exists', async () => {
     const order = await anOrderAboutToExpire();
     const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
     expect((await client.post(`/orders/${other.id}/complete`)).status).toBe(200);
@@ -67,7 +67,7 @@ describe('instances whose clocks differ', () => {
     expect(await walletOf(merchant, order.document)).toMatchObject({ available: '20.00', held: '0.00' });
   });
 
-  it('answer 409 once the hold was released and its amount was spent by another order', async () => {
+  it('completing an order returns 409 when another instance already released its hold and spent the amount', async () => {
     const order = await anOrderAboutToExpire();
     const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
     expect((await client.post(`/orders/${other.id}/complete`, { redeem: '20.00' })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('instances whose clocks differ', () => {
     expect(held.body.current_status).toBe('expired');
   });
 
-  it('take the time of a change after the lock of the wallet', async () => {
+  it('the time of a change is read after the wallet is locked', async () => {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00', { expiresAt: new Date(behind.clock.now().getTime() + 60_000) });
     const order = await aCreatedOrder(merchant, { document });
@@ -90,7 +90,7 @@ describe('instances whose clocks differ', () => {
       await holder.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
       const cancelled = merchant.client.post(`/orders/${order.id}/cancel`);
       await waitUntilBlocked(holder.manager.query.bind(holder.manager));
-      // The credit expires while the request waits: it comes back for a week.
+      // The credit expires while the request waits, and its released amount is available for 7 more days.
       behind.clock.advance({ minutes: 2 });
       await holder.rollbackTransaction();
       expect((await cancelled).body.cashback.to_redeem.available).toBe('20.00');
@@ -103,7 +103,7 @@ describe('instances whose clocks differ', () => {
   });
 });
 
-/** Waits until a statement of the service waits for a lock. */
+/** Waits until a statement of the service is blocked by a lock. */
 async function waitUntilBlocked(query: (sql: string) => Promise<unknown[]>): Promise<void> {
   const blocked =
     "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FROM%wallets%FOR UPDATE%'";

@@ -21,7 +21,7 @@ describe('erasing a customer', () => {
   });
   afterAll(() => service.stop());
 
-  /** Every column of every table that holds that text. */
+  /** Finds every column of every table that contains the text. */
   async function placesOf(text: string): Promise<string[]> {
     const columns = await service.dataSource.query<{ t: string; c: string }[]>(
       'SELECT table_name AS t, column_name AS c FROM information_schema.columns WHERE table_schema = DATABASE()',
@@ -37,7 +37,7 @@ describe('erasing a customer', () => {
     return places;
   }
 
-  it('leaves the document nowhere, and every sum as it was', async () => {
+  it('erasing a customer removes the document from all tables and keeps all sums', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     const order = await aCompletedOrder(merchant, { document }, { redeem: '20.00' });
@@ -46,13 +46,13 @@ describe('erasing a customer', () => {
     expect(await placesOf(document)).toEqual([]);
     await expectInvariants(service);
 
-    // A refund of the old order still finds its wallet.
+    // A refund of an order that was created before still finds its wallet.
     const refund = await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'late', amount: '150.00' });
     expect(refund).toMatchObject({ status: 201, body: { cashback_returned: '20.00', cashback_taken_back: '6.50' } });
     await expectInvariants(service);
   });
 
-  it('makes the customer one never seen, for this merchant alone', async () => {
+  it('an erased customer is new to that merchant and unchanged for other merchants', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     await grant(service, other, document, '30.00');
@@ -64,14 +64,14 @@ describe('erasing a customer', () => {
     expect((await other.client.post('/wallets/search', { document })).body).toMatchObject({ available: '30.00' });
   });
 
-  it('does nothing the second time', async () => {
+  it('erasing a customer twice changes nothing the second time', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     await erasure.erase(merchant.id, document);
     expect(await erasure.erase(merchant.id, document)).toMatchObject({ orders: 0, wallets: 0 });
   });
 
-  it('clears the reasons of the grants of the customer', async () => {
+  it('erasing a customer removes the reasons of its grants', async () => {
     const document = aDocument();
     const reason = `Sorry, ${document}`;
     await service.app.get(GrantsService).grant(merchant.id, document, 100, { reason });
@@ -80,24 +80,24 @@ describe('erasing a customer', () => {
     expect(await placesOf(document)).toEqual([]);
   });
 
-  describe('with an order that is sent again', () => {
-    /** The order's content is sent again after the customer was erased. */
-    async function anErasedOrder(): Promise<Record<string, unknown> & { document: string }> {
+  describe('an order that is sent again after its customer was erased', () => {
+    /** Creates an order of a customer that the test erases. */
+    async function anOrderToErase(): Promise<Record<string, unknown> & { document: string }> {
       const order = anOrder({ total: '150.00' });
       expect((await merchant.client.post('/orders', order)).status).toBe(201);
       return order;
     }
 
-    it('replays the same content, by meaning, without the document', async () => {
-      const order = await anErasedOrder();
+    it('POST /orders replays an identical order of an erased customer with the pseudonym as its document', async () => {
+      const order = await anOrderToErase();
       const { pseudonym } = await erasure.erase(merchant.id, order.document);
       const again = await merchant.client.post('/orders', { ...order, total: '150' });
       expect(again).toMatchObject({ status: 201, body: { external_id: order.external_id, document: pseudonym } });
       expect(again.headers.get('idempotency-replayed')).toBe('true');
     });
 
-    it('returns 409 for different content, and points at each member that differs', async () => {
-      const order = await anErasedOrder();
+    it('POST /orders returns 409 with a pointer to each different member for an order of an erased customer', async () => {
+      const order = await anOrderToErase();
       await erasure.erase(merchant.id, order.document);
       for (const [pointers, members] of [
         [['/total'], { total: '151.00' }],
@@ -110,8 +110,8 @@ describe('erasing a customer', () => {
       }
     });
 
-    it('replays an order that was created before orders had a digest', async () => {
-      const order = await anErasedOrder();
+    it('POST /orders replays an order of an erased customer that was stored without a digest', async () => {
+      const order = await anOrderToErase();
       await service.dataSource.query('UPDATE orders SET content_digest = NULL WHERE document = ?', [order.document]);
       await erasure.erase(merchant.id, order.document);
       const again = await merchant.client.post('/orders', order);
@@ -119,7 +119,7 @@ describe('erasing a customer', () => {
     });
   });
 
-  it('tears no order from its wallet while the customer buys', async () => {
+  it('erasing a customer during concurrent orders does not separate an order from its wallet', async () => {
     for (let round = 0; round < 10; round++) {
       const document = aDocument();
       await grant(service, merchant, document, '80.00');

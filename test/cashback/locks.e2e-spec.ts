@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Runs a test while another connection holds the locks that a statement takes. */
+/** Runs a test while another connection holds the locks of a statement. */
 async function whileLocked(sql: string, values: unknown[], run: () => Promise<void>): Promise<void> {
   const stranger = await createDataSource(database.url).initialize();
   const holder: QueryRunner = stranger.createQueryRunner();
@@ -43,8 +43,8 @@ async function aHeldOrder(document: string, amount: string): Promise<any> {
   return order;
 }
 
-describe('locks', () => {
-  it('the release of a lapsed hold waits for no lock on the order that held it', async () => {
+describe('lock waits', () => {
+  it('releasing an expired hold does not wait for a lock on its order', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '20.00');
     const lapsed = await aHeldOrder(document, '20.00');
@@ -58,7 +58,7 @@ describe('locks', () => {
     await expectInvariants(service);
   });
 
-  it('a change of a wallet with a hold waits for no lock on the credits of other customers', async () => {
+  it('a change of a wallet with a hold does not wait for a lock on the credits of other customers', async () => {
     const [document, other] = [aDocument(), aDocument()];
     await grant(service, merchant, document, '20.00');
     await grant(service, merchant, other, '20.00');

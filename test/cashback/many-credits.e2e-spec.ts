@@ -11,21 +11,21 @@ const CREDITS = 5000;
 const DAY_MS = 86_400_000;
 const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
 
-/** Half of the credits are available, half are pending; each has 1.00. */
+/** One wallet has 10,000 available credits and the other has 10,000 pending credits, of 1.00 each. */
 describe('a wallet with 10,000 open credits', () => {
   let database: TestDatabase;
   let service: Service;
-  /** A second instance: the proof takes longer than a request waits for the only connection. */
-  let prover: Service;
+  /** A second instance with more connections, because reconciliation is too slow for the only connection of the first. */
+  let reconciler: Service;
   let merchant: TestMerchant;
   const documents: Record<string, string> = {};
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    // With one connection, the session's counters are those of every request.
+    // The counters belong to a database session, so all requests must use one connection.
     const env = { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' };
     service = await startService({ databaseUrl: database.url, env });
-    prover = await startService({ databaseUrl: database.url });
+    reconciler = await startService({ databaseUrl: database.url });
     merchant = await aMerchant(service);
     const credits = { count: 2 * CREDITS, amount: '1.00', expiresAt: days(100) };
     documents.available = await aCustomerWithCredits(service, database.url, merchant, {
@@ -38,12 +38,12 @@ describe('a wallet with 10,000 open credits', () => {
     });
   });
   afterAll(async () => {
-    await prover.stop();
+    await reconciler.stop();
     await service.stop();
     await database.drop();
   });
 
-  /** How many rows the server reads for a request. */
+  /** @returns the number of rows that the server reads for a request. */
   async function rowsRead(request: () => Promise<unknown>): Promise<number> {
     const counters = async (): Promise<number> => {
       const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
@@ -55,38 +55,44 @@ describe('a wallet with 10,000 open credits', () => {
     return (await counters()) - before;
   }
 
-  it.each(['available', 'pending'])('is added up in full once, and by its dates from then on: %s', async (kind) => {
-    const document = documents[kind]!;
-    const all = { available: '10000.01', pending: '0.01' }[kind];
-    expect((await aCreatedOrder(merchant, { document })).cashback.to_redeem.available).toBe(all);
-    await grant(service, merchant, document, '1.00');
-    const after = { available: '10001.01', pending: '1.01' }[kind];
-    let created: any;
-    const read = await rowsRead(async () => (created = await aCreatedOrder(merchant, { document })));
-    expect(created.cashback.to_redeem.available).toBe(after);
-    expect(read).toBeLessThan(200);
-    expect(await rowsRead(() => merchant.client.get(`/orders/${created.id}`))).toBeLessThan(200);
-    expect(await rowsRead(() => merchant.client.get('/orders?limit=5'))).toBeLessThan(400);
-    expect(await rowsRead(() => walletOf(merchant, document))).toBeLessThan(kind === 'available' ? 200 : 21_000);
-    await expectInvariants(prover);
-  });
+  it.each(['available', 'pending'])(
+    'requests read few rows for a wallet with 10,000 credits after its first sum: %s',
+    async (kind) => {
+      const document = documents[kind]!;
+      const all = { available: '10000.01', pending: '0.01' }[kind];
+      expect((await aCreatedOrder(merchant, { document })).cashback.to_redeem.available).toBe(all);
+      await grant(service, merchant, document, '1.00');
+      const after = { available: '10001.01', pending: '1.01' }[kind];
+      let created: any;
+      const read = await rowsRead(async () => (created = await aCreatedOrder(merchant, { document })));
+      expect(created.cashback.to_redeem.available).toBe(after);
+      expect(read).toBeLessThan(200);
+      expect(await rowsRead(() => merchant.client.get(`/orders/${created.id}`))).toBeLessThan(200);
+      expect(await rowsRead(() => merchant.client.get('/orders?limit=5'))).toBeLessThan(400);
+      expect(await rowsRead(() => walletOf(merchant, document))).toBeLessThan(kind === 'available' ? 200 : 21_000);
+      await expectInvariants(reconciler);
+    },
+  );
 
-  it.each(['available', 'pending'])('reads only the credits that an operation touches: %s', async (kind) => {
-    const document = documents[kind]!;
-    const order = await aCreatedOrder(merchant, { document, total: '4.00' });
-    const path = `/orders/${order.id}`;
-    const amount = kind === 'available' ? '2.00' : '1.00';
-    const { client } = merchant;
-    const send = async (act: () => Promise<{ status: number }>): Promise<void> => {
-      expect(await rowsRead(async () => expect((await act()).status).toBeLessThan(300))).toBeLessThan(1000);
-    };
-    await send(() => client.put(`${path}/redemption`, { amount }));
-    await send(() => client.post(`${path}/complete`));
-    await send(() => client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '4.00' }));
-    await expectInvariants(prover);
-  });
+  it.each(['available', 'pending'])(
+    'redeeming, completing, and refunding read few rows for a wallet with 10,000 credits: %s',
+    async (kind) => {
+      const document = documents[kind]!;
+      const order = await aCreatedOrder(merchant, { document, total: '4.00' });
+      const path = `/orders/${order.id}`;
+      const amount = kind === 'available' ? '2.00' : '1.00';
+      const { client } = merchant;
+      const send = async (act: () => Promise<{ status: number }>): Promise<void> => {
+        expect(await rowsRead(async () => expect((await act()).status).toBeLessThan(300))).toBeLessThan(1000);
+      };
+      await send(() => client.put(`${path}/redemption`, { amount }));
+      await send(() => client.post(`${path}/complete`));
+      await send(() => client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '4.00' }));
+      await expectInvariants(reconciler);
+    },
+  );
 
-  it('answers with the release and the expiry that come next', async () => {
+  it('POST /wallets/search returns the next release and expiry of a wallet with 10,000 credits', async () => {
     expect(await walletOf(merchant, documents.available!)).toMatchObject({
       pending: '0.00',
       held: '0.00',
@@ -100,7 +106,7 @@ describe('a wallet with 10,000 open credits', () => {
     });
   });
 
-  it('holds all of its credits, captures them, and gets them back by a refund', async () => {
+  it('an order can hold, capture, and restore all 800 credits of a wallet', async () => {
     const document = await aCustomerWithCredits(service, database.url, merchant, {
       count: 800,
       amount: '0.01',
@@ -118,14 +124,14 @@ describe('a wallet with 10,000 open credits', () => {
     const refund = { external_id: 'DEV-1', amount: '100.00' };
     expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).body.cashback_returned).toBe('8.01');
     expect(await walletOf(merchant, document)).toMatchObject({ available: '8.01', pending: '0.00', held: '0.00' });
-    await expectInvariants(prover);
+    await expectInvariants(reconciler);
   });
 
-  it('is written off 500 expired credits at a time, none of which is available', async () => {
+  it('500 expired credits are written off at a time, and none of the others is available', async () => {
     const lasting = await aLastingMerchant(service);
     const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
     const document = await aCustomerWithCredits(service, database.url, lasting, credits);
-    for (const { clock } of [service, prover]) clock.advance({ days: 40 });
+    for (const { clock } of [service, reconciler]) clock.advance({ days: 40 });
     for (const [at, left] of [701, 201, 0, 0].entries()) {
       await grant(service, lasting, document, '1.00');
       expect(await walletOf(lasting, document)).toMatchObject({ available: `${at + 1}.00`, pending: '0.00' });
@@ -136,6 +142,6 @@ describe('a wallet with 10,000 open credits', () => {
       );
       expect(Number(row.n)).toBe(left);
     }
-    await expectInvariants(prover);
+    await expectInvariants(reconciler);
   });
 });

@@ -10,11 +10,11 @@ import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
 
 const TABLES = ['wallets', 'orders', 'refunds', 'cashback_credits', 'cashback_holds', 'cashback_entries'];
 
-describe('reconcile', () => {
+describe('reconcile after an edit of a row', () => {
   let database: TestDatabase;
   let service: Service;
   let scenes: Scenes;
-  /** One connection of somebody who may write past the foreign keys. */
+  /** One connection that ignores foreign keys. */
   let intruder: DataSource;
   const columns = new Map<string, string>();
 
@@ -56,42 +56,42 @@ describe('reconcile', () => {
     expect(await intruder.query(statement)).toMatchObject({ affectedRows: 1 });
   }
 
-  it('finds nothing in what the service wrote', () => expectInvariants(service));
+  it('reconcile finds nothing in data written by the service', () => expectInvariants(service));
 
-  it.each(WALLET_EDITS)('finds the edit of a wallet: %s', async (_title, sql) => {
+  it.each(WALLET_EDITS)('reconcile finds the edit of a wallet: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(ORDER_EDITS)('finds the edit of an order: %s', async (_title, sql) => {
+  it.each(ORDER_EDITS)('reconcile finds the edit of an order: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(CREDIT_EDITS)('finds the edit of a credit: %s', async (_title, sql) => {
+  it.each(CREDIT_EDITS)('reconcile finds the edit of a credit: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(HOLD_EDITS)('finds the edit of a hold: %s', async (_title, sql) => {
+  it.each(HOLD_EDITS)('reconcile finds the edit of a hold: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(REFUND_EDITS)('finds the edit of a refund: %s', async (_title, sql) => {
+  it.each(REFUND_EDITS)('reconcile finds the edit of a refund: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(ENTRY_EDITS)('finds the edit of an entry: %s', async (_title, sql) => {
+  it.each(ENTRY_EDITS)('reconcile finds the edit of a ledger entry: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
-  it.each(UNNOTICED_EDITS)('cannot find %s', async (_title, sql) => {
+  it.each(UNNOTICED_EDITS)('reconcile cannot find %s', async (_title, sql) => {
     await tamper(sql);
     await expectInvariants(service);
   });
 
-  it('finds nothing once all edits are undone', () => expectInvariants(service));
+  it('reconcile finds nothing after all edits are undone', () => expectInvariants(service));
 });

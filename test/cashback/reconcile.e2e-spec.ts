@@ -21,10 +21,10 @@ describe('reconcile and the schema', () => {
     ['wallets', 'uq_wallets_merchant_document', 'merchant_id, document', 'merchant_id, created_at'],
     ['cashback_credits', 'uq_cashback_credits_order', 'order_id', 'order_id, reason(10)'],
   ])(
-    'finds a unique key of %s that has other columns, and none that has another name',
+    'reconcile finds a unique key of %s with different columns and ignores its name',
     async (table, key, right, wrong) => {
       const invariant = 'the unique keys are in place';
-      // A foreign key needs the index, so the new one is made first.
+      // The foreign key needs an index, so the new one is created before the old one is dropped.
       const replace = (from: string, to: string, columns: string): Promise<unknown> =>
         rowsOf(service, `ALTER TABLE ${table} ADD UNIQUE INDEX ${to} (${columns}), DROP INDEX ${from}`);
       await replace(key, 'uq_other', wrong);
@@ -34,7 +34,7 @@ describe('reconcile and the schema', () => {
     },
   );
 
-  it('warns where no triggers close the ledger, which is no finding', async () => {
+  it('reconcile warns when a ledger trigger is missing and does not count it as a finding', async () => {
     expect(await counts(service)).toMatchObject({ findings: 0, warnings: [] });
     await rowsOf(service, 'DROP TRIGGER tr_cashback_entries_no_update');
     expect(await counts(service)).toMatchObject({
@@ -45,7 +45,7 @@ describe('reconcile and the schema', () => {
 });
 
 describe('reconcile with one connection', () => {
-  it('finds nothing in an empty database', async () => {
+  it('reconcile finds nothing in an empty database with a pool of one connection', async () => {
     const service = await startService({ env: { DATABASE_POOL_SIZE: '1' } });
     try {
       expect(await counts(service)).toEqual({ wallets: 0, orders: 0, findings: 0, warnings: [] });
@@ -55,7 +55,7 @@ describe('reconcile with one connection', () => {
   });
 });
 
-describe('reconcile while the service is used', () => {
+describe('reconcile under load', () => {
   let database: TestDatabase;
   let ahead: Service;
   let behind: Service;
@@ -71,7 +71,7 @@ describe('reconcile while the service is used', () => {
     await database.drop();
   });
 
-  it('finds nothing, with instances whose clocks are most of a minute apart', async () => {
+  it('reconcile finds nothing under load from instances whose clocks differ by 50 seconds', async () => {
     const merchant = await aMerchant(ahead, { releaseDays: 0, orderTtlMinutes: 1 });
     const clients = [ahead, behind].map((service) => new Client(service, merchant.client.token));
     const documents = [aDocument(), aDocument()];
@@ -98,7 +98,7 @@ describe('reconcile while the service is used', () => {
     for (; !isDone || runs < 2; runs++)
       for (const service of [ahead, behind]) found.push(...(await findingsOf(service)));
     await load;
-    // Later, too, when holds have lapsed by one clock and not by the other.
+    // Check again later, when holds have expired on one clock but not on the other.
     for (const seconds of [5, 10, 30, 30]) {
       for (const { clock } of [ahead, behind]) clock.advance({ seconds });
       await grant(ahead, merchant, documents[0]!, '1.00');

@@ -21,15 +21,15 @@ async function refund(order: { id: string }, amount: string): Promise<any> {
 
 const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
 
-/** What each credit of a customer has left, the one that expires first ahead. */
+/** @returns the remaining amount of each credit of a customer, earliest expiry first. */
 async function creditsOf(document: string): Promise<string[]> {
   const sql =
     'SELECT c.remaining_cents FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.expires_at, c.id';
   return (await rowsOf(service, sql, [document])).map((row) => (Number(row.remaining_cents) / 100).toFixed(2));
 }
 
-describe('redeemed cashback that a refund returns', () => {
-  it('goes to the credits it came from, with their own dates', async () => {
+describe('cashback restored by a refund', () => {
+  it('a refund restores redeemed cashback to its original credits and keeps their dates', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(10) });
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
@@ -43,7 +43,7 @@ describe('redeemed cashback that a refund returns', () => {
     expect((await walletOf(merchant, document)).available).toBe('10.00');
   });
 
-  it('comes back for 7 days where its credit has lapsed', async () => {
+  it('cashback restored to an expired credit is available for 7 days', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
     const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
@@ -57,7 +57,7 @@ describe('redeemed cashback that a refund returns', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', next_expiry: null });
   });
 
-  it('comes back alone: what had expired of its credit does not', async () => {
+  it('a refund does not restore the part of a credit that had expired before', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '30.00', { expiresAt: inDays(1) });
     const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
@@ -71,7 +71,7 @@ describe('redeemed cashback that a refund returns', () => {
     ]);
   });
 
-  it('can be spent again, and returned again', async () => {
+  it('restored cashback can be redeemed and restored again', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
     for (let round = 1; round <= 3; round++) {
@@ -82,8 +82,8 @@ describe('redeemed cashback that a refund returns', () => {
   });
 });
 
-describe('granted cashback that a refund takes back', () => {
-  it("is taken from the order's own credit first, then from the earliest to expire, pending or available", async () => {
+describe('cashback clawed back by a refund', () => {
+  it('a refund claws back from the credit of the order first, then from the earliest to expire, pending or available', async () => {
     const shop = await aLastingMerchant(service, { releaseDays: 0 });
     const document = aDocument();
     const order = await aCompletedOrder(shop, { document, total: '400.00' });
@@ -101,7 +101,7 @@ describe('granted cashback that a refund takes back', () => {
     expect(await creditsOf(document)).toEqual(['0.00', '4.00', '0.00', '4.10']);
   });
 
-  it('leaves alone what another order holds, and becomes debt instead', async () => {
+  it('a refund creates debt rather than taking cashback that another order holds', async () => {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
     service.clock.advance({ days: 8 });
@@ -114,7 +114,7 @@ describe('granted cashback that a refund takes back', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '2.25', debt: '0.00' });
   });
 
-  it('becomes debt where it has expired', async () => {
+  it('a refund creates debt when the earned cashback has expired', async () => {
     const order = await aCompletedOrder(merchant, { total: '100.00' });
     service.clock.advance({ days: 188 });
     await refund(order, '100.00');
@@ -123,8 +123,8 @@ describe('granted cashback that a refund takes back', () => {
   });
 });
 
-describe('a debt', () => {
-  /** A customer who spent 5.00 that the refund of their order then could not take back. */
+describe('debt of a wallet', () => {
+  /** A customer who spent 5.00 that the refund of the order then could not claw back. */
   async function aDebtor(): Promise<{ document: string; spent: any }> {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
@@ -138,13 +138,13 @@ describe('a debt', () => {
     return { document, spent };
   }
 
-  it('is what all credits together did not cover', async () => {
+  it('the debt equals the part of a clawback that all credits together did not cover', async () => {
     const { document } = await aDebtor();
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
     expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['clawback -0.25', 'debt 4.75']);
   });
 
-  it('is repaid first by a grant, in part where that is all there is', async () => {
+  it('a grant repays the debt first, in part if the grant is smaller', async () => {
     const { document } = await aDebtor();
     await grant(service, merchant, document, '2.00');
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '2.75' });
@@ -160,7 +160,7 @@ describe('a debt', () => {
     ]);
   });
 
-  it('is repaid first by new cashback, which the order shows as granted in full', async () => {
+  it('new cashback repays the debt first, and its order still shows the full amount', async () => {
     const { document } = await aDebtor();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
     expect(order.cashback.to_receive).toMatchObject({ amount: '5.00', reversed: '0.00', status: 'pending' });
@@ -171,12 +171,12 @@ describe('a debt', () => {
       { kind: 'clawback', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
       { kind: 'repay', balance: '0.25', debt: '0.00', credit_id: null },
     ]);
-    // The same cashback can't be owed and repaid, and then be taken back for nothing.
+    // The repaid amount is not clawed back a second time when the order is refunded.
     await refund(order, '100.00');
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
   });
 
-  it('is not repaid by what a refund returns, which is no new cashback', async () => {
+  it('cashback restored by a refund does not repay the debt', async () => {
     const { document, spent } = await aDebtor();
     expect(await refund(spent, '10.00')).toMatchObject({
       cashback_returned: '5.00',
@@ -186,14 +186,14 @@ describe('a debt', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '4.75', debt: '4.75' });
   });
 
-  it('is with one merchant, and no other knows of it', async () => {
+  it('debt with one merchant does not affect the wallet with another merchant', async () => {
     const { document } = await aDebtor();
     const other = await aLastingMerchant(service);
     await grant(service, other, document, '10.00');
     expect(await walletOf(other, document)).toMatchObject({ available: '10.00', debt: '0.00' });
   });
 
-  it('comes out the same when all orders of a customer are refunded at once', async () => {
+  it('concurrent refunds of all orders of a customer give the same result as sequential ones', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '40.00');
     const orders = await atOnce(8, () => aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '5.00' }));

@@ -19,8 +19,8 @@ const NEVER_SEEN = {
   next_expiry: null,
 };
 
-describe("searching for a customer's wallet", () => {
-  it('answers zeros and no id for a customer never seen, as often as one asks', async () => {
+describe('POST /wallets/search', () => {
+  it('POST /wallets/search returns zeros and a null ID for a new customer, however often it is called', async () => {
     const document = aDocument();
     for (const _attempt of ['first', 'second']) {
       expect(await merchant.client.post('/wallets/search', { document })).toMatchObject({
@@ -30,7 +30,7 @@ describe("searching for a customer's wallet", () => {
     }
   });
 
-  it('answers what there is, and what comes and goes next', async () => {
+  it('POST /wallets/search returns the balance, the next release, and the next expiry', async () => {
     const document = aDocument();
     const [soon, later] = [inDays(3), inDays(9)];
     await grant(service, merchant, document, '5.00', { expiresAt: later });
@@ -51,7 +51,7 @@ describe("searching for a customer's wallet", () => {
     });
   });
 
-  it('adds up what is released and what expires at one instant', async () => {
+  it('POST /wallets/search adds up the amounts released or expiring at the same instant', async () => {
     const document = aDocument();
     const [from, to] = [inDays(1), inDays(2)];
     for (const amount of ['1.00', '2.50']) {
@@ -64,7 +64,7 @@ describe("searching for a customer's wallet", () => {
     });
   });
 
-  it('answers the wallet with this merchant alone', async () => {
+  it('POST /wallets/search returns only the wallet with this merchant', async () => {
     const document = aDocument();
     const other = await aMerchant(service);
     await grant(service, merchant, document, '5.00');
@@ -75,7 +75,7 @@ describe("searching for a customer's wallet", () => {
     expect((await walletOf(merchant, document)).id).not.toBe((await walletOf(other, document)).id);
   });
 
-  it('finds one wallet however many orders of a new customer were completed at once', async () => {
+  it('concurrent completed orders of a new customer create one wallet', async () => {
     const document = aDocument();
     await atOnce(10, () => aCompletedOrder(merchant, { document }));
     expect((await walletOf(merchant, document)).pending).toBe('75.00');
@@ -95,13 +95,13 @@ describe("searching for a customer's wallet", () => {
     ['52998224725\n'],
     [' 52998224725'],
     [['52998224725']],
-  ])('is refused for what is no document: %j', async (document) => {
+  ])('POST /wallets/search returns 400 when the document is %j', async (document) => {
     const answer = await merchant.client.post('/wallets/search', { document });
     expectProblem(answer, 400, 'validation_failed');
     expect(pointersOf(answer)).toEqual(['/document']);
   });
 
-  it('needs a token', async () => {
+  it('POST /wallets/search returns 401 without an access token', async () => {
     const answer = await merchant.client.post(
       '/wallets/search',
       { document: aDocument() },
@@ -111,9 +111,9 @@ describe("searching for a customer's wallet", () => {
   });
 });
 
-describe('the statement of a wallet', () => {
-  /** A customer with 80.00 who held 20.00, completed, and was refunded in part. */
-  async function aStory(): Promise<{ document: string; order: any; refund: any; id: string }> {
+describe('GET /wallets/{id}/entries', () => {
+  /** A customer with 80.00 who held 20.00, completed the order, and was partially refunded. */
+  async function aWalletWithEntries(): Promise<{ document: string; order: any; refund: any; id: string }> {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     const created = await aCreatedOrder(merchant, { document });
@@ -126,8 +126,8 @@ describe('the statement of a wallet', () => {
     return { document, order, refund, id: (await walletOf(merchant, document)).id };
   }
 
-  it('has every movement with its kind, amount, order and running balance, newest first', async () => {
-    const { order, refund, id } = await aStory();
+  it('GET /wallets/{id}/entries returns every entry with its kind, amount, order, and balance, newest first', async () => {
+    const { order, refund, id } = await aWalletWithEntries();
     const { status, body } = await merchant.client.get(`/wallets/${id}/entries`);
     expect(status).toBe(200);
     const caused = { order_id: order.id, refund_id: null };
@@ -151,14 +151,14 @@ describe('the statement of a wallet', () => {
     });
   });
 
-  it('answers the same to the same question, with the id in either case', async () => {
-    const { id } = await aStory();
+  it('GET /wallets/{id}/entries returns the same page when repeated and accepts the ID in upper or lower case', async () => {
+    const { id } = await aWalletWithEntries();
     const { body } = await merchant.client.get(`/wallets/${id}/entries`);
     expect(await merchant.client.get(`/wallets/${id.toUpperCase()}/entries`)).toMatchObject({ status: 200, body });
   });
 
-  it('is read page by page, while movements are added', async () => {
-    const { id, document } = await aStory();
+  it('GET /wallets/{id}/entries pages return each existing entry once while new entries are added', async () => {
+    const { id, document } = await aWalletWithEntries();
     const seqs: number[] = [];
     let cursor = '';
     for (;;) {
@@ -171,7 +171,7 @@ describe('the statement of a wallet', () => {
     expect(seqs).toEqual([7, 6, 5, 4, 3, 2, 1]);
   });
 
-  it('has 20 on a page unless told otherwise', async () => {
+  it('GET /wallets/{id}/entries returns 20 entries by default', async () => {
     const document = aDocument();
     for (let at = 0; at < 21; at++) await grant(service, merchant, document, '1.00');
     const { id } = await walletOf(merchant, document);
@@ -183,8 +183,8 @@ describe('the statement of a wallet', () => {
     expect(last.body).toMatchObject({ data: [{ seq: 1, balance: '1.00' }], next_cursor: null });
   });
 
-  it('is refused to another merchant, as if the wallet were not there', async () => {
-    const { id } = await aStory();
+  it('GET /wallets/{id}/entries returns 404 for a wallet of another merchant', async () => {
+    const { id } = await aWalletWithEntries();
     const other = await aMerchant(service);
     expectProblem(await other.client.get(`/wallets/${id}/entries`), 404, 'not_found');
     const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=1`);
@@ -192,7 +192,7 @@ describe('the statement of a wallet', () => {
   });
 
   it.each(['null', '1', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '52998224725', '%F0%9F%8D%95'])(
-    'answers 404 where there is no such wallet: %s',
+    'GET /wallets/{id}/entries returns 404 when no wallet has the ID %s',
     async (id) => {
       expectProblem(await merchant.client.get(`/wallets/${id}/entries`), 404, 'not_found');
     },
@@ -207,8 +207,8 @@ describe('the statement of a wallet', () => {
     ['cursor', `cursor=${Buffer.from('["1"]').toString('base64url')}`],
     ['cursor', `cursor=${Buffer.from('[1.5]').toString('base64url')}`],
     ['cursor', `cursor=${Buffer.from('[1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
-  ])('is refused where %s can not be understood: %s', async (parameter, query) => {
-    const { id } = await aStory();
+  ])('GET /wallets/{id}/entries returns 400 when %s is invalid: %s', async (parameter, query) => {
+    const { id } = await aWalletWithEntries();
     const answer = await merchant.client.get(`/wallets/${id}/entries?${query}`);
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toMatchObject([{ parameter }]);

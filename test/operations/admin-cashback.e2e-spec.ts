@@ -23,13 +23,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('cashback and wallets', () => {
+describe('admin commands for cashback and wallets', () => {
   let merchant: TestMerchant;
   beforeAll(async () => {
     merchant = await aMerchant(service);
   });
 
-  it('grants cashback, which the customer can spend at once, in whatever zone the operator sits', async () => {
+  it('`cashback grant` grants cashback that can be redeemed at once, whatever the time zone of the operator', async () => {
     const document = aDocument();
     const args = ['cashback', 'grant', '--merchant', merchant.id, '--document', document];
     const until = '2099-01-01T00:30:00.250+02:00';
@@ -53,7 +53,7 @@ describe('cashback and wallets', () => {
     await expectInvariants(service);
   });
 
-  it('takes the document from stdin, where no other user of the machine sees it', async () => {
+  it('admin commands read the document from stdin, so it does not appear in the process list', async () => {
     const document = aDocument();
     const of = ['--merchant', merchant.id, '--document-stdin'];
     const credit = await admin.builtJson(['cashback', 'grant', ...of, '--amount', '3.00'], `${document}\n`);
@@ -66,7 +66,7 @@ describe('cashback and wallets', () => {
     );
   });
 
-  it('shows the wallet of an erased customer by its id, with its credits and entries', async () => {
+  it('`wallet show` finds the wallet of an erased customer by its ID and lists its credits and entries', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '3.00');
     const before = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
@@ -80,7 +80,7 @@ describe('cashback and wallets', () => {
     expect(await admin.refusal('wallet', 'show')).toContain('--wallet');
   });
 
-  it('shows at most 100 of the open credits of a wallet, and how many there are', async () => {
+  it('`wallet show` prints at most 100 open credits and their number', async () => {
     const document = aDocument();
     for (let granted = 0; granted < 103; granted++) await grant(service, merchant, document, '1.00');
     const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
@@ -88,7 +88,7 @@ describe('cashback and wallets', () => {
     expect([shown.credits.length, shown.entries.length]).toEqual([100, 100]);
   });
 
-  it('grants once for one external ID, however often and however many at once it is sent', async () => {
+  it('`cashback grant` grants once per external ID, also when repeated or concurrent', async () => {
     const document = aDocument();
     const shared = ['cashback', 'grant', '--merchant', merchant.id, '--external-id', 'SORRY-1', '--document', document];
     const args = [...shared, '--amount', '7.00', '--reason', 'Desculpe'];
@@ -107,7 +107,7 @@ describe('cashback and wallets', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
   });
 
-  it('recognizes a grant of a customer that was erased, and gives another merchant its own', async () => {
+  it('`cashback grant` recognizes the repeated grant of an erased customer and grants separately for another merchant', async () => {
     const document = aDocument();
     const args = ['cashback', 'grant', '--external-id', 'SORRY-2', '--document', document, '--amount', '7.00'];
     const first = await admin.json(...args, '--merchant', merchant.id);
@@ -126,9 +126,9 @@ describe('cashback and wallets', () => {
     ['--available-at', '0000-01-01T00:00:00Z'],
     ['--available-at', '0001-01-01T00:00:00Z'],
     ['--available-at', '1969-12-31T23:59:59Z'],
-    // It would expire in the year 9999.
+    // Its cashback would expire in the year 9999.
     ['--available-at', '9998-12-01T00:00:00Z'],
-  ])('grants nothing where %s is %j, and says which date or amount is wrong', async (option, value) => {
+  ])('`cashback grant` grants nothing and names the invalid value when %s is %j', async (option, value) => {
     const document = aDocument();
     const given: Record<string, string> = {
       '--merchant': merchant.id,
@@ -146,7 +146,7 @@ describe('cashback and wallets', () => {
   });
 });
 
-describe('pruning sessions', () => {
+describe('`session prune`', () => {
   const DAYS_AGO = (days: number): Date => new Date(Date.now() - days * 86_400_000);
   const end = (merchant: TestMerchant, column: string, at: Date): Promise<unknown> =>
     rowsOf(
@@ -157,7 +157,7 @@ describe('pruning sessions', () => {
   const refresh = (merchant: TestMerchant) =>
     new Client(service).post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
 
-  it('deletes those that ended long ago with their token sets, and no other; a second time it finds nothing', async () => {
+  it('`session prune` deletes sessions that ended long ago with their token sets and finds nothing the second time', async () => {
     const [expired, revoked, lately, live] = (await Promise.all(
       Array.from({ length: 4 }, () => aMerchant(service)),
     )) as [TestMerchant, TestMerchant, TestMerchant, TestMerchant];
@@ -177,7 +177,7 @@ describe('pruning sessions', () => {
     expect((await refresh(live)).status).toBe(201);
   });
 
-  it('deletes sessions that can no longer be refreshed, although they were to last longer', async () => {
+  it('`session prune` deletes sessions whose refresh tokens have expired, even if the session has not', async () => {
     const [idle, used] = [await aMerchant(service), await aMerchant(service)];
     const expireTokens = ({ email }: TestMerchant): Promise<unknown> =>
       rowsOf(
@@ -194,7 +194,7 @@ describe('pruning sessions', () => {
     expect((await new Client(service, String(body.access_token)).get('/orders')).status).toBe(200);
   });
 
-  it.each(['0', '-1', 'all'])('refuses to take %j for days', async (days) => {
+  it.each(['0', '-1', 'all'])('`session prune` rejects %j as a number of days', async (days) => {
     expect(await admin.refusal('session', 'prune', `--ended-days=${days}`)).toContain('whole number');
   });
 });

@@ -21,8 +21,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('reconcile', () => {
-  it('finds nothing in what the service wrote, prints the counts, and exits with 0', async () => {
+describe('the reconcile command', () => {
+  it('`reconcile` prints the counts and exits with 0 when it finds nothing', async () => {
     expect(await admin.json('reconcile')).toEqual({
       wallets: expect.any(Number),
       orders: expect.any(Number),
@@ -31,7 +31,7 @@ describe('reconcile', () => {
     });
   });
 
-  it('prints one JSON line per finding, then the counts, and exits with 1', async () => {
+  it('`reconcile` prints one JSON line per finding, then the counts, and exits with 1', async () => {
     const order = await aCompletedOrder(await aMerchant(service));
     await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
       order.id,

@@ -32,14 +32,14 @@ const logIn = (email: string, password: string) => new Client(service).post('/au
 let counter = 0;
 const anEmail = (): string => `Operator-${++counter}@Shop.example`;
 
-/** The names of a command and of all below it, as they are typed. */
+/** @returns the path of a command and of each of its subcommands. */
 const levelsOf = (command: Command, path: string[] = []): string[][] => [
   path,
   ...command.commands.flatMap((below) => levelsOf(below, [...path, below.name()])),
 ];
 
-describe('the command line', () => {
-  it('explains itself on every level', async () => {
+describe('the admin CLI', () => {
+  it('the admin CLI prints help for every command', async () => {
     const levels = levelsOf(adminProgram());
     expect(levels).toContainEqual(['cashback', 'grant']);
     for (const level of levels) {
@@ -49,13 +49,13 @@ describe('the command line', () => {
     }
   });
 
-  it('explains itself without a database or any configuration', async () => {
+  it('the admin CLI prints help without a database or configuration', async () => {
     const { code, stdout, stderr } = await runNode('dist/src/admin.js', ['cashback', 'grant', '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Usage: admin cashback grant');
   });
 
-  it('exits with 1 in the build, too, for what the command or the service refuses', async () => {
+  it('the built admin CLI exits with 1 when a command or the service returns an error', async () => {
     for (const args of [
       ['merchant', 'create'],
       ['user', 'disable', '--email', 'nobody@shop.example'],
@@ -66,14 +66,14 @@ describe('the command line', () => {
     }
   });
 
-  it('names every missing or bad variable at once, and needs no secret of the service', async () => {
+  it('the admin CLI names every missing or invalid variable at once and needs no secret of the service', async () => {
     const { code, stdout, stderr } = await runNode('dist/src/admin.js', ['merchant', 'list'], { BCRYPT_COST: 'high' });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     for (const variable of ['DATABASE_URL', 'BCRYPT_COST']) expect(stderr).toContain(variable);
     expect(stderr).not.toContain('JWT_SECRET');
   });
 
-  it('says that the database can not be reached, and shows no password of it', async () => {
+  it('the admin CLI reports that the database is unreachable without printing the password', async () => {
     const url = 'mysql://root:a-secret-of-the-database@127.0.0.1:1/cashback';
     const { code, stdout, stderr } = await runNode('dist/src/admin.js', ['merchant', 'list'], testEnvironment(url));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -99,13 +99,13 @@ describe('the command line', () => {
       '1.00',
     ],
     ['wallet', 'show', '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--document', '52998224725'],
-  ])('refuses with exit code 1 and a message on stderr: %s %s %s %s %s %s', async (...args) => {
+  ])('the admin CLI prints an error to stderr and exits with 1: %s %s %s %s %s %s', async (...args) => {
     expect(await admin.refusal(...args.filter((arg) => arg !== undefined))).toMatch(/^error: /);
   });
 });
 
-describe('merchants', () => {
-  it('are made with the default policy', async () => {
+describe('admin commands for merchants', () => {
+  it('`merchant create` uses the default policy', async () => {
     expect(await admin.json('merchant', 'create', '--name', 'Loja São João')).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       name: 'Loja São João',
@@ -122,7 +122,7 @@ describe('merchants', () => {
     });
   });
 
-  it('are made with a policy of their own, changed in parts, and listed', async () => {
+  it('merchants can be created with a policy, changed in parts, and listed', async () => {
     const options = [
       '--earn-rate-bps',
       '100',
@@ -164,8 +164,8 @@ describe('merchants', () => {
   });
 });
 
-describe('API users', () => {
-  it('are made with a strong password that is printed once and logs in', async () => {
+describe('admin commands for API users', () => {
+  it('`user create` prints a strong password once, and the user can log in with it', async () => {
     const email = anEmail();
     const user = await admin.json('user', 'create', '--merchant', await aMerchantId(), '--email', email);
     expect(user).toMatchObject({
@@ -179,7 +179,7 @@ describe('API users', () => {
     ).toContain('already');
   });
 
-  it('are made with a given password, which is not printed', async () => {
+  it('`user create` accepts a password and does not print it', async () => {
     const email = anEmail();
     const user = await admin.json(
       'user',
@@ -203,7 +203,7 @@ describe('API users', () => {
     expect((await logIn(email, password as string)).status).toBe(201);
   });
 
-  it('take a password from stdin, where no other user of the machine sees it', async () => {
+  it('admin commands read a password from stdin, so it does not appear in the process list', async () => {
     const email = anEmail();
     const create = ['user', 'create', '--merchant', await aMerchantId(), '--email', email, '--password-stdin'];
     expect(await admin.builtJson(create, 'twelve bytes\n')).not.toHaveProperty('password');
@@ -216,7 +216,7 @@ describe('API users', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('visible to other users of this machine');
   });
 
-  it('are refused at once when disabled, their tokens too, and let in again when enabled', async () => {
+  it('`user disable` rejects the user and its tokens at once, and `user enable` accepts them again', async () => {
     const email = anEmail();
     await admin.json(
       'user',
@@ -243,7 +243,7 @@ describe('API users', () => {
 describe('the audit log', () => {
   const latest = async (): Promise<any> => (await admin.json('audit', 'list', '--limit', '1'))[0];
 
-  it('has who changed what, when, and no secret and no document', async () => {
+  it('the audit log records who changed what and when, without secrets or documents', async () => {
     const merchantId = await aMerchantId();
     expect(await latest()).toMatchObject({
       command: 'merchant create',
@@ -282,7 +282,7 @@ describe('the audit log', () => {
     for (const secret of ['twelve bytes', document, '$2b$']) expect(written).not.toContain(secret);
   });
 
-  it('has changes that failed, and not what only reads', async () => {
+  it('the audit log records failed changes but not commands that only read', async () => {
     await admin.refusal('user', 'disable', '--email', 'nobody@shop.example');
     await admin.json('merchant', 'list');
     expect(await latest()).toMatchObject({

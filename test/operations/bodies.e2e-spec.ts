@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** The head of a request whose body is announced and does not come. */
+/** The head of a request whose body is announced but not sent. */
 function headOf(path: string, bytes: number, token?: string): string {
   return aRequest(`POST ${path}`, {
     'content-type': 'application/json',
@@ -30,11 +30,11 @@ function headOf(path: string, bytes: number, token?: string): string {
   }).toString();
 }
 
-describe('a request with a body', () => {
+describe('request bodies', () => {
   it.each([
     ['no token', undefined, 'missing_token'],
     ['an unknown token', 'cbat_unknown', 'invalid_token'],
-  ])('and %s is answered before its body arrives', async (_, token, code) => {
+  ])('POST /orders with %s returns 401 before the request body arrives', async (_, token, code) => {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname, () => socket.write(headOf('/orders', 255 * KIB, token)));
     const answer = await new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))));
@@ -43,39 +43,39 @@ describe('a request with a body', () => {
     expect(answer).toContain(code);
   });
 
-  it.each(['/auth/login', '/auth/refresh'])(
-    'to %s with 22,000 unknown members is answered by its own members',
+  it.each(['/auth/login', '/auth/refresh'])('POST %s ignores 22,000 unknown members', async (path) => {
+    const unknown = Object.fromEntries(Array.from({ length: 22_000 }, (_, at) => [`a${at}`, 0]));
+    const { status } = await new Client(service).post(path, {
+      ...unknown,
+      email: 'nobody@shop.example',
+      password: 'x',
+      refresh_token: 'x',
+    });
+    expect(status).toBe(401);
+  });
+
+  it.each(['/auth/login', '/auth/refresh', '/orders'])(
+    'POST %s returns 413 when the body exceeds 256 KiB',
     async (path) => {
-      const unknown = Object.fromEntries(Array.from({ length: 22_000 }, (_, at) => [`a${at}`, 0]));
-      const { status } = await new Client(service).post(path, {
-        ...unknown,
-        email: 'nobody@shop.example',
-        password: 'x',
-        refresh_token: 'x',
-      });
-      expect(status).toBe(401);
+      const raw = JSON.stringify({ padding: 'x'.repeat(256 * KIB) });
+      expectProblem(await merchant.client.send('POST', path, { raw }), 413, 'payload_too_large');
     },
   );
 
-  it.each(['/auth/login', '/auth/refresh', '/orders'])('to %s of more than 256 KiB are 413', async (path) => {
-    const raw = JSON.stringify({ padding: 'x'.repeat(256 * KIB) });
-    expectProblem(await merchant.client.send('POST', path, { raw }), 413, 'payload_too_large');
-  });
-
-  it('with 22,000 unknown members creates its order', async () => {
+  it('POST /orders creates an order when the body has 22,000 unknown members', async () => {
     const unknown = Object.fromEntries(Array.from({ length: 22_000 }, (_, at) => [`a${at}`, 0]));
     const { status } = await merchant.client.post('/orders', { ...unknown, ...anOrder() });
     expect(status).toBe(201);
   });
 
-  it('with 60,000 elements where 500 are allowed gets one fault', async () => {
+  it('POST /orders reports one error for 60,000 items where 500 are allowed', async () => {
     const { body } = await merchant.client.post('/orders', anOrder({ items: Array(60_000).fill({}) }));
     expect(body.errors).toEqual([{ pointer: '/items', detail: 'must be an array of 1 to 500 items' }]);
   });
 });
 
-describe('bodies that do not end', () => {
-  it('are held up to 32 MiB in all: above that the oldest are refused with 503, and others are served', async () => {
+describe('incomplete request bodies', () => {
+  it('above 32 MiB of incomplete bodies, the oldest requests return 503 and other requests succeed', async () => {
     const body = Buffer.alloc(250 * KIB, ' ');
     const idle = Array.from({ length: 160 }, () => {
       const head = headOf('/orders', 255 * KIB, merchant.tokens.access_token);
@@ -96,15 +96,15 @@ describe('bodies that do not end', () => {
   });
 });
 
-describe('a client that does not read its answers', () => {
-  it('is disconnected', async () => {
-    // A service without other clients: its connections are counted.
+describe('a client that does not read responses', () => {
+  it('the service disconnects a client that does not read its responses', async () => {
+    // This service has no other clients, because its connections are counted.
     const other = await startService();
     const { hostname, port } = new URL(other.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
     socket.pause();
-    // Answers that exceed what the kernel holds for a reader.
+    // These responses exceed the socket buffers of the kernel.
     const request = aRequest('GET /docs/swagger-ui-bundle.js', { connection: 'keep-alive' });
     socket.write(Buffer.concat(Array<Buffer>(20).fill(request)));
     const server = other.app.getHttpServer() as Server;

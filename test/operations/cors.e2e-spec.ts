@@ -11,7 +11,7 @@ const STRANGER = 'https://stranger.example';
 let service: Service;
 let merchant: TestMerchant;
 
-/** What a browser asks before it sends an order for a page. */
+/** Sends the preflight request of a browser for POST /orders. */
 function preflight(origin: string): Promise<Answer> {
   const asked = {
     'access-control-request-method': 'POST',
@@ -20,7 +20,7 @@ function preflight(origin: string): Promise<Answer> {
   return merchant.client.send('OPTIONS', '/orders', { headers: { origin, ...asked } });
 }
 
-/** The header fields of an answer that have to do with other origins. */
+/** The CORS headers of a response. */
 function corsFields({ headers }: Answer): string[] {
   return [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 }
@@ -32,7 +32,7 @@ describe('with CORS_ORIGINS', () => {
   });
   afterAll(() => service.stop());
 
-  it.each([SHOP, ADMIN])('a page of %s may send an order with a token', async (origin) => {
+  it.each([SHOP, ADMIN])('a page from the allowed origin %s can send an order with a token', async (origin) => {
     const allowed = await preflight(origin);
     expect(allowed.status).toBe(204);
     expect(allowed.headers.get('access-control-allow-origin')).toBe(origin);
@@ -49,7 +49,7 @@ describe('with CORS_ORIGINS', () => {
     });
   });
 
-  it('such a page may read the headers that answers are made of, refusals too', async () => {
+  it('a page from an allowed origin can read the response headers, also of errors', async () => {
     const refused = await merchant.client.post('/orders', {}, { headers: { origin: SHOP } });
     expectProblem(refused, 400, 'validation_failed');
     expect(refused.headers.get('access-control-allow-origin')).toBe(SHOP);
@@ -60,7 +60,7 @@ describe('with CORS_ORIGINS', () => {
   });
 
   it.each([STRANGER, `${SHOP}.stranger.example`, 'http://shop.example', 'null'])(
-    'a page of %s is told nothing that a browser would take for leave',
+    'a page from the origin %s that is not allowed gets no CORS headers',
     async (origin) => {
       const asked = await preflight(origin);
       expectProblem(asked, 405, 'method_not_allowed');
@@ -69,14 +69,14 @@ describe('with CORS_ORIGINS', () => {
     },
   );
 
-  it('every answer says to caches that it depends on the origin', async () => {
+  it('every response contains Vary: Origin when CORS_ORIGINS is set', async () => {
     const varies = await Promise.all(
       [SHOP, STRANGER].map((origin) => merchant.client.get('/orders', { headers: { origin } })),
     );
     for (const { headers } of varies) expect(headers.get('vary')).toContain('Origin');
   });
 
-  it('an OPTIONS that is no preflight is answered 405 with Allow, as before', async () => {
+  it('an OPTIONS request that is not a preflight returns 405 with Allow when CORS_ORIGINS is set', async () => {
     const answer = await merchant.client.send('OPTIONS', '/orders', { headers: { origin: SHOP } });
     expectProblem(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
@@ -90,7 +90,7 @@ describe('without CORS_ORIGINS', () => {
   });
   afterAll(() => service.stop());
 
-  it('no answer has a header of CORS, and a preflight is a method that the resource does not know', async () => {
+  it('without CORS_ORIGINS, no response has CORS headers and a preflight returns 405', async () => {
     const asked = await preflight(SHOP);
     expectProblem(asked, 405, 'method_not_allowed');
     expect(asked.headers.get('allow')).toBe('GET, HEAD, POST');

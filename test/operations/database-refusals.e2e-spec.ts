@@ -10,12 +10,12 @@ import { type Service, startService } from '../support/service.js';
 let database: TestDatabase;
 let service: Service;
 let merchant: TestMerchant;
-/** Someone else at the same database. */
+/** A separate connection to the same database. */
 let operator: mysql.Connection;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  // One merchant's lists may have a quarter of the pool, so it takes more than one connection to leave any to others.
+  // The lists of one merchant can use a quarter of the pool, so the pool needs more than one connection.
   service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '10' } });
   merchant = await aMerchant(service);
   operator = await mysql.createConnection(database.url.replace(/^mariadb:/, 'mysql:'));
@@ -26,10 +26,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('a database that refuses changes', () => {
+describe('a database that rejects writes', () => {
   afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
 
-  /** The server itself answers each new order with the error, on the connections that the condition selects. */
+  /** Makes the server return the error for each new order, on the connections that the condition selects. */
   const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
     operator.query(`
       CREATE TRIGGER tr_refuse BEFORE INSERT ON orders FOR EACH ROW
@@ -47,10 +47,10 @@ describe('a database that refuses changes', () => {
     ['read_only', 1290],
     ['a read-only transaction', 1792],
     ['read-only mode', 1836],
-    ["MariaDB's limit of time for a statement", 1969],
-    ["MySQL's limit of time for a statement", 3024],
-    ['Group Replication that can not commit', 3100],
-  ])('makes POST /orders a 503 that can be retried: %s (%i)', async (_, errno) => {
+    ["MariaDB's statement timeout", 1969],
+    ["MySQL's statement timeout", 3024],
+    ['Group Replication that cannot commit', 3100],
+  ])('POST /orders returns a retryable 503 when the database reports %s (%i)', async (_, errno) => {
     await refuse(errno);
     const order = anOrder();
     const refused = await merchant.client.post('/orders', order);
@@ -65,7 +65,7 @@ describe('a database that refuses changes', () => {
     expect({ status, replayed: headers.get('idempotency-replayed') }).toEqual({ status: 201, replayed: null });
   });
 
-  it('makes /health/ready a 503 while there is no space, and a 200 some seconds after', async () => {
+  it('GET /health/ready returns 503 while the disk is full and 200 after it has space again', async () => {
     await refuse(1114);
     await merchant.client.post('/orders', anOrder());
     const client = new Client(service);
@@ -76,14 +76,14 @@ describe('a database that refuses changes', () => {
     expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
   });
 
-  it('loses the connections that reached it: after a failover, new ones find the writer', async () => {
+  it('after a database failover, the service replaces its connections and reaches the new primary', async () => {
     const orders = (): Promise<number[]> =>
       Promise.all(Array.from({ length: 12 }, async () => (await merchant.client.post('/orders', anOrder())).status));
     await orders();
     const [[row]] = await operator.query<mysql.RowDataPacket[]>(
       'SELECT MAX(id) AS newest FROM information_schema.processlist',
     );
-    // Every connection that is open now has reached the former writer.
+    // Every connection that is open now belongs to the former primary.
     await refuse(1290, `CONNECTION_ID() <= ${row?.newest}`);
     for (let attempt = 0; attempt < 3; attempt++) await orders();
     expect(new Set(await orders())).toEqual(new Set([201]));
@@ -100,7 +100,7 @@ describe('slow lists of one merchant', () => {
     const { body } = await merchant.client.post('/orders', anOrder({ document }));
     await merchant.client.post(`/orders/${body.id}/complete`, {});
     walletId = (await merchant.client.post('/wallets/search', { document })).body.id;
-    // From now on each row that a statement reads takes a minute.
+    // From here on, each row that a statement reads takes one minute.
     await operator.query('RENAME TABLE cashback_entries TO real_entries');
     await operator.query('CREATE VIEW cashback_entries AS SELECT * FROM real_entries WHERE SLEEP(60) = 0');
   });
@@ -116,7 +116,7 @@ describe('slow lists of one merchant', () => {
     return rows.length;
   };
 
-  it('leave connections for other merchants and for /health/ready, and end in the database too', async () => {
+  it('slow lists of one merchant do not block other merchants or /health/ready, and their statements are stopped', async () => {
     const slow = Array.from({ length: 24 }, () => merchant.client.get(`/wallets/${walletId}/entries`));
     while ((await running()) === 0) await sleep(20);
     for (let n = 0; n < 5; n++) {
@@ -124,7 +124,7 @@ describe('slow lists of one merchant', () => {
       expect((await new Client(service).get('/health/ready')).status).toBe(200);
     }
     for (const answer of await Promise.all(slow)) expectProblem(answer, 503, 'unavailable');
-    // A statement under way when the last caller had its answer is interrupted by the server, not by its end after a minute.
+    // The service must stop statements that still run after the last response, although they would take a minute.
     for (const deadline = Date.now() + 20_000; (await running()) > 0 && Date.now() < deadline;) await sleep(100);
     expect(await running()).toBe(0);
   });
@@ -136,7 +136,7 @@ describe('conflicts that are retried', () => {
     await operator.query('DROP TABLE IF EXISTS attempts');
   });
 
-  it('are counted by reason and logged with the attempt', async () => {
+  it('retried conflicts are counted by reason and logged with the attempt', async () => {
     await operator.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');
     await operator.query(`
       CREATE TRIGGER tr_conflict BEFORE INSERT ON orders FOR EACH ROW

@@ -9,8 +9,8 @@ import { TEST_SECRET } from '../support/service.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-describe('the image', () => {
-  it('runs on the Node version of .nvmrc and starts the same command as `npm run start:prod`', () => {
+describe('the Docker image', () => {
+  it('the image uses the Node version of .nvmrc and the command of `npm run start:prod`', () => {
     const [command] = /^CMD (\[.*\])$/m.exec(read('Dockerfile'))?.slice(1) ?? [];
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     expect((JSON.parse(command ?? '[]') as string[]).join(' ')).toBe(scripts['start:prod']);
@@ -29,17 +29,17 @@ const VARIABLES = [
 ];
 const named = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name]) => name ?? '');
 
-describe('the variables of the environment', () => {
-  /** Those of .env.example, where defaults are commented out. */
+describe('environment variables', () => {
+  /** The variables of .env.example, where defaults are commented out. */
   const documented = named(read('.env.example'), /^(?:# )?([A-Z][A-Z0-9_]+)=/gm);
 
-  it('are all in .env.example, each once', () => {
+  it('every environment variable is listed once in .env.example', () => {
     expect(documented).toEqual(expect.arrayContaining(VARIABLES));
     expect(documented).toHaveLength(new Set(documented).size);
     expect(documented.filter((name) => !VARIABLES.includes(name) && !name.startsWith('OTEL_'))).toEqual([]);
   });
 
-  it('all reach the service under compose.yaml, except those that the image sets', () => {
+  it('compose.yaml passes every environment variable that the image does not set to the service', () => {
     const compose = read('compose.yaml');
     const passed = named(
       compose.slice(compose.indexOf('x-service:'), compose.indexOf('services:')),
@@ -49,12 +49,12 @@ describe('the variables of the environment', () => {
     expect([...passed, ...image].sort()).toEqual([...documented].sort());
   });
 
-  it('are required by none of the other commands of docker compose', () => {
+  it('other docker compose commands need no environment variables', () => {
     expect(read('compose.yaml')).not.toMatch(/\$\{\w+:?\?/);
   });
 });
 
-describe('a password with special characters', () => {
+describe('a database password with special characters', () => {
   const PASSWORD = 'p@ss/w#rd?%41:é';
   let database: TestDatabase;
   let admin: mysql.Connection;
@@ -77,7 +77,7 @@ describe('a password with special characters', () => {
     await database.drop();
   });
 
-  it('works as DATABASE_PASSWORD, for migrations and for the command line', async () => {
+  it('DATABASE_PASSWORD accepts special characters in migrations and the CLI', async () => {
     const environment = { DATABASE_URL: url.href, DATABASE_PASSWORD: PASSWORD };
     const migrated = await runNode('dist/src/migrate.js', ['run'], environment);
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
@@ -89,14 +89,14 @@ describe('a password with special characters', () => {
 describe('check-config', () => {
   const environment = { DATABASE_URL: 'mysql://cashback@database/cashback', DATABASE_PASSWORD: 'p@ss/w#rd' };
 
-  it('refuses a missing secret by its name, and connects to nothing', async () => {
+  it('check-config names a missing secret and does not connect to the database', async () => {
     const { code, stderr } = await runNode('dist/src/check-config.js', [], environment);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('JWT_SECRET is missing') });
     const valid = await runNode('dist/src/check-config.js', [], { ...environment, JWT_SECRET: TEST_SECRET });
     expect(valid).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('is what compose.yaml runs before the migrations', () => {
+  it('compose.yaml runs check-config before the migrations', () => {
     expect(read('compose.yaml')).toContain("'node dist/src/check-config.js && exec node dist/src/migrate.js run'");
   });
 });

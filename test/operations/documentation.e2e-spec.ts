@@ -4,12 +4,12 @@ import { problemCodes } from '../../src/common/problem.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
-/** The cells of a file's table rows, without the headings. */
+/** The cells of each table row in a file, without headings. */
 const rowsOf = (file: string): string[][] =>
   [...read(file).matchAll(/^\|(.*)\|$/gm)].map(([, row]) => (row ?? '').split('|').map((cell) => cell.trim()));
 
 describe('the documentation', () => {
-  it('lists every module of src in docs/architecture.md, and no folder that does not exist', () => {
+  it('docs/architecture.md lists every module of src and no folder that does not exist', () => {
     const named = rowsOf('docs/architecture.md').flatMap(([folders]) =>
       [...(folders ?? '').matchAll(/`([\w/-]+)`/g)].map(([, folder]) => folder ?? ''),
     );
@@ -18,7 +18,7 @@ describe('the documentation', () => {
     expect(named.filter((folder) => folder.startsWith('src/') && !existsSync(folder))).toEqual([]);
   });
 
-  it('lists every published error code with its status in docs/errors.md, and no other', () => {
+  it('docs/errors.md lists every published error code with its status and no other code', () => {
     const documented = rowsOf('docs/errors.md')
       .filter(([status]) => /^\d{3}$/.test(status ?? ''))
       .map(([status, code]) => `${status} ${code?.replaceAll('`', '')}`);
@@ -29,7 +29,7 @@ describe('the documentation', () => {
     );
   });
 
-  it("uses one BASE for every address in README's commands", () => {
+  it('the commands in README.md use one BASE variable for the address', () => {
     expect(read('README.md').match(/http:\/\/localhost\S*/g)).toEqual(['http://localhost:3000']);
     expect(read('README.md')).toContain('BASE=http://localhost:3000\n');
     expect(read('tools/start/demo.mjs')).toContain('BASE=${base}\n');

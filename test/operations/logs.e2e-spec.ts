@@ -6,7 +6,7 @@ import { aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } fro
 import { lockOrder } from '../support/locked-order.js';
 import { type Service, startService } from '../support/service.js';
 
-/** Everything the service logs, at its most talkative, while one merchant lives through all it has. */
+/** The tests exercise every feature at LOG_LEVEL=trace and search everything that the service logs. */
 describe('the log', () => {
   const document = aDocument();
   const secrets: string[] = [];
@@ -20,9 +20,9 @@ describe('the log', () => {
     service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'trace' } });
     merchant = await aMerchant(service);
     anyone = new Client(service);
-    await liveThroughTokens();
-    await liveThroughOrders();
-    await liveThroughFaultsOfOurs();
+    await exerciseTokens();
+    await exerciseOrders();
+    await causeServerErrors();
     const jwts: { jwt: string }[] = await service.dataSource.query('SELECT jwt FROM token_sets');
     secrets.push(PASSWORD, 'not the password', ...jwts.map(({ jwt }) => jwt));
   }, 30_000);
@@ -31,28 +31,28 @@ describe('the log', () => {
     await database.drop();
   });
 
-  /** Notes the tokens of an answer, for the log to be searched for. */
-  function noting(tokens: { access_token?: string; refresh_token?: string }): string {
+  /** Remembers the tokens of a response, so that the tests can search the log for them. */
+  function remember(tokens: { access_token?: string; refresh_token?: string }): string {
     secrets.push(...[tokens.access_token, tokens.refresh_token].filter((token) => token !== undefined));
     return tokens.refresh_token ?? '';
   }
 
-  async function liveThroughTokens(): Promise<void> {
-    const first = noting(merchant.tokens);
+  async function exerciseTokens(): Promise<void> {
+    const first = remember(merchant.tokens);
     await anyone.post('/auth/login', { email: merchant.email, password: 'not the password' });
     await anyone.post('/auth/login', { email: 'nobody', password: ['not the password'] });
     await anyone.send('POST', '/auth/login', { raw: `{"email":"${merchant.email}","password":"${PASSWORD}` });
     const { body: session } = await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD });
-    const { body: second } = await anyone.post('/auth/refresh', { refresh_token: noting(session) });
+    const { body: second } = await anyone.post('/auth/refresh', { refresh_token: remember(session) });
     await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
-    const { body: third } = await anyone.post('/auth/refresh', { refresh_token: noting(second) });
-    noting(third);
+    const { body: third } = await anyone.post('/auth/refresh', { refresh_token: remember(second) });
+    remember(third);
     await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
     await anyone.get(`/orders?access_token=${session.access_token}`, { token: session.access_token });
     await anyone.get('/orders', { token: first });
   }
 
-  async function liveThroughOrders(): Promise<void> {
+  async function exerciseOrders(): Promise<void> {
     await grant(service, merchant, document, '80.00');
     const order = anOrder({ document });
     const { body } = await merchant.client.post('/orders', order);
@@ -68,9 +68,9 @@ describe('the log', () => {
     await merchant.client.get(`/orders?document=${document}`);
   }
 
-  /** A statement that fails is where a database driver says most: its text, with every value in it. */
-  async function liveThroughFaultsOfOurs(): Promise<void> {
-    // A key that we do not expect to be violated: the database's own message repeats the value.
+  /** A failed statement is the most likely leak: the error of the driver contains the statement with all of its values. */
+  async function causeServerErrors(): Promise<void> {
+    // The service does not expect a violation of this key, and the database message repeats the value.
     await service.dataSource.query('CREATE UNIQUE INDEX uq_orders_document ON orders (document)');
     expect((await merchant.client.post('/orders', anOrder({ document }))).status).toBe(500);
     await service.dataSource.query('DROP INDEX uq_orders_document ON orders');
@@ -86,7 +86,7 @@ describe('the log', () => {
         await merchant.client.post('/wallets/search', { document }),
         await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD }),
       ];
-      answers.forEach(({ body }) => noting(body));
+      answers.forEach(({ body }) => remember(body));
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);
       expect(answers.map(({ status }) => status)).toContain(500);
     }
@@ -94,14 +94,14 @@ describe('the log', () => {
 
   const linesWith = (text: string): string[] => service.logged.filter((line) => line.includes(text));
 
-  it('has a line for each request, as JSON', () => {
+  it('the log contains one JSON line per request', () => {
     expect(service.logged.length).toBeGreaterThan(20);
     expect(service.logged.map((line) => JSON.parse(line) as unknown)).toContainEqual(
       expect.objectContaining({ method: 'POST', route: '/orders', status: 201, merchant_id: merchant.id }),
     );
   });
 
-  it('says of a caller that it hung up before its answer', async () => {
+  it('the log says that a client disconnected before the response', async () => {
     const { body } = await merchant.client.post('/orders', anOrder());
     const lock = await lockOrder(database.url, body.id);
     const caller = new AbortController();
@@ -117,15 +117,15 @@ describe('the log', () => {
     ]);
   });
 
-  it('tells each member of a line once', () => {
+  it('a log line contains each member once', () => {
     for (const line of service.logged) expect(JSON.stringify(JSON.parse(line))).toHaveLength(line.trim().length);
   });
 
-  it('says what went wrong on our side', () => {
+  it('the log contains the cause of a server error', () => {
     expect(linesWith('Unknown column').length).toBeGreaterThan(0);
   });
 
-  it('holds no password, no hash of one, no token and no JWT', () => {
+  it('the log contains no password, password hash, token, or JWT', () => {
     expect(secrets.length).toBeGreaterThan(10);
     for (const secret of secrets) expect(linesWith(secret)).toEqual([]);
     expect(linesWith('cbat_')).toEqual([]);
@@ -135,11 +135,11 @@ describe('the log', () => {
     expect(linesWith('Bearer ')).toEqual([]);
   });
 
-  it('holds no document but masked', () => {
+  it('the log contains documents only in masked form', () => {
     expect(linesWith(document)).toEqual([]);
   });
 
-  it('holds no customer’s or merchant’s words: no e-mail, no item', () => {
+  it('the log contains no email of a merchant and no item of a customer', () => {
     expect(linesWith(merchant.email)).toEqual([]);
     expect(linesWith('Café')).toEqual([]);
   });

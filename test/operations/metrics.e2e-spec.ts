@@ -3,16 +3,16 @@ import { Client } from '../support/client.js';
 import { aCompletedOrder, aDocument, anOrder, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
-describe('the metrics', () => {
+describe('GET /metrics', () => {
   const { service, merchant } = useService();
 
-  async function figure(line: string): Promise<number> {
+  async function valueOf(line: string): Promise<number> {
     const { body } = await new Client(service).get('/metrics');
     const found = (body as string).split('\n').find((candidate) => candidate.startsWith(`${line} `));
     return Number(found?.split(' ').at(-1) ?? 0);
   }
 
-  it('need no token and are in the text format of Prometheus', async () => {
+  it('GET /metrics needs no token and uses the Prometheus text format', async () => {
     const { status, headers, body } = await new Client(service).get('/metrics');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -21,10 +21,10 @@ describe('the metrics', () => {
     expect(body).toMatch(/bcrypt_comparisons\{state="waiting"\} 0/);
   });
 
-  it('count an order once, however often it is sent or completed', async () => {
+  it('the order metrics count an order once even if it is sent or completed again', async () => {
     const before = {
-      created: await figure('orders_total{event="created"}'),
-      replayed: await figure('orders_total{event="replayed"}'),
+      created: await valueOf('orders_total{event="created"}'),
+      replayed: await valueOf('orders_total{event="replayed"}'),
     };
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
@@ -33,16 +33,16 @@ describe('the metrics', () => {
     const sent = anOrder();
     await merchant.client.post('/orders', sent);
     await merchant.client.post('/orders', sent);
-    expect(await figure('orders_total{event="created"}')).toBe(before.created + 2);
-    expect(await figure('orders_total{event="replayed"}')).toBe(before.replayed + 1);
-    expect(await figure('orders_total{event="completed"}')).toBe(1);
-    expect(await figure('cashback_brl_total{event="redeemed"}')).toBe(20);
-    expect(await figure('cashback_brl_total{event="granted"}')).toBe(6.5);
+    expect(await valueOf('orders_total{event="created"}')).toBe(before.created + 2);
+    expect(await valueOf('orders_total{event="replayed"}')).toBe(before.replayed + 1);
+    expect(await valueOf('orders_total{event="completed"}')).toBe(1);
+    expect(await valueOf('cashback_brl_total{event="redeemed"}')).toBe(20);
+    expect(await valueOf('cashback_brl_total{event="granted"}')).toBe(6.5);
   });
 
-  it('count refusals by code, and requests by the pattern of their route', async () => {
+  it('the metrics count errors by code and requests by route pattern', async () => {
     await merchant.client.get('/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
-    expect(await figure('problems_total{code="not_found"}')).toBe(1);
-    expect(await figure('http_request_duration_seconds_count{method="GET",route="/orders/:id",status="404"}')).toBe(1);
+    expect(await valueOf('problems_total{code="not_found"}')).toBe(1);
+    expect(await valueOf('http_request_duration_seconds_count{method="GET",route="/orders/:id",status="404"}')).toBe(1);
   });
 });

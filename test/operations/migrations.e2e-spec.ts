@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const rows = (sql: string, values: unknown[] = []): Promise<any[]> => dataSource.query(sql, values);
 describe('migrations', () => {
-  it('go up, all the way down, and up to the same schema again', async () => {
+  it('the migrations can be applied, reverted completely, and applied again with the same schema', async () => {
     const done = await dataSource.runMigrations({ transaction: 'each' });
     expect(done).toHaveLength(dataSource.migrations.length);
     const first = await describeSchema(dataSource);
@@ -32,30 +32,30 @@ describe('migrations', () => {
       expect.arrayContaining(['cashback_entries', 'migrations', 'orders', 'token_sets']),
     );
     for (const _migration of done) await dataSource.undoLastMigration({ transaction: 'each' });
-    // TypeORM's own two.
+    // These two tables belong to TypeORM.
     expect(await tableNames(dataSource)).toEqual(['migrations', 'typeorm_metadata']);
     await dataSource.runMigrations({ transaction: 'each' });
     expect(await describeSchema(dataSource)).toEqual(first);
   });
 
-  it('are listed in src/schema.ts exactly as they are in the folder', () => {
+  it('src/schema.ts lists exactly the migrations in the folder', () => {
     const files = readdirSync('migrations').sort();
     expect(SCHEMA.migrations.map(({ name }) => name)).toEqual(
       files.map((file) => file.replace(/^(\d+)-(\w+)\.ts$/, '$2$1')),
     );
   });
 
-  it('have nothing left to do the second time', async () => {
+  it('the migrations do nothing the second time', async () => {
     expect(await dataSource.showMigrations()).toBe(false);
     expect(await dataSource.runMigrations()).toEqual([]);
   });
 
-  it('make what the entities say, and nothing else', async () => {
+  it('the migrations create exactly the schema of the entities', async () => {
     const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect([...upQueries, ...downQueries].map(({ query }) => query)).toEqual([]);
   });
 
-  it('run from the build, up and down, with nothing but DATABASE_URL', async () => {
+  it('the built migrations run up and down with only DATABASE_URL', async () => {
     const fresh = await createDatabase();
     const migrate = (command: string) => runNode('dist/src/migrate.js', [command], { DATABASE_URL: fresh.url });
     try {
@@ -75,7 +75,7 @@ describe('migrations', () => {
 });
 
 describe('the schema', () => {
-  it('has an index of no name but ours', async () => {
+  it('every index name follows the naming convention', async () => {
     const names = await rows(
       'SELECT DISTINCT table_name AS tbl, index_name AS name FROM information_schema.statistics WHERE table_schema = DATABASE()',
     );
@@ -86,8 +86,8 @@ describe('the schema', () => {
     ).toEqual([]);
   });
 
-  it('has a constraint of no name but ours', async () => {
-    // MariaDB's JSON is a text with a check of its own, which bears the column's name.
+  it('every constraint name follows the naming convention', async () => {
+    // In MariaDB, a JSON column is a text column with a check constraint of the same name.
     const names = await rows(`
       SELECT t.table_name AS tbl, t.constraint_name AS name FROM information_schema.table_constraints t
        WHERE t.table_schema = DATABASE() AND NOT EXISTS (
@@ -101,7 +101,7 @@ describe('the schema', () => {
     ).toEqual([]);
   });
 
-  it('has no column that rounds money or drops milliseconds', async () => {
+  it('every money column is an integer and every timestamp keeps milliseconds', async () => {
     const columns = await rows(
       'SELECT column_name AS name, data_type AS type, datetime_precision AS digits FROM information_schema.columns WHERE table_schema = DATABASE()',
     );
@@ -112,10 +112,10 @@ describe('the schema', () => {
   });
 });
 
-describe('the rows of a service', () => {
+describe('rows written by the service', () => {
   let service: Service;
   beforeAll(async () => {
-    // One connection, so that a session's settings are those of every query.
+    // With one connection, a session setting applies to every query.
     service = await startService({
       databaseUrl: database.url,
       env: { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' },
@@ -123,7 +123,7 @@ describe('the rows of a service', () => {
   });
   afterAll(() => service.stop());
 
-  it('hold instants in UTC with milliseconds, whatever zone the session is in', async () => {
+  it('timestamps are stored in UTC with milliseconds, whatever the session time zone', async () => {
     for (const zone of ['-03:00', '+12:45']) {
       await service.dataSource.query('SET SESSION time_zone = ?', [zone]);
       const merchant = await aMerchant(service);
@@ -144,7 +144,7 @@ describe('the rows of a service', () => {
     }
   });
 
-  it('are closed to change in the ledger', async () => {
+  it('ledger entries cannot be updated or deleted', async () => {
     await aCompletedOrder(await aMerchant(service));
     for (const sql of [
       'UPDATE cashback_entries SET amount_cents = amount_cents',
@@ -175,7 +175,7 @@ describe('the rows of a service', () => {
       'uq_orders_merchant_external_id',
       'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at, completed_at, cancelled_at) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
     ],
-  ])('are kept from what can not be, by %s', async (constraint, sql) => {
+  ])('the constraint %s rejects an invalid row', async (constraint, sql) => {
     await aCompletedOrder(await aMerchant(service));
     await expect(service.dataSource.query(sql)).rejects.toThrow(constraint);
   });

@@ -8,7 +8,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
-/** The document and the service are both the build's: the Swagger plugin works only there. */
+/** The tests use the build, because the Swagger plugin works only there. */
 describe('the OpenAPI document', () => {
   let database: TestDatabase;
   let service: BuiltService;
@@ -22,7 +22,7 @@ describe('the OpenAPI document', () => {
     service = await startBuiltService(database.url);
     const email = await seedMerchant(createDataSource(database.url));
     document = (await new Client(service).get('/docs-json')).body;
-    // An answer must not say more than is documented, either; a problem may carry extensions.
+    // A response must not contain undocumented members. Only a problem can have extensions.
     for (const [name, schema] of Object.entries<any>(document.components.schemas))
       if (name !== 'ProblemDto') schema.additionalProperties = false;
     ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -36,7 +36,7 @@ describe('the OpenAPI document', () => {
     await database.drop();
   });
 
-  /** Compiles the schema that the document has for an answer. */
+  /** Compiles the documented schema of a response. */
   function schemaOf(method: string, route: string, answer: Answer): ValidateFunction {
     const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
     const pointer = ['paths', route, method, 'responses', String(answer.status), 'content', media, 'schema'];
@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
     return ajv.compile({ $ref: `openapi#/${escaped.join('/')}` });
   }
 
-  /** Sends a request and holds the answer against the document. */
+  /** Sends a request and validates the response against the document. */
   async function expectDocumented(
     method: 'get' | 'post' | 'put',
     route: string,
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     return answer;
   }
 
-  it('describes the answers of every operation, the refusals too', async () => {
+  it('the OpenAPI document describes the responses of every operation, including errors', async () => {
     const document = aDocument();
     const order = anOrder({ document });
     const created = await expectDocumented('post', '/orders', order);
@@ -107,7 +107,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('post', '/orders', order);
   });
 
-  it('documents 429 for the routes that have a rate limit, and for no other', () => {
+  it('the OpenAPI document has 429 exactly for the routes with a rate limit', () => {
     const limited = Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([route, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) => (responses[429] ? [`${method} ${route}`] : [])),
     );
@@ -115,14 +115,14 @@ describe('the OpenAPI document', () => {
     expect(limited.sort()).toEqual(expected.sort());
   });
 
-  it('describes nothing that was not seen', () => {
+  it('the OpenAPI document describes only operations that the tests call', () => {
     const described = Object.entries(document.paths as Record<string, object>).flatMap(([route, methods]) =>
       Object.keys(methods).map((method) => `${method} ${route}`),
     );
     expect([...seen].sort()).toEqual(described.sort());
   });
 
-  it('names the classes of the specification, and gives every request an example that is valid', () => {
+  it('the OpenAPI document uses the schema names of the specification and has a valid example of each request', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining(['LoginDto', 'RefreshTokenDto', 'ConfigurationUserTokensDto']),
     );

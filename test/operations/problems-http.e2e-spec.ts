@@ -10,27 +10,30 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const { service, merchant } = useService();
 const anyone = new Client(service);
 
-describe('what is not HTTP', () => {
+describe('malformed HTTP', () => {
   it.each([
-    ['no request at all', 'hello\r\n\r\n'],
+    ['text that is not a request', 'hello\r\n\r\n'],
     ['TLS', Buffer.from('16030100a5010000a10303', 'hex')],
-    ['a method nobody knows', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n'],
-    ['a version nobody speaks', 'GET / HTTP/9.9\r\nhost: x\r\n\r\n'],
-    ['bytes in the target that no target has', Buffer.from('GET /caf\xe9 HTTP/1.1\r\nhost: x\r\n\r\n', 'latin1')],
+    ['an unknown method', 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['an unknown version', 'GET / HTTP/9.9\r\nhost: x\r\n\r\n'],
+    ['invalid bytes in the target', Buffer.from('GET /caf\xe9 HTTP/1.1\r\nhost: x\r\n\r\n', 'latin1')],
     ['a header without a colon', 'GET / HTTP/1.1\r\nhost x\r\n\r\n'],
     ['a NUL in a header', 'GET / HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n'],
-    ['two lengths', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
     [
-      'a length and chunks, as smugglers send',
+      'two Content-Length headers',
+      'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+    ],
+    [
+      'both Content-Length and chunks (request smuggling)',
       'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['a length that is no number', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1e3\r\n\r\n{}'],
+    ['a Content-Length that is not a number', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1e3\r\n\r\n{}'],
     ['no Host', 'GET /orders HTTP/1.1\r\nconnection: close\r\n\r\n'],
-  ])('because of %s is a malformed_request, and the connection ends', async (_, bytes) => {
+  ])('the service returns 400 malformed_request and closes the connection for %s', async (_, bytes) => {
     expectProblem(await sendBytes(service, bytes), 400, 'malformed_request');
   });
 
-  it('because its head is too large is a problem of its own', async () => {
+  it('the service returns 431 when the request head is too large', async () => {
     expectProblem(
       await sendBytes(service, aRequest('GET /orders', { 'x-padding': 'x'.repeat(20_000) })),
       431,
@@ -43,7 +46,7 @@ describe('what is not HTTP', () => {
     );
   });
 
-  it('after its head, in a broken chunk, is refused too', async () => {
+  it('the service returns 400 malformed_request for an invalid chunk', async () => {
     const headers = { 'content-length': undefined, 'transfer-encoding': 'chunked', 'content-type': 'application/json' };
     expectProblem(
       await sendBytes(service, aRequest('POST /auth/login', headers, 'zz\r\n{}\r\n0\r\n\r\n')),
@@ -52,14 +55,14 @@ describe('what is not HTTP', () => {
     );
   });
 
-  it('leaves the service as it was', async () => {
+  it('the service works after malformed requests', async () => {
     expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
     expect(service.logged.filter((line) => line.includes('internal_error'))).toEqual([]);
   });
 });
 
-describe('what is unusual HTTP', () => {
-  it('is served: HTTP/1.0, an upgrade nobody asked us for, an expectation nobody knows', async () => {
+describe('unusual HTTP', () => {
+  it('the service accepts HTTP/1.0, an unrequested upgrade, and an unknown expectation', async () => {
     expect((await sendBytes(service, 'GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
     expect(
       (await sendBytes(service, aRequest('GET /health/live', { connection: 'close, upgrade', upgrade: 'h2c' }))).status,
@@ -68,7 +71,7 @@ describe('what is unusual HTTP', () => {
     expectProblem(answer, 404, 'not_found');
   });
 
-  it('gets 100-continue where it asks whether to send its body', async () => {
+  it('the service sends 100-continue when the client asks for it', async () => {
     const body = JSON.stringify({ email: merchant.email, password: merchant.password });
     const answer = await sendBytes(
       service,
@@ -79,9 +82,9 @@ describe('what is unusual HTTP', () => {
   });
 });
 
-describe('the id of a request', () => {
-  /** An answer of every sort: created, found, empty, refused, not there. */
-  const everySort = (headers: Record<string, string>): Promise<Answer[]> =>
+describe('request IDs', () => {
+  /** Responses of every kind: created, found, empty, refused, not found. */
+  const everyKind = (headers: Record<string, string>): Promise<Answer[]> =>
     Promise.all([
       merchant.client.post('/orders', anOrder(), { headers }),
       merchant.client.get('/orders', { headers }),
@@ -94,21 +97,21 @@ describe('the id of a request', () => {
       anyone.get('/docs', { headers }),
     ]);
 
-  it('is the caller’s own in every answer, and in its problem', async () => {
-    const answers = await everySort({ 'x-request-id': 'Order_7.retry-2' });
+  it('every response and problem contains the request ID of the caller', async () => {
+    const answers = await everyKind({ 'x-request-id': 'Order_7.retry-2' });
     for (const { headers } of answers) expect(headers.get('x-request-id')).toBe('Order_7.retry-2');
     const problems = answers.filter(({ status }) => status >= 400);
     expect(problems.map(({ body }) => body.request_id)).toEqual(Array(5).fill('Order_7.retry-2'));
   });
 
-  it('is another for each request that brings none', async () => {
-    const ids = (await everySort({})).map(({ headers }) => headers.get('x-request-id'));
+  it('each request without a request ID gets a different one', async () => {
+    const ids = (await everyKind({})).map(({ headers }) => headers.get('x-request-id'));
     for (const id of ids) expect(id).toMatch(UUID);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
   it.each(['', 'x'.repeat(129), 'a b', 'a,b', '"><script>', 'caf\xe9', '{}'])(
-    'is a new one instead of %j',
+    'the request ID is new when the caller sends %j',
     async (offered) => {
       const answer = await sendBytes(service, aRequest('GET /nowhere', { 'x-request-id': offered }));
       expect(answer.headers.get('x-request-id')).toMatch(UUID);
@@ -116,21 +119,21 @@ describe('the id of a request', () => {
     },
   );
 
-  it('is a new one instead of two', async () => {
+  it('the request ID is new when the caller sends two', async () => {
     const answer = await sendBytes(service, aRequest('GET /nowhere', { 'x-request-id': 'one\r\nx-request-id: two' }));
     expect(answer.headers.get('x-request-id')).toMatch(UUID);
   });
 });
 
-describe('an answer', () => {
-  it('says nothing of what it is made with, and is not sniffed or cached by what comes between', async () => {
+describe('response headers and server errors', () => {
+  it('a response does not name the framework and forbids content sniffing', async () => {
     const { headers } = await merchant.client.get('/orders');
     expect(headers.get('x-powered-by')).toBeNull();
     expect(headers.get('etag')).toBeNull();
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('of a server error tells the caller nothing and the log the rest', async () => {
+  it('a server error reveals no details to the caller and logs them', async () => {
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN items TO things');
     const answer = await merchant.client.post('/orders', anOrder());
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN things TO items');

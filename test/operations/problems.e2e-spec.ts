@@ -11,11 +11,11 @@ const KIB = 1024;
 const { service, merchant } = useService();
 const anyone = new Client(service);
 
-/** An order by other means than well-formed JSON in UTF-8. */
+/** Sends a raw body to POST /orders, which can be invalid JSON or invalid UTF-8. */
 const order = (raw: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
   merchant.client.send('POST', '/orders', { raw, headers });
 
-describe('a path that is not there', () => {
+describe('unknown paths', () => {
   it.each([
     '/nowhere',
     '/Orders/x/y',
@@ -27,7 +27,7 @@ describe('a path that is not there', () => {
     '/.env',
     '/v1/orders',
     '/favicon.ico',
-  ])('such as %s is a 404 problem, with a token or without', async (path) => {
+  ])('the unknown path %s returns 404, with or without a token', async (path) => {
     for (const client of [anyone, merchant.client]) expectProblem(await client.get(path), 404, 'not_found');
   });
 
@@ -40,17 +40,17 @@ describe('a path that is not there', () => {
     '/docs/%ff',
     '/docs/%00',
     '/docs/..%2f..%2fpackage.json',
-  ])('because %s does not decode, or leads nowhere, is a 404 problem', async (path) => {
+  ])('the path %s that cannot be decoded or does not exist returns 404', async (path) => {
     expectProblem(await merchant.client.get(path), 404, 'not_found');
   });
 
-  it('names the path alone as the instance, without the query', async () => {
+  it('the instance of a 404 problem is the path without the query', async () => {
     const answer = await anyone.get('/nowhere/at%20all?document=52998224725');
     expectProblem(answer, 404, 'not_found');
     expect(answer.body.instance).toBe('/nowhere/at%20all');
   });
 
-  it('answers HEAD with the head alone', async () => {
+  it('HEAD of an unknown path returns 404 without a body', async () => {
     const answer = await sendBytes(service, aRequest('HEAD /nowhere'));
     expect(answer).toMatchObject({ status: 404, body: '' });
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
@@ -66,12 +66,12 @@ describe('a path that is not there', () => {
     '*',
     'http://elsewhere/nowhere',
     '/"<script>',
-  ])('is a problem for the raw target %s', async (target) => {
+  ])('the raw request target %s returns 404', async (target) => {
     expectProblem(await sendBytes(service, aRequest(`GET ${target}`)), 404, 'not_found');
   });
 });
 
-describe('a method that a path does not know', () => {
+describe('unsupported methods', () => {
   it.each([
     ['GET', '/auth/login', 'POST'],
     ['DELETE', '/auth/refresh', 'POST'],
@@ -84,38 +84,38 @@ describe('a method that a path does not know', () => {
     ['GET', '/wallets/search', 'POST'],
     ['POST', '/health/live', 'GET, HEAD'],
     ['OPTIONS', '/orders', 'GET, HEAD, POST'],
-  ])('%s %s is a 405 problem that allows %s', async (method, path, allow) => {
+  ])('%s %s returns 405 with Allow: %s', async (method, path, allow) => {
     const answer = await anyone.send(method, path);
     expect(answer.headers.get('allow')).toBe(allow);
     expectProblem(answer, 405, 'method_not_allowed');
   });
 
-  it.each(['TRACE', 'PROPFIND', 'PURGE', 'LINK', 'M-SEARCH'])('is a 405 problem for %s, too', async (method) => {
+  it.each(['TRACE', 'PROPFIND', 'PURGE', 'LINK', 'M-SEARCH'])('the method %s returns 405', async (method) => {
     const answer = await sendBytes(service, aRequest(`${method} /auth/login`));
     expectProblem(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toBe('POST');
   });
 
-  it('on a path that is not there is a 404 problem all the same', async () => {
+  it('any method on an unknown path returns 404', async () => {
     expectProblem(await anyone.send('DELETE', '/nowhere'), 404, 'not_found');
     expectProblem(await anyone.send('OPTIONS', '/nowhere'), 404, 'not_found');
   });
 });
 
-describe('a body that is no JSON', () => {
+describe('request bodies that are not valid JSON', () => {
   it.each([
-    ['broken off', '{"external_id":'],
+    ['truncated JSON', '{"external_id":'],
     ['a bare word', 'hello'],
     ['single quotes', "{'a':1}"],
     ['a trailing comma', '{"a":1,}'],
     ['two documents', '{}{}'],
     ['a comment', '{} // end'],
     ['NaN', '{"total":NaN}'],
-    ['a raw control character in a text', '{"external_id":"a\nb"}'],
-    ['blanks alone', '   '],
+    ['a raw control character in a string', '{"external_id":"a\nb"}'],
+    ['only spaces', '   '],
     ['a NUL', '\0'],
     ['an unknown escape', '{"a":"\\x41"}'],
-  ])('but %s is malformed_json', async (_, raw) => {
+  ])('POST /orders returns malformed_json for %s in the body', async (_, raw) => {
     expectProblem(await order(raw), 400, 'malformed_json');
   });
 
@@ -128,7 +128,7 @@ describe('a body that is no JSON', () => {
       Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
     ],
     ['UTF-16', Buffer.from('{"a":"\u{1f600}é"}', 'utf16le')],
-  ])('in UTF-8 but %s is malformed_json', async (_, raw) => {
+  ])('POST /orders returns malformed_json for a body with invalid UTF-8: %s', async (_, raw) => {
     expectProblem(await order(raw), 400, 'malformed_json');
   });
 
@@ -137,40 +137,46 @@ describe('a body that is no JSON', () => {
     ['objects', '{"a":'.repeat(65) + '1' + '}'.repeat(65)],
     ['a hundred thousand arrays', '['.repeat(100_000)],
     ['unknown members', `{"unknown":${'[{"a":'.repeat(40)}1${'}]'.repeat(40)}}`],
-  ])('but nests %s too deep is malformed_json', async (_, raw) => {
+  ])('POST /orders returns malformed_json for too deeply nested %s', async (_, raw) => {
     expectProblem(await order(raw), 400, 'malformed_json');
   });
 
-  it('is not held against brackets within a text, or after an escaped quote', async () => {
+  it('POST /orders does not count brackets inside strings as nesting', async () => {
     const { status } = await order(
       JSON.stringify(anOrder({ items: [{ id: 'a', price: '1', description: `\\"${'['.repeat(400)}\\` }] })),
     );
     expect(status).toBe(201);
   });
 
-  it.each(['"text"', '1', 'true', 'null', '[]', '[{}]'])('object, but %s, is refused as a whole', async (raw) => {
-    const answer = await order(raw);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(pointersOf(answer)).toEqual(['']);
-  });
+  it.each(['"text"', '1', 'true', 'null', '[]', '[{}]'])(
+    'POST /orders returns one error for the body as a whole when it is %s',
+    async (raw) => {
+      const answer = await order(raw);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(['']);
+    },
+  );
 
-  it('may begin with a byte order mark, as some clients put one', async () => {
+  it('POST /orders accepts a byte order mark before the JSON', async () => {
     expect((await order(`\ufeff${JSON.stringify(anOrder())}`)).status).toBe(201);
   });
 
-  it.each([undefined, '0'])('at all (content-length %j) lacks every member', async (length) => {
-    const headers = {
-      'content-length': length,
-      authorization: `Bearer ${merchant.tokens.access_token}`,
-      'content-type': 'application/json',
-    };
-    const answer = await sendBytes(service, aRequest('POST /orders', headers));
-    expectProblem(answer, 400, 'validation_failed');
-    expect(pointersOf(answer)).toEqual(['/document', '/external_id', '/items', '/payment_methods', '/total']);
-  });
+  it.each([undefined, '0'])(
+    'POST /orders with an empty body (content-length %j) returns an error for each required member',
+    async (length) => {
+      const headers = {
+        'content-length': length,
+        authorization: `Bearer ${merchant.tokens.access_token}`,
+        'content-type': 'application/json',
+      };
+      const answer = await sendBytes(service, aRequest('POST /orders', headers));
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(['/document', '/external_id', '/items', '/payment_methods', '/total']);
+    },
+  );
 });
 
-describe('a body in another form', () => {
+describe('media types, charsets, and encodings', () => {
   it.each([
     'text/plain',
     'application/x-www-form-urlencoded',
@@ -183,11 +189,11 @@ describe('a body in another form', () => {
     'application/json, text/plain',
     '*/*',
     ';;;',
-  ])('of the media type %j is a 415 problem', async (type) => {
+  ])('POST /orders returns 415 for the media type %j', async (type) => {
     expectProblem(await order(JSON.stringify(anOrder()), { 'content-type': type }), 415, 'unsupported_media_type');
   });
 
-  it('without any media type is a 415 problem', async () => {
+  it('POST /orders returns 415 without a media type', async () => {
     const headers = { authorization: `Bearer ${merchant.tokens.access_token}` };
     expectProblem(await sendBytes(service, aRequest('POST /orders', headers, '{}')), 415, 'unsupported_media_type');
   });
@@ -198,12 +204,12 @@ describe('a body in another form', () => {
     'application/json;charset=utf-8',
     'application/json; charset="UTF-8"',
     'application/json; profile=x',
-  ])('of the media type %s is read', async (type) => {
+  ])('POST /orders accepts the media type %s', async (type) => {
     expect((await order(JSON.stringify(anOrder()), { 'content-type': type })).status).toBe(201);
   });
 
   it.each(['iso-8859-1', 'utf-16', 'utf-16le', 'utf-32', 'utf-7', 'us-ascii', 'klingon', 'x=utf-8', ''])(
-    'in the charset %j is a 415 problem',
+    'POST /orders returns 415 for the charset %j',
     async (charset) => {
       expectProblem(
         await order(JSON.stringify(anOrder()), { 'content-type': `application/json; charset=${charset}` }),
@@ -213,7 +219,7 @@ describe('a body in another form', () => {
     },
   );
 
-  it('can not hide its depth in a charset', async () => {
+  it('POST /orders rejects UTF-7, which could hide deep nesting', async () => {
     const utf7 = `{"a":${`+${Buffer.from('[', 'utf16le').swap16().toString('base64').replace(/=+$/, '')}-`.repeat(20_000)}`;
     expectProblem(
       await order(utf7, { 'content-type': 'application/json; charset=utf-7' }),
@@ -226,34 +232,40 @@ describe('a body in another form', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ] as const)('compressed by %s is read, and refused where the compression is broken', async (encoding, compress) => {
-    const raw = compress(JSON.stringify(anOrder()));
-    expect((await order(raw, { 'content-encoding': encoding })).status).toBe(201);
-    expectProblem(await order(raw.subarray(0, 20), { 'content-encoding': encoding }), 400, 'malformed_json');
-    expectProblem(await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }), 400, 'malformed_json');
-  });
+  ] as const)(
+    'POST /orders accepts a body compressed with %s and returns 400 when the compressed data is invalid',
+    async (encoding, compress) => {
+      const raw = compress(JSON.stringify(anOrder()));
+      expect((await order(raw, { 'content-encoding': encoding })).status).toBe(201);
+      expectProblem(await order(raw.subarray(0, 20), { 'content-encoding': encoding }), 400, 'malformed_json');
+      expectProblem(await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }), 400, 'malformed_json');
+    },
+  );
 
-  it.each(['zip', 'gzip, gzip', 'compress'])('under the content-encoding %s is a 415 problem', async (encoding) => {
-    expectProblem(
-      await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }),
-      415,
-      'unsupported_media_type',
-    );
-  });
+  it.each(['zip', 'gzip, gzip', 'compress'])(
+    'POST /orders returns 415 for the content-encoding %s',
+    async (encoding) => {
+      expectProblem(
+        await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }),
+        415,
+        'unsupported_media_type',
+      );
+    },
+  );
 });
 
-describe('a body that is large', () => {
+describe('large request bodies', () => {
   const ofBytes = (bytes: number): string => {
     const body = JSON.stringify({ ...anOrder(), padding: '' });
     return body.replace('"padding":""', `"padding":"${'x'.repeat(bytes - Buffer.byteLength(body))}"`);
   };
 
-  it('is read up to 256 KiB to the byte, and refused from there on', async () => {
+  it('POST /orders accepts a body of exactly 256 KiB and returns 413 for one byte more', async () => {
     expect((await order(ofBytes(256 * KIB))).status).toBe(201);
     expectProblem(await order(ofBytes(256 * KIB + 1)), 413, 'payload_too_large');
   });
 
-  it('is refused by what it unpacks to', async () => {
+  it('POST /orders returns 413 when the decompressed body exceeds 256 KiB', async () => {
     expectProblem(
       await order(gzipSync(ofBytes(50_000 * KIB)), { 'content-encoding': 'gzip' }),
       413,
@@ -261,7 +273,7 @@ describe('a body that is large', () => {
     );
   });
 
-  it('is refused in chunks of unknown length too, and for the log-in as for orders', async () => {
+  it('POST /auth/login returns 413 for a chunked body that exceeds the limit', async () => {
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
     const headers = { 'content-length': undefined, 'transfer-encoding': 'chunked', 'content-type': 'application/json' };
     expectProblem(
@@ -271,13 +283,13 @@ describe('a body that is large', () => {
     );
   });
 
-  it('may be announced and need not come, to be refused', async () => {
+  it('POST /auth/login returns 413 for a large Content-Length before the body arrives', async () => {
     const headers = { 'content-length': '99999999999', 'content-type': 'application/json' };
     expectProblem(await sendBytes(service, aRequest('POST /auth/login', headers, '{}')), 413, 'payload_too_large');
   });
 });
 
-describe('a chunked body', () => {
+describe('chunked request bodies', () => {
   const chunked = (body: string): Promise<Answer> =>
     sendBytes(
       service,
@@ -288,13 +300,13 @@ describe('a chunked body', () => {
       ),
     );
 
-  it('is read across its chunks', async () => {
+  it('POST /auth/login reads a chunked body', async () => {
     const pieces = JSON.stringify({ email: merchant.email, password: merchant.password }).match(/.{1,7}/g) ?? [];
     const body = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('');
     expect((await chunked(`${body}0\r\n\r\n`)).status).toBe(201);
   });
 
-  it('that is empty lacks every member', async () => {
+  it('POST /auth/login with an empty chunked body returns 400', async () => {
     expectProblem(await chunked('0\r\n\r\n'), 400, 'validation_failed');
   });
 });

@@ -5,11 +5,11 @@ import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
-/** Turns of a service with one connection. */
+/** The number of requests that a service with one database connection handles at the same time. */
 const TURNS = 2;
 
-/** A service that creates 20 orders in a second, and is asked for more. */
-describe('requests beyond the capacity', () => {
+/** The service creates at most 20 orders per second and receives more requests. */
+describe('requests that exceed the capacity', () => {
   let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;
@@ -38,7 +38,7 @@ describe('requests beyond the capacity', () => {
     return rows.length;
   }
 
-  it('are refused with 503 and Retry-After before any work is done for them', async () => {
+  it('requests that exceed the capacity return 503 with Retry-After before any work is done', async () => {
     const sent = Array.from({ length: 300 }, () => anOrder());
     const answers = await Promise.all(sent.map((order) => merchant.client.post('/orders', order)));
     const created = answers.filter(({ status }) => status === 201);
@@ -54,7 +54,7 @@ describe('requests beyond the capacity', () => {
     expect(rows).toBeLessThanOrEqual(created.length + TURNS);
   });
 
-  it('are not worked on once their clients are gone', async () => {
+  it('queued requests whose clients disconnect are not executed', async () => {
     const sent = Array.from({ length: 40 }, () => anOrder());
     const gone = new AbortController();
     const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' };
@@ -73,7 +73,7 @@ describe('requests beyond the capacity', () => {
     expect(await rowsOf(sent.map(({ external_id: id }) => id))).toBeLessThanOrEqual(TURNS + 3);
   });
 
-  it('of one merchant do not delay those of another', async () => {
+  it('queued requests of one merchant do not delay another merchant', async () => {
     let answered = 0;
     const many = atOnce(50, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
     await waiting(40);
@@ -84,14 +84,14 @@ describe('requests beyond the capacity', () => {
     await many;
   });
 
-  it('leave /health/live and /metrics as they are', async () => {
+  it('/health/live and /metrics respond while other requests are queued', async () => {
     const many = atOnce(50, () => merchant.client.post('/orders', anOrder()));
     await waiting(40);
     expect((await new Client(service).get('/health/live')).status).toBe(200);
     await many;
   });
 
-  /** Resolves when that many requests wait for their turn. */
+  /** Waits until that number of requests is queued. */
   async function waiting(wanted: number, isEnough = (found: number, least: number) => found >= least): Promise<void> {
     for (;;) {
       const { body } = await new Client(service).get('/metrics');

@@ -8,7 +8,7 @@ import { hasRedis, type RedisServer, startRedis } from '../support/redis.js';
 import { type Service, startService } from '../support/service.js';
 
 const RATE_LIMIT = 2;
-/** What passes at once at least: the burst. */
+/** The burst: the number of concurrent requests that always pass. */
 const LEAST = 10 * RATE_LIMIT;
 
 function list(service: Service, { tokens }: TestMerchant): Promise<Answer> {
@@ -16,8 +16,8 @@ function list(service: Service, { tokens }: TestMerchant): Promise<Answer> {
 }
 
 /**
- * @returns how many of many requests at once these services let through together, where the rest are 429; and the most
- *   that may pass: the burst, and the quota of each second that the requests took.
+ * Sends many requests to the services at once.
+ * @returns the number that pass, and its upper bound: the burst plus the quota of each second that the requests took.
  */
 async function passedBy(services: Service[], merchant: TestMerchant): Promise<{ passed: number; most: number }> {
   const startedAt = performance.now();
@@ -29,7 +29,7 @@ async function passedBy(services: Service[], merchant: TestMerchant): Promise<{ 
   return { passed, most: LEAST + seconds * RATE_LIMIT };
 }
 
-/** Orders, logins and lists go on, each instance within the limits by its own count. */
+/** Requests succeed, and each instance limits them by its own count. */
 async function expectEachCountsForItself(services: Service[]): Promise<void> {
   for (const service of services) {
     const merchant = await aMerchant(service);
@@ -45,8 +45,8 @@ async function failuresOf(service: Service): Promise<number> {
   return Number(/^rate_limit_store_failures_total (\d+)$/m.exec(body as string)?.[1]);
 }
 
-describe('a Redis that is unreachable from the start', () => {
-  it('keeps neither the service from starting nor requests from passing within the limits', async () => {
+describe('a Redis that is unreachable at startup', () => {
+  it('the service starts and applies the rate limits when Redis is unreachable', async () => {
     const service = await startService({ env: { REDIS_URL: 'redis://127.0.0.1:1', RATE_LIMIT: String(RATE_LIMIT) } });
     try {
       await expectEachCountsForItself([service]);
@@ -76,7 +76,7 @@ if (hasRedis) {
     });
     afterAll(() => database.drop());
 
-    /** Both instances let no more through than one may, some time after Redis has come back. */
+    /** Both instances count together again some time after Redis recovers. */
     async function expectCountedTogether(): Promise<void> {
       let result = { passed: 0, most: 0 };
       for (let attempt = 0; attempt < 30; attempt++) {
@@ -88,16 +88,16 @@ if (hasRedis) {
       expect(result.passed).toBeLessThanOrEqual(result.most);
     }
 
-    /** Nest's loggers of one process all write to the log of the service that started last. */
+    /** All Nest loggers of a process write to the log of the service that started last. */
     const complaints = (): unknown[] => eventsOf(services.at(-1) as Service, 'rate_limit_store_unavailable');
 
-    /** Once by each instance in the log, however many requests it concerned. */
+    /** Each instance logs the failure once, regardless of the number of requests. */
     async function expectReported(): Promise<void> {
       expect(complaints()).toHaveLength(services.length);
       for (const service of services) expect(await failuresOf(service)).toBeGreaterThan(0);
     }
 
-    it('is reported by the log and the metrics, and each instance counts for itself until it is back', async () => {
+    it('a Redis outage is logged and counted in the metrics, and each instance counts requests itself until Redis recovers', async () => {
       await expectCountedTogether();
       expect(complaints()).toEqual([]);
       await redis.stop();
@@ -107,7 +107,7 @@ if (hasRedis) {
       await expectCountedTogether();
     });
 
-    it('is treated as unreachable where it accepts connections and does not answer', async () => {
+    it('a Redis that accepts connections but does not respond is treated as unreachable', async () => {
       await redis.pause();
       await expectEachCountsForItself(services);
       await expectReported();

@@ -11,7 +11,7 @@ const RATE_LIMIT = 2;
 const POLICIES = `"requests";q=${RATE_LIMIT};w=1, "requests-burst";q=${10 * RATE_LIMIT};w=60`;
 const MINUTE_MS = 60_000;
 
-/** Sends requests at once. @returns the answers, and the most that may pass: the burst, and the quota of each second. */
+/** Sends requests at once. @returns the answers and the maximum that can pass: the burst plus the quota of each second. */
 async function sendMany(
   times: number,
   send: (index: number) => Promise<Answer>,
@@ -22,13 +22,13 @@ async function sendMany(
   return { answers, most: (10 + seconds) * RATE_LIMIT };
 }
 
-/** Moves the clock of the system; timers, like those of a process, do not notice. */
+/** Moves the system clock. Timers are not affected, like in a real process. */
 function stepClock(milliseconds: number): void {
   const now = Date.now.bind(Date);
   jest.spyOn(Date, 'now').mockImplementation(() => now() + milliseconds);
 }
 
-describe('requests of an API user', () => {
+describe('rate limits of API users', () => {
   const { service } = useService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
   afterEach(() => void jest.restoreAllMocks());
 
@@ -36,7 +36,7 @@ describe('requests of an API user', () => {
   const search = ({ client }: TestMerchant): Promise<Answer> =>
     client.post('/wallets/search', { document: aDocument() });
 
-  it('pass within the quota of the second and the burst of the minute; the rest are 429', async () => {
+  it('requests of an API user pass up to the quota and the burst, and the rest return 429', async () => {
     const merchant = await aMerchant(service);
     const { answers, most } = await sendMany(60, () => list(merchant));
     const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers);
@@ -46,7 +46,7 @@ describe('requests of an API user', () => {
     for (const answer of answers) if (answer.status === 429) expectLimited(answer, POLICIES, 1);
   });
 
-  it('pass again after Retry-After', async () => {
+  it('requests pass again after Retry-After', async () => {
     const merchant = await aMerchant(service);
     const answers = await atOnce(60, () => list(merchant));
     const refused = answers.find(({ status }) => status === 429);
@@ -55,16 +55,19 @@ describe('requests of an API user', () => {
     expect((await list(merchant)).status).toBe(200);
   });
 
-  it.each([-50, 50])('pass again after the window when the clock is set by %i minutes', async (minutes) => {
-    const merchant = await aMerchant(service);
-    const answers = await atOnce(60, () => list(merchant));
-    expect(answers.at(-1)?.status).toBe(429);
-    stepClock(minutes * MINUTE_MS);
-    await sleep(1100);
-    expect((await list(merchant)).status).toBe(200);
-  });
+  it.each([-50, 50])(
+    'requests pass again after the window when the system clock is moved by %i minutes',
+    async (minutes) => {
+      const merchant = await aMerchant(service);
+      const answers = await atOnce(60, () => list(merchant));
+      expect(answers.at(-1)?.status).toBe(429);
+      stepClock(minutes * MINUTE_MS);
+      await sleep(1100);
+      expect((await list(merchant)).status).toBe(200);
+    },
+  );
 
-  it('are told to wait for no longer than the window when the clock is set back', async () => {
+  it('Retry-After is never longer than the window when the system clock is set back', async () => {
     const merchant = await aMerchant(service);
     await atOnce(60, () => list(merchant));
     stepClock(-50 * MINUTE_MS);
@@ -76,7 +79,7 @@ describe('requests of an API user', () => {
     );
   });
 
-  it('are counted apart from those of other merchants and of other users of the same merchant', async () => {
+  it('requests are counted separately per merchant and per user of a merchant', async () => {
     const [busy, quiet] = [await aMerchant(service), await aMerchant(service)];
     await service.app.get(ApiUsersService).create(busy.id, `second-${busy.email}`, PASSWORD);
     const { body: second } = await new Client(service).post('/auth/login', {
@@ -88,7 +91,7 @@ describe('requests of an API user', () => {
     expect((await new Client(service, second.access_token).get('/orders')).status).toBe(200);
   });
 
-  it('are counted together whatever the token, and create nothing when they are refused', async () => {
+  it('requests with different tokens of a user are counted together, and refused requests create nothing', async () => {
     const merchant = await aMerchant(service);
     const { body: again } = await new Client(service).post('/auth/login', {
       email: merchant.email,
@@ -105,7 +108,7 @@ describe('requests of an API user', () => {
     expect(Number(found)).toBe(created);
   });
 
-  it('are counted together under /orders and /wallets, so that documents cannot be enumerated', async () => {
+  it('requests to /orders and /wallets are counted together, so that documents cannot be enumerated', async () => {
     const merchant = await aMerchant(service);
     const { answers, most } = await sendMany(60, () => search(merchant));
     expect(statusesOf(answers)[200]).toBeLessThanOrEqual(most);
@@ -118,12 +121,12 @@ describe('requests of an API user', () => {
     expect(statusesOf(others)[429]).toBeGreaterThan(0);
   });
 
-  it('are 401 without an access token, however many', async () => {
+  it('requests without an access token return 401, not 429', async () => {
     const answers = await atOnce(60, () => new Client(service).get('/orders'));
     expect(statusesOf(answers)).toEqual({ 401: 60 });
   });
 
-  it('of no user but one network are limited at POST /auth/refresh', async () => {
+  it('POST /auth/refresh with unknown tokens is limited per network', async () => {
     const { answers, most } = await sendMany(60, () =>
       new Client(service).post('/auth/refresh', { refresh_token: 'cbrt_00000000-0000-4000-8000-000000000000' }),
     );
@@ -135,7 +138,7 @@ describe('requests of an API user', () => {
     );
   });
 
-  it('need no row of the table of failed logins', async () => {
+  it('counting requests needs no row in the table of failed logins', async () => {
     const merchant = await aMerchant(service);
     await service.dataSource.query('RENAME TABLE rate_limits TO rate_limits_away');
     try {
@@ -146,14 +149,14 @@ describe('requests of an API user', () => {
   });
 });
 
-describe('refreshes of a session', () => {
+describe('rate limits of POST /auth/refresh', () => {
   const { service } = useService();
   afterEach(() => void jest.restoreAllMocks());
 
   const refresh = (token: string): Promise<Answer> =>
     new Client(service).post('/auth/refresh', { refresh_token: token });
 
-  it('pass sixty times per minute, while another session of the user is not affected', async () => {
+  it('a session can be refreshed 60 times per minute, and another session of the user is not affected', async () => {
     const merchant = await aMerchant(service);
     const first = await atOnce(20, () => refresh(merchant.tokens.refresh_token));
     expect(statusesOf(first)).toEqual({ 201: 20 });
@@ -173,13 +176,13 @@ describe('refreshes of a session', () => {
     expect((await refresh(first[0]?.body.refresh_token)).status).toBe(201);
   });
 
-  it('that are refused do not revoke the session', async () => {
+  it('refreshes above the limit do not revoke the session', async () => {
     const merchant = await aMerchant(service);
     await atOnce(70, () => refresh(merchant.tokens.refresh_token));
     expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 
-  it('with an unknown token are 401', async () => {
+  it('refreshes with an unknown token return 401', async () => {
     const answers = await atOnce(20, () => refresh('cbrt_00000000-0000-4000-8000-000000000000'));
     answers.forEach((answer) => expectProblem(answer, 401, 'invalid_refresh_token'));
   });

@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe('paths', () => {
+describe('request paths', () => {
   it.each(['/METRICS', '/metrics/', '/Health/live', '/health/live/', '/DOCS', '/Docs-json', '/ORDERS', '/orders/'])(
-    '%s is 404: paths are case-sensitive and strict about a trailing slash',
+    '%s returns 404, because paths are case-sensitive and allow no extra trailing slash',
     async (path) => {
       expectProblem(await merchant.client.get(path), 404, 'not_found');
     },
@@ -33,7 +33,7 @@ describe('paths', () => {
     expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({ status: 302, to: '/docs' });
   });
 
-  it('a path without a route is not in the log', async () => {
+  it('the log does not contain paths that match no route', async () => {
     await anyone.get('/customers/529.982.247-25/token/abcdef');
     expect(service.logged.filter((line) => /529\.982|abcdef/.test(line))).toEqual([]);
     expect(service.logged.some((line) => line.includes('"route":"unknown"'))).toBe(true);
@@ -49,13 +49,13 @@ describe('DOCS=false and METRICS_TOKEN', () => {
   afterAll(() => closed.stop());
 
   it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css'])(
-    '%s is 404 with DOCS=false',
+    '%s returns 404 with DOCS=false',
     async (path) => {
       expectProblem(await new Client(closed).get(path), 404, 'not_found');
     },
   );
 
-  it('/metrics answers only the bearer of METRICS_TOKEN', async () => {
+  it('GET /metrics requires the bearer token METRICS_TOKEN', async () => {
     const without = await new Client(closed).get('/metrics');
     expectProblem(without, 401, 'missing_token');
     expect(without.headers.get('www-authenticate')).toBe('Bearer realm="metrics"');
@@ -65,7 +65,7 @@ describe('DOCS=false and METRICS_TOKEN', () => {
   });
 });
 
-describe('a connection', () => {
+describe('connections', () => {
   /** Sends bytes and returns all that the server sends until it closes. */
   async function exchange(bytes: Buffer): Promise<string> {
     const { hostname, port } = new URL(service.url);
@@ -79,7 +79,7 @@ describe('a connection', () => {
   it.each([
     ['has no Host', 'GET /orders HTTP/1.1\r\n\r\n'],
     ['is not HTTP', 'hello\r\n\r\n'],
-  ])('with a valid POST /orders and then a request that %s gets both answers, in order', async (_, malformed) => {
+  ])('a pipelined request that %s and the valid POST /orders before it are answered in order', async (_, malformed) => {
     const order = anOrder();
     const headers = {
       authorization: `Bearer ${merchant.tokens.access_token}`,
@@ -98,22 +98,22 @@ describe('a connection', () => {
     expect(await rowsOf(order.external_id)).toBe(1);
   });
 
-  it('that sends what cannot be parsed is in the log, under the id of its answer, and in the metrics', async () => {
-    const figure = async (): Promise<number> => {
+  it('a malformed request is logged under the request ID of its response and counted in the metrics', async () => {
+    const refusedCount = async (): Promise<number> => {
       const { body } = await anyone.get('/metrics');
       const line = /^http_refused_connections_total\{code="malformed_request"\} (\d+)$/m.exec(body as string);
       return Number(line?.[1] ?? 0);
     };
-    const before = await figure();
+    const before = await refusedCount();
     const { body } = await sendBytes(service, 'hello\r\n\r\n');
-    expect(await figure()).toBe(before + 1);
+    expect(await refusedCount()).toBe(before + 1);
     const lines = service.logged.filter((line) => line.includes(body.request_id as string));
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({ code: 'malformed_request', status: 400 }),
     ]);
   });
 
-  it('that was answered before its body arrived gets no second answer for a broken body', async () => {
+  it('a request that was answered before its body arrived gets no second response for an invalid body', async () => {
     const head = aRequest('POST /orders', {
       'content-type': 'application/json',
       'content-length': undefined,
@@ -124,17 +124,20 @@ describe('a connection', () => {
     expect(received.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
   });
 
-  it.each(['host: a\r\nhost: b', 'host: localhost\r\nhost: localhost'])('with %j is 400', async (hosts) => {
-    const answer = await sendBytes(service, `GET /health/live HTTP/1.1\r\nconnection: close\r\n${hosts}\r\n\r\n`);
-    expectProblem(answer, 400, 'malformed_request');
-  });
+  it.each(['host: a\r\nhost: b', 'host: localhost\r\nhost: localhost'])(
+    'a request with the headers %j returns 400',
+    async (hosts) => {
+      const answer = await sendBytes(service, `GET /health/live HTTP/1.1\r\nconnection: close\r\n${hosts}\r\n\r\n`);
+      expectProblem(answer, 400, 'malformed_request');
+    },
+  );
 
-  it('without a request stays open for longer than a load balancer keeps it', async () => {
+  it('an idle connection stays open longer than the idle timeout of a load balancer', async () => {
     const { headers } = await anyone.get('/health/live');
     expect(Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(60);
   });
 
-  it('over MAX_CONNECTIONS is closed, and those without a request give way', async () => {
+  it('connections above MAX_CONNECTIONS are closed, and idle connections are closed to make space', async () => {
     const small = await startService({ env: { MAX_CONNECTIONS: '3' } });
     try {
       const { hostname, port } = new URL(small.url);
@@ -158,8 +161,8 @@ describe('a connection', () => {
   }
 });
 
-describe('an answer', () => {
-  it('with personal data or tokens is stored by no cache', async () => {
+describe('responses and query parameters', () => {
+  it('responses with personal data or tokens have Cache-Control: no-store', async () => {
     const order = anOrder();
     const answers = [
       await merchant.client.post('/orders', order),
@@ -171,22 +174,25 @@ describe('an answer', () => {
     for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('to a query that is not valid does not speak of a body', async () => {
+  it('the error for an invalid query does not mention a body', async () => {
     const { body } = await merchant.client.get('/orders?limit=0');
     expect(body.title).toBe('The request is not valid');
     expect(body.errors).toEqual([{ parameter: 'limit', detail: 'must be a whole number from 1 to 100' }]);
   });
 
-  it.each(['1e1', '0x10', '+5', '-1', ' 5', '5.0', '', '1_0', '٣'])('refuses limit=%s: digits only', async (limit) => {
-    const answer = await merchant.client.get(`/orders?limit=${encodeURIComponent(limit)}`);
-    expectProblem(answer, 400, 'validation_failed');
-  });
+  it.each(['1e1', '0x10', '+5', '-1', ' 5', '5.0', '', '1_0', '٣'])(
+    'GET /orders returns 400 for limit=%s because only digits are valid',
+    async (limit) => {
+      const answer = await merchant.client.get(`/orders?limit=${encodeURIComponent(limit)}`);
+      expectProblem(answer, 400, 'validation_failed');
+    },
+  );
 
-  it('takes a limit of digits', async () => {
+  it('GET /orders accepts a limit of digits', async () => {
     expect((await merchant.client.get('/orders?limit=7')).status).toBe(200);
   });
 
-  it('says that a request may be repeated after 408 and 500', async () => {
+  it('responses with 408 and 500 are marked as retryable', async () => {
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy TO gone');
     const answer = await merchant.client.post('/orders', anOrder());
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN gone TO policy');

@@ -6,7 +6,7 @@ import { type BuiltService, freePort, startBuiltService } from '../support/built
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { testEnvironment } from '../support/service.js';
 
-/** Whether two servers of this Node can listen on one port. */
+/** Whether two servers of this Node version can listen on the same port. */
 async function canReusePort(): Promise<boolean> {
   const servers: Server[] = [];
   try {
@@ -36,7 +36,7 @@ describe('REUSE_PORT', () => {
   });
   afterAll(() => database.drop());
 
-  /** Runs a build that is expected to exit by itself. */
+  /** Runs the build and waits until it exits. */
   async function outputOfStart(env: Record<string, string>): Promise<{ code: number | null; output: string }> {
     const child = spawn(process.execPath, ['dist/src/main.js'], {
       env: { PATH: process.env.PATH, ...testEnvironment(database.url), ...env },
@@ -49,7 +49,7 @@ describe('REUSE_PORT', () => {
     return { code: child.exitCode, output };
   }
 
-  /** Two processes serve the port, and it still answers when one has shut down. */
+  /** Checks that two processes serve the port and that one still serves it after the other has shut down. */
   async function expectSharedPort(env: Record<string, string>): Promise<void> {
     const services: BuiltService[] = [await startBuiltService(database.url, env)];
     try {
@@ -68,12 +68,12 @@ describe('REUSE_PORT', () => {
     expect(output).toMatch(/REUSE_PORT does not work here \(\w+\): it needs Linux and Node 23\.1 or later/);
   }
 
-  it(`true ${isSupported ? 'lets two processes serve one port' : 'stops the start with a clear message on this platform'}`, async () => {
+  it(`REUSE_PORT=true ${isSupported ? 'lets two processes serve the same port' : 'prevents startup with a clear error on this platform'}`, async () => {
     const env = { REUSE_PORT: 'true', PORT: String(await freePort()) };
     await (isSupported ? expectSharedPort(env) : expectRefusal(env));
   });
 
-  it('unset keeps a second process from starting on a port that is taken', async () => {
+  it('without REUSE_PORT, a second process cannot start on a port that is in use', async () => {
     const service = await startBuiltService(database.url);
     try {
       const { code, output } = await outputOfStart({ PORT: new URL(service.url).port });

@@ -8,7 +8,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
-/** What Node then says of each module that is loaded. */
+/** Makes Node print each module that it loads. */
 const TELL_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
 const TRACER = /@opentelemetry\/(sdk-trace|instrumentation|exporter)/;
 
@@ -32,13 +32,13 @@ async function logIn(service: BuiltService): Promise<{ access_token: string }> {
   return (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
 }
 
-/** A trace that the caller began, and the header that says so. */
+/** A trace that the caller started, and its header. */
 function aTrace(): { traceId: string; headers: Record<string, string> } {
   const traceId = randomBytes(16).toString('hex');
   return { traceId, headers: { traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` } };
 }
 
-describe('with an endpoint in the environment', () => {
+describe('tracing with an endpoint', () => {
   let service: BuiltService;
   let token: string;
 
@@ -52,7 +52,7 @@ describe('with an endpoint in the environment', () => {
   });
   afterAll(() => service?.kill());
 
-  it("a request is a span of its route with its queries under it, in the caller's own trace", async () => {
+  it("a request creates a span of its route and child spans of its queries in the caller's trace", async () => {
     const { traceId, headers } = aTrace();
     await new Client(service, token).post('/orders', anOrder(), { headers });
     const spans = await collector.trace(traceId);
@@ -67,7 +67,7 @@ describe('with an endpoint in the environment', () => {
     for (const { parentSpanId } of queries) expect(ids).toContain(parentSpanId);
   });
 
-  it('no span holds a document, a token, an address, or a value of a query, not even of one that failed', async () => {
+  it('spans contain no document, token, address, or query value, even for failed queries', async () => {
     const document = aDocument();
     const client = new Client(service, token);
     const order = anOrder({ document });
@@ -97,7 +97,7 @@ describe('with an endpoint in the environment', () => {
     expect(sent).toContain('WHERE');
   });
 
-  it('health and metrics are not traced, and what is not yet sent is sent at the end', async () => {
+  it('health and metrics requests are not traced, and pending spans are sent at shutdown', async () => {
     const { traceId, headers } = aTrace();
     await new Client(service).get('/health/live', { headers });
     await new Client(service).get('/metrics', { headers });
@@ -110,8 +110,8 @@ describe('with an endpoint in the environment', () => {
   });
 });
 
-describe('a collector that is away', () => {
-  it('holds up neither requests nor the end', async () => {
+describe('tracing with an unreachable collector', () => {
+  it('an unreachable collector delays neither requests nor the shutdown', async () => {
     const service = await startBuiltService(database.url, {
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces',
       OTEL_BSP_SCHEDULE_DELAY: '100',
@@ -122,12 +122,12 @@ describe('a collector that is away', () => {
   });
 });
 
-describe('tracing that nobody asked for', () => {
+describe('tracing without an endpoint', () => {
   it.each<Record<string, string>>([
     {},
     { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
     { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
-  ])('with %j sends nothing, and is not even loaded', async (variables) => {
+  ])('the environment %j sends no spans and does not load the tracing modules', async (variables) => {
     const here = {
       ...variables,
       ...(variables.OTEL_EXPORTER_OTLP_ENDPOINT && { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl }),
