@@ -19,13 +19,13 @@ const ofOrders = (orderRaces as Race<unknown>[]).filter((race) => race !== sameO
 const all = [...ofWallets, ...orderRaces] as Race<unknown>[];
 
 describe('concurrent requests', () => {
-  describe('to two processes over one database', () => {
+  describe('concurrent requests to two processes that share a database', () => {
     let database: TestDatabase;
     let built: BuiltService[];
     let stage: Stage;
     beforeAll(async () => {
       database = await createMigratedDatabase();
-      // So many that requests meet in the database, whatever the run's pool is.
+      // Enough connections for requests to conflict in the database, whatever pool size the run sets.
       const env = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };
       built = await Promise.all([startBuiltService(database.url, env), startBuiltService(database.url, env)]);
       const service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
@@ -42,29 +42,29 @@ describe('concurrent requests', () => {
       await database.drop();
     });
 
-    it.each(all)('$title', async (race) => {
+    it.each(all)('two processes: $title', async (race) => {
       race.expectFair(await race.run(stage));
       stage.expectNoFailure();
       expect(await stage.discrepancies()).toEqual([]);
     });
   });
 
-  // A race that a careless service wins too would say nothing: each is lost by one that leaves out its guard.
-  describe('to a service without the lock of the wallet', () => {
-    it.each(ofWallets)('$title: not any more', async (race) => {
+  // If an unsafe service also passes a race, the race proves nothing. Each race must fail without the guard that it tests.
+  describe('concurrent requests without the wallet lock', () => {
+    it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
       const stage = await naiveStage((builder) => builder.overrideProvider(WalletsService).useClass(NaiveWallets));
       await expectBite(race, stage);
     });
   });
 
-  describe('to a service without the lock of the order', () => {
-    // The keys of refunds are a second guard: they turn what would go wrong into a failure or a deadlock.
+  describe('concurrent requests without the order lock', () => {
+    // The unique keys of refunds are a second guard that would turn the wrong result into an error or a deadlock.
     const withoutKeys = [
       'ALTER TABLE refunds DROP FOREIGN KEY fk_refunds_order',
       'ALTER TABLE refunds DROP INDEX uq_refunds_order_external_id',
     ];
 
-    it.each(ofOrders)('$title: not any more', async (race) => {
+    it.each(ofOrders)('without the order lock, this race fails: $title', async (race) => {
       const stage = await naiveStage(
         (builder) => builder.overrideProvider(OrderLock).useValue(new NaiveOrderLock()),
         withoutKeys,
@@ -73,8 +73,8 @@ describe('concurrent requests', () => {
     });
   });
 
-  describe('to a service that looks before it inserts', () => {
-    it(`${sameOrder.title}: not any more`, async () => {
+  describe('concurrent requests to a service that reads before it inserts', () => {
+    it(`in a service that reads before it inserts, this race fails: ${sameOrder.title}`, async () => {
       const stage = await naiveStage((builder) => builder.overrideProvider(OrdersService).useClass(NaiveOrders));
       await expectBite(sameOrder as Race<unknown>, stage);
     });

@@ -13,15 +13,15 @@ const WORKERS = 6;
 
 describe('a process that is killed under load', () => {
   let database: TestDatabase;
-  /** An instance inside the test, to look on. */
+  /** An instance inside the test process, used to read data. */
   let onlooker: Service;
   let merchant: TestMerchant;
   let documents: string[];
   let running: BuiltService;
-  /** The next one starts while this one works. */
+  /** The next process starts while the current one works. */
   let spare: Promise<BuiltService>;
 
-  /** Every process that was started, to be ended whatever happens. */
+  /** Every process that was started, so that all of them are stopped at the end. */
   const started: Promise<BuiltService>[] = [];
 
   function start(): Promise<BuiltService> {
@@ -46,14 +46,14 @@ describe('a process that is killed under load', () => {
     await database.drop();
   });
 
-  it(`has every answered request in the database exactly once, and what got no answer comes out right when sent again, ${KILLS} times`, async () => {
+  it(`after each of ${KILLS} kills, every answered request is stored exactly once and every unanswered one succeeds when retried`, async () => {
     let answered = 0;
     let unanswered = 0;
     for (let kill = 1; kill <= KILLS; kill++) {
       const load = new Workload(merchant.tokens.access_token, `K${kill}`, documents);
       let isOver = false;
       const working = load.work(running.url, WORKERS, () => isOver);
-      // At any instant between the first request and the thirtieth answer, whatever is under way by then.
+      // Kill at a random moment between the first request and the thirtieth response.
       const enough = randomInt(30);
       for (let wait = 0; load.answered < enough && wait < 500; wait++) await sleep(5);
       await sleep(randomInt(20));
@@ -75,7 +75,7 @@ describe('a process that is killed under load', () => {
     process.stdout.write(
       `${KILLS} kills: ${answered} requests answered before them, ${unanswered} left without an answer\n`,
     );
-    // A kill that met nobody at work would have shown nothing.
+    // A kill without requests in progress would prove nothing.
     expect(unanswered).toBeGreaterThan(KILLS);
   }, 600_000);
 });

@@ -12,10 +12,10 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
-/** Only a server of our own may get other defaults. */
+/** These tests change server defaults, so they need a private server. */
 const servers = await findServers();
 
-/** Defaults that an operator or a provider may have set. Each broke something, or could. */
+/** Defaults that an operator or a provider may have set. Each broke something or could. */
 const HOSTILE = [
   "lc_messages = 'pt_BR'",
   'autocommit = 0',
@@ -38,7 +38,7 @@ if (servers.length > 0) {
     let operator: mysql.Connection;
     let service: Service;
     let merchant: TestMerchant;
-    /** The service's URL of the database: a user without privileges on the server. */
+    /** The service connects as a user without privileges on the server. */
     let url: string;
 
     beforeAll(async () => {
@@ -63,7 +63,7 @@ if (servers.length > 0) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('keeps an order that was answered with 201, and replays it', async () => {
+    it('with other server defaults, an order that was answered with 201 is stored and replayed', async () => {
       const order = anOrder();
       const created = await merchant.client.post('/orders', order);
       expect(created.status).toBe(201);
@@ -80,7 +80,7 @@ if (servers.length > 0) {
       );
     });
 
-    it('keeps what is redeemed, completed and refunded, and lists more than one row', async () => {
+    it('with other server defaults, orders can be redeemed, completed, refunded, and listed', async () => {
       const document = aDocument();
       await grant(service, merchant, document, '50.00');
       const { body: order } = await merchant.client.post('/orders', anOrder({ document, total: '100.00' }));
@@ -93,7 +93,7 @@ if (servers.length > 0) {
       await expectInvariants(service);
     });
 
-    it('tells the operator that an email is taken', async () => {
+    it('with other server defaults, the CLI reports that an email is taken', async () => {
       const env = { DATABASE_URL: url, BCRYPT_COST: '4' };
       const args = [
         'user',
@@ -109,7 +109,7 @@ if (servers.length > 0) {
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(merchant.email) });
     });
 
-    it('is not ready and answers 503 while it is read-only, and works again after that', async () => {
+    it('a read-only database returns 503 and is not ready, and the service recovers afterwards', async () => {
       const client = new Client(service);
       await operator.query('SET GLOBAL read_only = 1');
       while ((await client.get('/health/ready')).status === 200) await sleep(100);
@@ -122,7 +122,7 @@ if (servers.length > 0) {
       expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
     });
 
-    it('answers 503 and not 500 while it gives the user no connection', async () => {
+    it('the service returns 503, not 500, while the database refuses connections', async () => {
       await operator.query("ALTER USER 'app'@'127.0.0.1' WITH MAX_USER_CONNECTIONS 1");
       const one = await mysql.createConnection(url.replace(/^mariadb:/, 'mysql:'));
       const [pool] = await operator.query<mysql.RowDataPacket[]>(

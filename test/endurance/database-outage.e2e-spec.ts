@@ -15,18 +15,18 @@ import { type Service, startService } from '../support/service.js';
 
 const OUTAGES = 3;
 const WORKERS = 6;
-/** Within how many seconds the service must work again once its database does. */
+/** The maximum number of seconds for the service to recover after its database does. */
 const RECOVERS_WITHIN = 10;
 
-/** A server that may be killed can only be one of our own: never the one that the run was given. */
+/** Only a private server may be killed, never the one that the test run was given. */
 const servers = await findServers();
 
 if (servers.length > 0) {
-  describe('a database that is killed and comes back', () => {
+  describe('a database that is killed and restarted', () => {
     let folder: string;
     let server: Awaited<ReturnType<typeof startPrivateServer>>;
     let service: BuiltService;
-    /** An instance inside the test, to look on; it loses its database like the other one. */
+    /** An instance inside the test process, used to read data. It loses its database too. */
     let onlooker: Service;
     let merchant: TestMerchant;
     let documents: string[];
@@ -58,7 +58,7 @@ if (servers.length > 0) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('loses no answered request, and callers see 503 with Retry-After and nothing else', async () => {
+    it('a killed database loses no answered request, and callers get only 503 with Retry-After', async () => {
       for (let outage = 1; outage <= OUTAGES; outage++) {
         const load = new Workload(merchant.tokens.access_token, `O${outage}`, documents);
         let isOver = false;
@@ -73,8 +73,8 @@ if (servers.length > 0) {
         await working;
 
         expect(load.surprises).toEqual([]);
-        expect({ comeAgain: load.comeAgain > 0, unanswered: load.unanswered }).toEqual({
-          comeAgain: true,
+        expect({ refused: load.refused > 0, unanswered: load.unanswered }).toEqual({
+          refused: true,
           unanswered: 0,
         });
         await load.expectKept(onlooker.dataSource);
@@ -82,14 +82,14 @@ if (servers.length > 0) {
         await load.finish(service.url);
         await load.expectKept(onlooker.dataSource);
         process.stdout.write(
-          `outage ${outage}: ${load.answered} requests answered, ${load.comeAgain} told to come again\n`,
+          `outage ${outage}: ${load.answered} requests answered, ${load.refused} refused with 503\n`,
         );
       }
       await expectInvariants(onlooker);
     });
   });
 
-  /** Whether the service recovers by itself, in time. */
+  /** Whether the service recovers by itself in time. */
   async function answersMoreThan(load: Workload, count: number): Promise<boolean> {
     for (const deadline = Date.now() + RECOVERS_WITHIN * 1000; Date.now() < deadline;) {
       if (load.answered > count) return true;
@@ -98,8 +98,8 @@ if (servers.length > 0) {
     return false;
   }
 } else {
-  describe('a database that is killed, on a machine without a mysqld or mariadbd to kill', () => {
-    it('can not be seen: no program of a server is found', async () => {
+  describe('a killed database, on a machine without mysqld or mariadbd', () => {
+    it('the database outage test is not run because no mysqld or mariadbd is found', async () => {
       expect(await findServers()).toEqual([]);
       await expect(startPrivateServer({ dataDir: path.join(tmpdir(), 'cashback-nowhere') })).rejects.toThrow(
         'There is no mysqld or mariadbd on this machine.',

@@ -12,16 +12,16 @@ import { expectProblem } from '../support/expectations.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
-/** What the operator is promised, for the answer and for the recovery. */
+/** The documented maximum time for the 503 response and for the recovery. */
 const PROMISED_MS = 5000;
-/** The way to the service and back, on a machine that has other things to do. */
+/** Extra time for a busy machine. */
 const SLACK_MS = 1500;
 
-/** A server that may be stopped can only be one of our own: never the one that the run was given. */
+/** Only a private server may be paused, never the one that the test run was given. */
 const servers = await findServers();
 
 if (servers.length > 0) {
-  describe('a database that stops answering, with its connections open', () => {
+  describe('a database that stops answering on open connections', () => {
     let folder: string;
     let server: Awaited<ReturnType<typeof startPrivateServer>>;
     let service: BuiltService;
@@ -47,10 +47,10 @@ if (servers.length > 0) {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it('is a 503 with Retry-After within five seconds, whatever is asked, and the service is alive all the while', async () => {
+    it('while the database does not answer, every request returns 503 with Retry-After within five seconds and the service stays alive', async () => {
       await atOnce(20, () => client.post('/orders', anOrder()));
       await server.pause();
-      // /health/ready may answer with a check that is one second old.
+      // /health/ready can return a check that is one second old.
       await sleep(1500);
       const asked: (() => Promise<Answer>)[] = [
         () => client.post('/orders', anOrder()),
@@ -60,7 +60,7 @@ if (servers.length > 0) {
         () => new Client(service).post('/auth/refresh', { refresh_token: tokens.refresh_token }),
         () => client.get('/health/ready'),
       ];
-      // More at once than there are connections, and again when every connection is known to be stuck.
+      // Send more requests than there are connections, and again when every connection is known to be stuck.
       for (let round = 1; round <= 2; round++) {
         const answers = await Promise.all([...asked, ...asked, ...asked].map((ask) => timed(ask)));
         for (const { answer, took } of answers) {
@@ -72,7 +72,7 @@ if (servers.length > 0) {
       }
     });
 
-    it('is used again by itself within five seconds, once it answers', async () => {
+    it('the service uses the database again within five seconds after it recovers', async () => {
       server.resume();
       const order = anOrder();
       const { took } = await timed(async () => {
@@ -89,7 +89,7 @@ if (servers.length > 0) {
       );
     });
 
-    it('makes nothing twice of what was asked meanwhile and is asked again', async () => {
+    it('requests that are retried after the database recovers take effect once', async () => {
       const orders = Array.from({ length: 5 }, () => anOrder());
       await server.pause();
       const first = await Promise.all(orders.map((order) => client.post('/orders', order)));
@@ -114,8 +114,8 @@ if (servers.length > 0) {
     return { answer, took: performance.now() - startedAt };
   }
 } else {
-  describe('a database that stops answering, on a machine without a mysqld or mariadbd to stop', () => {
-    it('can not be seen: no program of a server is found', async () => {
+  describe('a database that stops answering, on a machine without mysqld or mariadbd', () => {
+    it('the unresponsive database test is not run because no mysqld or mariadbd is found', async () => {
       expect(await findServers()).toEqual([]);
     });
   });

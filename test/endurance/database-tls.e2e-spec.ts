@@ -26,7 +26,7 @@ if (servers.length > 0) {
       openssl('req', '-x509', '-newkey', 'rsa:2048', '-keyout', `${name}.key`, '-out', `${name}.pem`, ...subject);
     }
 
-    /** Gives the server a certificate for that host. */
+    /** Gives the server a certificate for the host. */
     function certify(host: string): void {
       writeFileSync(path.join(folder, 'san'), `subjectAltName=DNS:${host}`);
       const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'san'];
@@ -87,13 +87,13 @@ if (servers.length > 0) {
         /must not have the parameter "tls"/,
       ],
       ['an unknown ssl-mode', { 'ssl-mode': 'PREFERRED' }, '127.0.0.1', /ssl-mode of DISABLED, REQUIRED/],
-    ] as const)('is not used with %s', async (_, parameters, host, reason) => {
+    ] as const)('the migrations refuse to connect with %s', async (_, parameters, host, reason) => {
       const ca = 'ssl-ca' in parameters ? { 'ssl-ca': file(parameters['ssl-ca']) } : {};
       const { code, stderr } = await migrate(withTls({ ...parameters, ...ca }, host));
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(reason) });
     });
 
-    it('is used by migrations, the command line and the service, with a verified identity', async () => {
+    it('migrations, the CLI, and the service connect over TLS with a verified identity', async () => {
       certify('localhost');
       await operator.query(server.url.startsWith('mariadb:') ? 'FLUSH SSL' : 'ALTER INSTANCE RELOAD TLS');
       const url = withTls({ 'ssl-mode': 'VERIFY_IDENTITY', 'ssl-ca': file('ca') }, 'localhost');
@@ -107,9 +107,12 @@ if (servers.length > 0) {
       await service.stop();
     });
 
-    it.each(['REQUIRED', 'VERIFY_CA'])('is used without the identity by ssl-mode=%s', async (mode) => {
-      const ca = mode === 'VERIFY_CA' ? { 'ssl-ca': file('ca') } : {};
-      expect(await migrate(withTls({ 'ssl-mode': mode, ...ca }))).toMatchObject({ code: 0, stderr: '' });
-    });
+    it.each(['REQUIRED', 'VERIFY_CA'])(
+      'ssl-mode=%s connects over TLS without verifying the host name',
+      async (mode) => {
+        const ca = mode === 'VERIFY_CA' ? { 'ssl-ca': file('ca') } : {};
+        expect(await migrate(withTls({ 'ssl-mode': mode, ...ca }))).toMatchObject({ code: 0, stderr: '' });
+      },
+    );
   });
 }

@@ -6,7 +6,7 @@ import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
-/** The same requests in every run, so that a failure is of the change under test; another FUZZ_SEED sends others. */
+/** The seed is the same in every run, so that a failure comes from the change under test. FUZZ_SEED sets another one. */
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_120);
 const ORDERS = 1500;
 const AT_ONCE = 10;
@@ -52,7 +52,7 @@ const nastyText = fc.constantFrom(
   'null',
   '__proto__',
 );
-/** Right in some places, so that a mutation may also be another valid order. */
+/** Values that are valid in some places, so that a mutation can also produce a valid order. */
 const plausible = fc.constantFrom('1', '9.99', '10.0', '10.00', '999999999.99', 'sku-2', '12345678909');
 const nastyNumber = fc.constantFrom(0, -0, -1, 0.1, 1e21, 1e308, 2 ** 53, Number.MIN_VALUE, 15_000);
 const junk: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
@@ -72,7 +72,7 @@ const junk: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   object: fc.dictionary(fc.oneof(fc.constantFrom(...NAMES), fc.string()), tie('value'), { maxKeys: 6 }),
 })).value;
 
-/** Where to change what: each step picks a child of whatever it has arrived at. */
+/** Where and how to change the order: each step selects a child of the current value. */
 interface Mutation {
   steps: number[];
   how: 'replace' | 'delete' | 'wrap' | 'repeat' | 'add';
@@ -113,7 +113,7 @@ function mutate(order: Container, { steps, how, value, name }: Mutation): void {
     });
 }
 
-/** Few enough ids that some meet an order with other content. */
+/** Few IDs, so that some requests reuse an external_id with different content. */
 const mutatedOrder = fc.tuple(fc.nat({ max: 200 }), fc.array(mutation, { maxLength: 3 })).map(([id, mutations]) => {
   const order: Container = anOrder({ total: '10.00', external_id: `PED-${id}`, document: '52998224725' });
   for (const each of mutations) mutate(order, each);
@@ -122,14 +122,14 @@ const mutatedOrder = fc.tuple(fc.nat({ max: 200 }), fc.array(mutation, { maxLeng
 
 const { service, merchant } = useService();
 
-/** Not one 5xx; every refusal a problem with a code. */
+/** Expects no 5xx, and a problem with a code for every refused request. */
 function expectOrderOrProblem(answer: Answer): void {
   if (answer.status !== 201) expectProblem(answer, answer.status, answer.body.code);
   expect([201, 400, 409, 422]).toContain(answer.status);
 }
 
-describe(`whatever is sent (FUZZ_SEED=${seed})`, () => {
-  it(`as ${ORDERS} mutated orders is an order or a problem, and never our fault`, async () => {
+describe(`fuzzed requests (FUZZ_SEED=${seed})`, () => {
+  it(`${ORDERS} mutated orders return an order or a problem and never a server error`, async () => {
     const seen = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(fc.array(mutatedOrder, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (orders) => {
@@ -142,13 +142,13 @@ describe(`whatever is sent (FUZZ_SEED=${seed})`, () => {
       }),
       { seed, numRuns: ORDERS / AT_ONCE, endOnFailure: true },
     );
-    // A mutation that left nothing to accept, or nothing to refuse, would prove nothing.
+    // The test proves nothing if all mutations are accepted or all are refused.
     expect([...seen.keys()]).toEqual(expect.arrayContaining(['201', 'validation_failed', 'external_id_conflict']));
     expect(service.logged.filter((line) => line.includes('internal_error'))).toEqual([]);
     await expectInvariants(service);
   }, 120_000);
 
-  it('as a body that was cut, doubled or garbled byte by byte is an order or a problem', async () => {
+  it('truncated, duplicated, and corrupted bodies return an order or a problem', async () => {
     const bytes = Buffer.from(JSON.stringify(anOrder({ items: [{ id: 'é😀', price: '1.00', description: '\\"\n' }] })));
     const damage = fc.record({
       at: fc.nat({ max: bytes.length - 1 }),
@@ -167,7 +167,7 @@ describe(`whatever is sent (FUZZ_SEED=${seed})`, () => {
     );
   }, 60_000);
 
-  it('to any path, by any method, with any header is answered, and never with a 5xx', async () => {
+  it('requests with any path, method, and header get a response that is not 5xx', async () => {
     const path = fc.array(
       fc.oneof(
         fc.constantFrom(

@@ -29,13 +29,13 @@ async function logIn(): Promise<Client> {
   return new Client(service, body.access_token);
 }
 
-/** About 250 KiB, the most that a request body can carry. */
+/** An order of about 250 KiB, which is close to the limit of a request body. */
 const aLargeOrder = (): object =>
   anOrder({
     items: Array.from({ length: 470 }, (_, n) => ({ id: `sku-${n}`, price: '1.00', description: 'x'.repeat(480) })),
   });
 
-/** Sends a request again after a 503, as callers do: a slow machine may need more than the deadline. */
+/** Retries a request after a 503 like a client does, because a slow machine may exceed the deadline. */
 async function untilAnswered(send: () => Promise<Answer>, status: number): Promise<Answer> {
   for (;;) {
     const answer = await send();
@@ -44,14 +44,14 @@ async function untilAnswered(send: () => Promise<Answer>, status: number): Promi
   }
 }
 
-/** The most memory that the process has taken so far, where Linux reports it. */
+/** The peak memory of the process in MiB, as reported by Linux. */
 function peakMiB(): number {
   const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
   return Number(/^VmHWM:\s*(\d+)/m.exec(status)?.[1]) / 1024;
 }
 
 describe('100 orders of 250 KiB', () => {
-  it('can be listed by 12 connections in a heap of 256 MiB, while another merchant creates orders', async () => {
+  it('12 connections can list 100 orders of 250 KiB with a heap of 256 MiB while another merchant creates orders', async () => {
     const [merchant, other] = [await logIn(), await logIn()];
     for (let created = 0; created < ORDERS; created++) {
       const order = aLargeOrder();

@@ -16,13 +16,13 @@ import { type Service, startService } from '../support/service.js';
 const DEADLOCK = 1213;
 const LOCK_WAIT_TIMEOUT = 1205;
 
-describe('conflicts of locks inside the database', () => {
+describe('lock conflicts in the database', () => {
   let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;
-  /** Somebody else in the same database, who takes the same locks in another order. */
+  /** A separate connection that takes the same locks in another order. */
   let other: mysql.Connection;
-  /** Looks on from outside; what it locks in looking it lets go at once. */
+  /** A separate connection that checks for locks and releases its own at once. */
   let onlooker: mysql.Connection;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('conflicts of locks inside the database', () => {
     await database.drop();
   });
 
-  /** Whether the service holds the lock of an order now. */
+  /** Whether the service holds the lock of the order. */
   async function isLocked(orderId: string): Promise<boolean> {
     try {
       await onlooker.query('SELECT id FROM orders WHERE id = ? FOR UPDATE NOWAIT', [orderId]);
@@ -48,19 +48,19 @@ describe('conflicts of locks inside the database', () => {
     }
   }
 
-  it('a use case that the database chose as the victim of a deadlock is run anew, and its caller sees success', async () => {
+  it('a transaction that the database rolls back in a deadlock is retried and its caller gets a 200', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '50.00');
     const order = await aCreatedOrder(merchant, { document, total: '100.00' });
 
     await other.beginTransaction();
-    // The server takes back whoever wrote less.
+    // The server rolls back the transaction that wrote less, so this one writes more.
     await other.query(`INSERT INTO ballast VALUES ${Array.from({ length: 500 }, (_, n) => `(${n})`).join(',')}`);
     await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
     const completion = merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
     for (let attempt = 0; attempt < 100 && !(await isLocked(order.id)); attempt++) await sleep(20);
     expect(await isLocked(order.id)).toBe(true);
-    // The service has the order and waits for the wallet; now we wait for the order: one of us must give way.
+    // The service holds the order and waits for the wallet. Locking the order here causes a deadlock.
     await other.query('SELECT id FROM orders WHERE id = ? FOR UPDATE', [order.id]);
     await other.rollback();
 
@@ -69,7 +69,7 @@ describe('conflicts of locks inside the database', () => {
     await expectInvariants(service);
   });
 
-  it('a lock that does not come in time leaves nothing half done, and the service goes on', async () => {
+  it('a lock wait timeout returns 503, changes nothing, and the retried request succeeds', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '50.00');
     const order = await aCreatedOrder(merchant, { document, total: '100.00' });
@@ -79,7 +79,7 @@ describe('conflicts of locks inside the database', () => {
     const printed = jest.spyOn(console, 'log');
     const answer = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
     await other.rollback();
-    // A query that took too long must not be printed with its parameters: the document is among them.
+    // A timed-out query must not be logged with its parameters, because they contain the document.
     expect(JSON.stringify([printed.mock.calls, service.logged])).not.toContain(document);
     printed.mockRestore();
     expectProblem(answer, 503, 'unavailable');
@@ -95,11 +95,11 @@ describe('conflicts of locks inside the database', () => {
 
   describe.each([
     ['deadlocks', DEADLOCK],
-    ['lock-wait time-outs', LOCK_WAIT_TIMEOUT],
-  ])('%s, one after the other', (_, errno) => {
+    ['lock wait timeouts', LOCK_WAIT_TIMEOUT],
+  ])('repeated %s', (_, errno) => {
     let order: any;
     beforeEach(async () => {
-      // A number that was given out stays so when the use case is rolled back: so attempts are counted.
+      // Auto-increment values are not rolled back, so they count the attempts.
       await other.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');
       order = await aCompletedOrder(merchant, { total: '100.00' });
     });
@@ -108,7 +108,7 @@ describe('conflicts of locks inside the database', () => {
       await other.query('DROP TABLE attempts');
     });
 
-    /** The server itself answers every refund with the error, the first `times` times. */
+    /** Makes the server return the error for the first `times` refunds. */
     async function conflict(times: number): Promise<void> {
       await other.query(`
         CREATE TRIGGER tr_conflict BEFORE INSERT ON refunds FOR EACH ROW
@@ -125,7 +125,7 @@ describe('conflicts of locks inside the database', () => {
       return insertId - 1;
     }
 
-    it('reach no caller while there are few', async () => {
+    it('a request succeeds when the database reports a few lock conflicts in a row', async () => {
       await conflict(3);
       const { status, body } = await merchant.client.post(`/orders/${order.id}/refunds`, {
         external_id: 'DEV-1',
@@ -139,7 +139,7 @@ describe('conflicts of locks inside the database', () => {
       await expectInvariants(service);
     });
 
-    it('are not retried for ever: the caller is told to come again', async () => {
+    it('a request returns 503 with Retry-After after six attempts that end in lock conflicts', async () => {
       await conflict(1_000_000);
       const answer = await merchant.client.post(`/orders/${order.id}/refunds`, {
         external_id: 'DEV-1',

@@ -12,11 +12,11 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aRequest } from '../support/raw.js';
 import { refuseSecrets } from '../support/discretion.js';
 
-/** More than a pipe holds (64 KiB), with a line of some 200 bytes for each. */
+/** Enough log lines of about 200 bytes to exceed the 64 KiB that a pipe holds. */
 const REQUESTS = 2000;
 const AT_ONCE = 20;
 
-describe('while nobody reads the log, in the build', () => {
+describe('the log of the build without a reader', () => {
   let database: TestDatabase;
   let folder: string;
   let pipe: string;
@@ -27,10 +27,10 @@ describe('while nobody reads the log, in the build', () => {
   });
   beforeEach(async () => {
     folder = makeTempFolder('cashback-log');
-    // A pipe as a shell makes it. Node's own for a child is a socket, which takes megabytes.
+    // A named pipe, as in a shell. Node gives child processes a socket, which buffers megabytes.
     pipe = path.join(folder, 'log');
     execFileSync('mkfifo', [pipe]);
-    // Open for both, as to open it for writing alone would wait for a reader.
+    // Open the pipe for reading and writing, because opening it only for writing would wait for a reader.
     const stdout = openSync(pipe, 'r+');
     service = await startBuiltService(database.url, { LOG_LEVEL: 'info' }, stdout);
     closeSync(stdout);
@@ -51,7 +51,7 @@ describe('while nobody reads the log, in the build', () => {
     return [...statuses];
   }
 
-  /** Sends many requests over one connection without waiting for their answers, which is fast. */
+  /** Sends many pipelined requests over one connection, which is fast. */
   async function pipeline(route: string, requests: number, headers: Record<string, string>): Promise<void> {
     const { hostname, port } = new URL(service.url);
     const request = aRequest(`GET ${route}`, { ...headers, connection: 'keep-alive' });
@@ -61,7 +61,7 @@ describe('while nobody reads the log, in the build', () => {
     await once(socket, 'close');
   }
 
-  /** Reads the log from now on, until it says what is looked for. */
+  /** Reads the log until the lines satisfy the predicate. */
   async function readUntil(isThere: (lines: string[]) => boolean): Promise<string[]> {
     let text = '';
     const reader = spawn('cat', [pipe]);
@@ -74,14 +74,14 @@ describe('while nobody reads the log, in the build', () => {
   const linesOf = (route: string, lines: string[]): number =>
     lines.filter((line) => line.includes(`"route":"${route}"`)).length;
 
-  it('requests are answered, and when somebody does again, no line is missing', async () => {
+  it('requests are answered while nobody reads the log, and no line is lost when reading resumes', async () => {
     expect(await ask('/health/live', REQUESTS)).toEqual([200]);
     const lines = await readUntil((sofar) => linesOf('/health/live', sofar) >= REQUESTS);
     expect(linesOf('/health/live', lines)).toBe(REQUESTS);
   }, 60_000);
 
-  it('lines beyond what memory is there for are dropped, and it is said how many', async () => {
-    // The only thing of a client's own in a line is the id of its request.
+  it('log lines that exceed the buffer are dropped, and their number is logged', async () => {
+    // The request ID is the only part of a log line that the client can make longer.
     const requests = 60_000;
     await pipeline('/health/live', requests, { 'x-request-id': 'x'.repeat(128) });
     const lines = await readUntil((sofar) =>
@@ -91,7 +91,7 @@ describe('while nobody reads the log, in the build', () => {
     expect(linesOf('/health/live', lines) + (JSON.parse(report ?? '{}') as { lines: number }).lines).toBe(requests);
   }, 120_000);
 
-  it('a log on a full disk costs its lines, and nothing else', async () => {
+  it('a full disk loses log lines but does not affect requests', async () => {
     const full = openSync('/dev/full', 'w');
     const disk = await startBuiltService(database.url, { LOG_LEVEL: 'info' }, full);
     closeSync(full);
@@ -107,7 +107,7 @@ describe('while nobody reads the log, in the build', () => {
     }
   });
 
-  it('what was logged last is written before the process ends', async () => {
+  it('the last log lines are written before the process exits', async () => {
     const reading = readUntil((sofar) => linesOf('/health/live', sofar) >= AT_ONCE);
     await ask('/health/live', AT_ONCE);
     expect(await service.stop()).toBe(0);

@@ -10,7 +10,7 @@ const CHANGES = /^\s*(CREATE|ALTER|DROP|RENAME|INSERT|UPDATE|DELETE)\b/i;
 
 interface Run {
   process: ChildProcess;
-  /** Resolves when it is gone. */
+  /** Resolves when the process has exited. */
   gone: Promise<unknown>;
   output(): string;
 }
@@ -31,7 +31,7 @@ async function schemaOf(databaseUrl: string): Promise<unknown[]> {
   }
 }
 
-describe('migrations that are interrupted', () => {
+describe('interrupted migrations', () => {
   let database: TestDatabase;
   let proxy: DatabaseProxy;
   let complete: unknown[];
@@ -48,7 +48,7 @@ describe('migrations that are interrupted', () => {
     await database.drop();
   });
 
-  /** Starts the command again and again, each time with SIGKILL after one more statement that changes something. */
+  /** Runs the command repeatedly and kills it with SIGKILL after one more statement that changes something. */
   async function killAfterEachStatement(command: 'run' | 'revert'): Promise<number> {
     const killedAfter = new Set<string>();
     for (;;) {
@@ -65,12 +65,12 @@ describe('migrations that are interrupted', () => {
     }
   }
 
-  it('resume after SIGKILL at any statement, and make the same schema as without it', async () => {
+  it('migrations killed at any statement resume and produce the same schema', async () => {
     expect(await killAfterEachStatement('run')).toBeGreaterThan(20);
     expect(await schemaOf(database.url)).toEqual(complete);
   }, 300_000);
 
-  it('can be reverted although SIGKILL comes at any statement, and applied again', async () => {
+  it('migrations killed at any statement while reverting can be reverted and applied again', async () => {
     for (let applied = await appliedNames(); applied.length > 0; applied = await appliedNames())
       await killAfterEachStatement('revert');
     const again = startMigrating('run', database.url);
@@ -89,7 +89,7 @@ describe('migrations that are interrupted', () => {
   }
 });
 
-describe('migrations that two processes apply at once', () => {
+describe('migrations applied by two processes', () => {
   let database: TestDatabase;
   let proxy: DatabaseProxy;
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('migrations that two processes apply at once', () => {
     await database.drop();
   });
 
-  it('are applied once: the second process says that it waits, and both succeed', async () => {
+  it('two concurrent migrate processes apply each migration once: the second waits and says so, and both succeed', async () => {
     const withheld = proxy.withhold((sql) => sql.includes('CREATE TABLE IF NOT EXISTS orders'));
     const first = startMigrating('run', proxy.url);
     const answer = (await Promise.race([withheld, first.gone])) as WithheldAnswer;

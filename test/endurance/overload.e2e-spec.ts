@@ -10,8 +10,8 @@ import { type Service, startService } from '../support/service.js';
 import { SlowClient } from '../support/slow-client.js';
 import { useService } from '../support/use-service.js';
 
-/** The answer tells the caller to come again, and when. */
-function expectComeAgain(answer: Answer): void {
+/** Expects a 503 that tells the caller when to retry. */
+function expectRetryLater(answer: Answer): void {
   expectProblem(answer, 503, 'unavailable');
   expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }
@@ -19,14 +19,14 @@ function expectComeAgain(answer: Answer): void {
 describe('slow clients', () => {
   const { service } = useService();
 
-  it('that do not finish their headers, or send them byte by byte, are answered 408 and closed', async () => {
+  it('a client that does not finish its headers gets 408 and is disconnected, even if it sends single bytes', async () => {
     const silent = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\n');
     const dribbling = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\nx-slow: ', 'a');
     for (const answer of [await silent.answer(), await dribbling.answer()])
       expectProblem(answer, 408, 'request_timeout');
   });
 
-  it('that do not finish their body, or send it byte by byte, are answered 408 and closed, once', async () => {
+  it('a client that does not finish its body gets one 408 and is disconnected, even if it sends single bytes', async () => {
     const head = aRequest('POST /auth/login', {
       'content-type': 'application/json',
       'content-length': '5000',
@@ -42,7 +42,7 @@ describe('slow clients', () => {
     expect(lines.filter((line) => line.includes('"status":5'))).toEqual([]);
   });
 
-  it('keep nobody else waiting', async () => {
+  it('slow clients do not delay other clients', async () => {
     const slow = Array.from(
       { length: 50 },
       () => new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\n'),
@@ -53,7 +53,7 @@ describe('slow clients', () => {
   });
 });
 
-describe('a pool whose connections are all stuck', () => {
+describe('a pool whose connections are all blocked', () => {
   let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;
@@ -68,7 +68,7 @@ describe('a pool whose connections are all stuck', () => {
     await database?.drop();
   });
 
-  it('lets later requests wait for a turn, and answers 503 to those that get none; all is well after it', async () => {
+  it('when all connections are blocked, other requests wait or return 503, and all requests succeed afterwards', async () => {
     const order = await aCreatedOrder(merchant);
     const lock = await lockOrder(database.url, order.id);
     const stuck = atOnce(2, () => merchant.client.post(`/orders/${order.id}/complete`, {}));
@@ -76,27 +76,27 @@ describe('a pool whose connections are all stuck', () => {
     const waited = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
     await lock.release();
 
-    // A request that is stuck gives its connection to others between its attempts.
-    waited.filter(({ status }) => status !== 201).forEach(expectComeAgain);
+    // A blocked request releases its connection between its attempts.
+    waited.filter(({ status }) => status !== 201).forEach(expectRetryLater);
     for (const { status, body } of await stuck)
       expect({ status, order: body.status }).toEqual({ status: 200, order: 'completed' });
     for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
       expect(status).toBe(201);
   });
 
-  it('never keeps a caller waiting without end, whatever is asked', async () => {
+  it('requests that wait for a lock return 503 instead of waiting forever', async () => {
     const order = await aCreatedOrder(merchant);
     const lock = await lockOrder(database.url, order.id);
     const answers = await atOnce(12, (index) =>
       merchant.client.post(`/orders/${order.id}/${index % 2 === 0 ? 'complete' : 'cancel'}`, {}),
     );
     await lock.release();
-    for (const answer of answers) expectComeAgain(answer);
+    for (const answer of answers) expectRetryLater(answer);
   });
 });
 
-describe('a storm of log-ins', () => {
-  it('is turned away where too many wait, with 503 and Retry-After, while orders go on', async () => {
+describe('a burst of logins', () => {
+  it('a burst of logins above the queue limit returns 503 with Retry-After while orders succeed', async () => {
     const service = await startService({ env: { BCRYPT_QUEUE: '1', BCRYPT_COST: '10' } });
     try {
       const merchant = await aMerchant(service);
@@ -107,14 +107,14 @@ describe('a storm of log-ins', () => {
       const answers = await storm;
 
       expect(orders.map(({ status }) => status)).toEqual(Array(5).fill(201));
-      const turnedAway = answers.filter(({ status }) => status === 503);
-      turnedAway.forEach(expectComeAgain);
+      const limited = answers.filter(({ status }) => status === 503);
+      limited.forEach(expectRetryLater);
       const refused = answers.filter(({ status }) => status === 401);
-      expect({ all: turnedAway.length + refused.length, some: turnedAway.length > 0 && refused.length > 0 }).toEqual({
+      expect({ all: limited.length + refused.length, some: limited.length > 0 && refused.length > 0 }).toEqual({
         all: 40,
         some: true,
       });
-      // The storm is over: nobody waits any more.
+      // The burst is over and the queue is empty.
       const { email, password } = merchant;
       expect((await new Client(service).post('/auth/login', { email, password })).status).toBe(201);
     } finally {
@@ -122,7 +122,7 @@ describe('a storm of log-ins', () => {
     }
   });
 
-  it('is none where one logs in at a time, even if nobody may wait', async () => {
+  it('logins one at a time succeed even when BCRYPT_QUEUE is 0', async () => {
     const service = await startService({ env: { BCRYPT_QUEUE: '0' } });
     try {
       const { email, password } = await aMerchant(service);

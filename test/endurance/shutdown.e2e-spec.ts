@@ -10,14 +10,14 @@ import { lockOrder } from '../support/locked-order.js';
 import { OrderStream } from '../support/load/order-stream.js';
 import { type Service, startService } from '../support/service.js';
 
-/** What is sent so long before the drain ends has certainly been accepted by then, on a slow machine too. */
+/** Requests sent at least this long before the drain ends are accepted by then, even on a slow machine. */
 const CERTAIN_MS = 1000;
 const CONNECTIONS = 20;
 const DELAY_SECONDS = 3;
 
 describe('SIGTERM', () => {
   let database: TestDatabase;
-  /** An instance inside the test, to look on. */
+  /** An instance inside the test process, used to read data. */
   let onlooker: Service;
   let merchant: TestMerchant;
   let service: BuiltService;
@@ -50,7 +50,7 @@ describe('SIGTERM', () => {
     });
   }
 
-  /** Sends the signal; resolves once the service says that it is not ready. */
+  /** Sends SIGTERM and waits until the service reports that it is not ready. */
   async function terminate(): Promise<Answer> {
     service.process.kill('SIGTERM');
     for (const deadline = Date.now() + CERTAIN_MS; ; await sleep(10)) {
@@ -59,7 +59,7 @@ describe('SIGTERM', () => {
     }
   }
 
-  it('makes it not ready at once, while it is alive and still takes orders, on connections that close', async () => {
+  it('on SIGTERM, the service becomes not ready at once but still accepts orders and closes connections after each response', async () => {
     await start(DELAY_SECONDS);
     expect((await client.get('/health/ready')).headers.get('connection')).toBe('keep-alive');
     const exit = exitCode(service);
@@ -78,7 +78,7 @@ describe('SIGTERM', () => {
     expect(await isListening()).toBe(false);
   });
 
-  it('lets a request that is under way finish when no connection is taken any more', async () => {
+  it('on SIGTERM, a request in progress finishes after the service stops accepting connections', async () => {
     await start(1);
     const order = await aCreatedOrder({ ...merchant, client });
     const lock = await lockOrder(database.url, order.id);
@@ -95,7 +95,7 @@ describe('SIGTERM', () => {
     expect(await exit).toBe(0);
   });
 
-  it('cuts off a client that does not finish its request, and ends all the same', async () => {
+  it('on SIGTERM, the service disconnects a client that does not finish its request and exits', async () => {
     await start(0);
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname, () =>
@@ -103,12 +103,12 @@ describe('SIGTERM', () => {
     );
     socket.on('error', () => undefined);
     await once(socket, 'connect');
-    // Its beginning has arrived: the service has answered one that came after it.
+    // The partial request has arrived, because the service has answered a later one.
     await client.get('/health/live');
     expect(await service.stop()).toBe(0);
   });
 
-  it(`loses no request under a load of ${CONNECTIONS} connections, kept alive and fresh: all are answered, and each answer is in the database`, async () => {
+  it(`on SIGTERM under a load of ${CONNECTIONS} kept-alive and new connections, every accepted request is answered and stored once`, async () => {
     await start(DELAY_SECONDS);
     const stream = new OrderStream(service.url, merchant.tokens.access_token);
     const working = stream.work(CONNECTIONS);
@@ -116,7 +116,7 @@ describe('SIGTERM', () => {
     const exit = exitCode(service);
     const signalledAt = Date.now();
     service.process.kill('SIGTERM');
-    // Every worker goes on until it finds nobody who listens.
+    // Each worker continues until the service no longer listens.
     await working;
     expect(await exit).toBe(0);
 
@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
     expect(
       stream.sent.filter(({ status, externalId, orderId }) => status === 201 && idOf.get(externalId) !== orderId),
     ).toEqual([]);
-    // What was accepted was answered: nothing was done for a caller who was cut off.
+    // Accepted requests were answered: no order exists for a caller that was disconnected.
     expect(stream.sent.filter(({ status, externalId }) => status === undefined && idOf.has(externalId))).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import { type Outcome, runNode } from './build.js';
 import { testEnvironment } from './service.js';
 
 /**
- * Runs the operator's command line within this process, which is much faster than the build as a process of its own. One
- * command at a time: what it prints is taken from the process's own stdout and stderr.
+ * Runs the admin CLI in this process, which is much faster than a separate process. Only one command can run at a time,
+ * because its output is captured from the stdout and stderr of the process.
  *
- * @param env the environment while it runs.
+ * @param env the environment of the command
  */
 export async function runAdminHere(args: string[], env: Record<string, string>): Promise<Outcome> {
   const [variables, code, log, error] = [{ ...process.env }, process.exitCode, console.log, console.error];
@@ -32,7 +32,7 @@ export async function runAdminHere(args: string[], env: Record<string, string>):
   }
 }
 
-/** Takes what is written to a stream. @returns what undoes that. */
+/** Captures what is written to a stream. @returns a function that restores the stream. */
 function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
   const own = Object.getOwnPropertyDescriptor(stream, 'write');
   stream.write = (chunk: string | Uint8Array) => {
@@ -45,7 +45,7 @@ function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () 
   };
 }
 
-/** The operator's command line over a database. */
+/** Runs the admin CLI with a database. */
 export class AdminCommandLine {
   constructor(private readonly databaseUrl: string) {}
 
@@ -53,22 +53,22 @@ export class AdminCommandLine {
     return runAdminHere(args, testEnvironment(this.databaseUrl));
   }
 
-  /** What a command prints; nothing else may be on stdout or stderr. */
+  /** Returns the output of a command, and fails if there is any other output. */
   async json(...args: string[]): Promise<any> {
     return parsed(await this.run(...args));
   }
 
-  /** What a refused command says; it prints nothing on stdout. */
+  /** Returns the error of a failed command, and fails if it writes to stdout. */
   async refusal(...args: string[]): Promise<string> {
     return refused(await this.run(...args));
   }
 
-  /** Runs the build as a process of its own. */
+  /** Runs the built CLI in a separate process. */
   built(args: string[], stdin = '', env: Record<string, string> = {}): Promise<Outcome> {
     return runNode('dist/src/admin.js', args, { ...testEnvironment(this.databaseUrl), ...env }, stdin);
   }
 
-  /** What the build prints; nothing else may be on stdout or stderr. */
+  /** Returns the output of the built CLI, and fails if there is any other output. */
   async builtJson(args: string[], stdin = '', env: Record<string, string> = {}): Promise<any> {
     return parsed(await this.built(args, stdin, env));
   }

@@ -11,10 +11,10 @@ export interface Outcome {
 }
 
 /**
- * Runs a program of the project to its end, with nothing in its environment but what is given.
+ * Runs a program of the project until it exits, with only the given environment.
  *
- * @param file relative to the project; `dist/…` is there once it has been built.
- * @param stdin what the program can read.
+ * @param file relative to the project; `dist/…` requires a build
+ * @param stdin the input of the program
  */
 export function runNode(
   file: string,
@@ -22,7 +22,7 @@ export function runNode(
   env: Record<string, string> = {},
   stdin = '',
 ): Promise<Outcome> {
-  // A `.env` of the checkout must not decide what a test sees.
+  // A `.env` file in the checkout must not affect the tests.
   const options = { cwd: tmpdir(), env, maxBuffer: 1 << 24 };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [path.join(PROJECT, file), ...args], options, (error, stdout, stderr) => {
@@ -32,7 +32,7 @@ export function runNode(
   });
 }
 
-/** The built file of that name, for programs that take it as an argument. */
+/** The path of a built file, for programs that take it as an argument. */
 export function built(file: string): string {
   return path.join(PROJECT, 'dist', file);
 }

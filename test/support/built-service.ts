@@ -8,21 +8,21 @@ import { testEnvironment } from './service.js';
 
 const ENTRY = 'dist/src/main.js';
 
-/** The build, running as a process of its own: what is deployed. */
+/** The built service, which runs as a separate process. */
 export interface BuiltService {
   url: string;
   process: ChildProcess;
-  /** Everything it wrote so far. */
+  /** The output so far. */
   output(): string;
-  /** Resolves when this very process listens; several may share its port. */
+  /** Waits until this process listens. Several processes may share its port. */
   listening(): Promise<void>;
-  /** Ends it in good order; resolves to its exit code. */
+  /** Shuts it down. Resolves to its exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL and waits until the process has exited. */
   kill(): Promise<void>;
 }
 
-/** A port that was free a moment ago. */
+/** Finds a port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -33,9 +33,9 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts the build over a database and waits until it is ready.
+ * Starts the built service with a database and waits until it is ready.
  *
- * @param stdout where its log goes, if not into `output()`.
+ * @param stdout the destination of its log, if not `output()`
  */
 export async function startBuiltService(
   databaseUrl: string,
@@ -51,7 +51,7 @@ export async function startBuiltService(
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // By then it has ended and all it wrote has been read.
+  // At this point it has exited and all of its output has been read.
   const gone = once(child, 'close');
   const url = `http://127.0.0.1:${port}`;
   const service: BuiltService = {

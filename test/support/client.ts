@@ -8,13 +8,13 @@ export interface Answer {
 
 export interface RequestOptions {
   body?: unknown;
-  /** Sent as it stands, instead of `body` as JSON. */
+  /** Sent as is, instead of `body` as JSON. */
   raw?: string | Buffer;
   token?: string | undefined;
   headers?: Record<string, string>;
 }
 
-/** A merchant's system: it sends requests and reads answers, nothing else. */
+/** An HTTP client of a merchant. */
 export class Client {
   constructor(
     readonly service: Pick<Service, 'url'>,

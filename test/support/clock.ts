@@ -1,6 +1,6 @@
 import { Clock } from '../../src/common/clock.js';
 
-/** A clock that runs like the real one, and can be put forward. */
+/** A clock that runs like the real one and can be moved forward. */
 export class TestClock extends Clock {
   #aheadMs = 0;
 
@@ -8,7 +8,7 @@ export class TestClock extends Clock {
     return new Date(Date.now() + this.#aheadMs);
   }
 
-  /** Puts the clock forward. */
+  /** Moves the clock forward. */
   advance(step: { days?: number; hours?: number; minutes?: number; seconds?: number; ms?: number }): void {
     const { days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 } = step;
     this.#aheadMs += (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;

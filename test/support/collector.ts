@@ -7,14 +7,14 @@ export interface CollectedSpan {
   traceId: string;
   spanId: string;
   parentSpanId?: string;
-  /** 2: the span is a server's; 3: a client's, of the database. */
+  /** 2 is a server span; 3 is a client span, such as a query. */
   kind: number;
   attributes: Record<string, unknown>;
 }
 
-/** What OpenTelemetry's exporters send to: OTLP over HTTP, in JSON. */
+/** An OpenTelemetry collector that receives OTLP over HTTP as JSON. */
 export class Collector {
-  /** Bodies as they came. */
+  /** The received bodies. */
   readonly received: string[] = [];
   readonly #server = createServer((request, response) => {
     let text = '';
@@ -49,7 +49,7 @@ export class Collector {
       }));
   }
 
-  /** The spans of one trace, once that of the request itself is there, which ends last. */
+  /** Waits until the span of the request, which ends last, has arrived. @returns the spans of the trace. */
   async trace(traceId: string): Promise<CollectedSpan[]> {
     for (let attempt = 0; attempt < 200; attempt++) {
       const spans = this.spans.filter((span) => span.traceId === traceId);

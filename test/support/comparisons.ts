@@ -2,11 +2,11 @@ import { Worker } from 'node:worker_threads';
 import bcrypt from 'bcrypt';
 
 /**
- * Watches what the service gives its threads to compare, one comparison a message, and holds it back where a test says so.
- * The threads are real, and so is what they do. (The service and the test share the one `Worker` of Node.)
+ * Records the comparisons that the service sends to its bcrypt threads, one per message, and holds them when a test asks
+ * for it. The threads and their work are real. (The service and the test share the `Worker` class of Node.)
  */
 export class Comparisons {
-  /** The cost of each comparison that was asked of a thread. */
+  /** The cost of each comparison that was sent to a thread. */
   readonly costs: number[] = [];
   readonly #give = Reflect.get(Worker.prototype, 'postMessage') as (this: Worker, message: unknown) => void;
   #held: { thread: Worker; message: unknown }[] = [];
@@ -19,25 +19,25 @@ export class Comparisons {
     };
   }
 
-  /** From now on comparisons take their turn, but don't end. */
+  /** Holds comparisons from now on. */
   hold(): void {
     this.costs.length = 0;
     this.#isHolding = true;
   }
 
-  /** Lets those go on that were held back, and all that follow. */
+  /** Releases the held comparisons and stops holding new ones. */
   release(): void {
     this.#isHolding = false;
     for (const { thread, message } of this.#held.splice(0)) this.#give.call(thread, message);
   }
 
-  /** Ends the threads whose comparisons are held back, as a fault of theirs would, and holds back no more. */
+  /** Terminates the threads with held comparisons, like a crash would, and stops holding new ones. */
   async killThreads(): Promise<void> {
     this.#isHolding = false;
     await Promise.all(this.#held.splice(0).map(({ thread }) => thread.terminate()));
   }
 
-  /** Watches no more. */
+  /** Stops recording. */
   stop(): void {
     this.release();
     Worker.prototype.postMessage = this.#give;

@@ -1,22 +1,22 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 
-/** Rows of one statement: enough to be fast, few enough for a short transaction. */
+/** Rows per statement: enough to be fast, and few enough for a short transaction. */
 const CHUNK = 50_000;
-/** Whole numbers from 1; MySQL allows a recursion of 1000 by default. */
+/** Integers from 1. MySQL limits a recursion to 1000 by default. */
 const NUMBERS = `
   WITH RECURSIVE k (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < 999),
        numbers (i) AS (SELECT 1 + a.i + 1000 * b.i FROM k a CROSS JOIN k b)`;
 
-/** An SQL expression for the id of copy `n`, in the form of a UUID of version 7. */
+/** An SQL expression for the ID of copy `n`, in the form of a version 7 UUID. */
 export const ID_OF_COPY = "CONCAT('0193f1c2-7c1e-7000-8000-', LPAD(LOWER(HEX(n)), 12, '0'))";
 
 /**
- * Copies a row many times, for tables of a size that requests would take too long to make. What is not changed is taken
- * from the row, so that copies have every column the service writes.
+ * Copies a row many times, for large tables that would take too long to fill with requests. Unchanged columns are taken
+ * from the row, so that copies have every column that the service writes.
  *
- * @param connection a plain one, because the service's own data source limits the time of a statement.
- * @param condition selects the one row.
- * @param changes SQL expressions by column; `n` is the number of the copy, from 1.
+ * @param connection a plain connection, because the data source of the service has a statement timeout
+ * @param condition selects the row
+ * @param changes SQL expressions by column; `n` is the number of the copy, starting at 1
  */
 export async function copyRow(
   connection: Connection,

@@ -3,16 +3,16 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 const COM_QUERY = 3;
 
-/** The answer to one statement, which the server has executed and the client has not seen. */
+/** The response to one statement that the server has executed and the client has not received. */
 export interface WithheldAnswer {
   sql: string;
-  /** Lets the client see it. */
+  /** Forwards the response to the client. */
   release(): void;
 }
 
 /**
- * Stands between a client and the database server, and can withhold the answer to one statement: at that moment the
- * server has executed it and the client does not know.
+ * A proxy between a client and the database server that can withhold the response to one statement. At that moment the
+ * server has executed the statement and the client does not know it.
  */
 export class DatabaseProxy {
   readonly #sockets = new Set<Socket>();
@@ -31,14 +31,14 @@ export class DatabaseProxy {
     return new DatabaseProxy(server, new URL(databaseUrl));
   }
 
-  /** The database's URL through the proxy. */
+  /** The URL of the database through the proxy. */
   get url(): string {
     const url = new URL(this.target);
     url.host = `127.0.0.1:${(this.server.address() as { port: number }).port}`;
     return url.href;
   }
 
-  /** Withholds the answer to the first statement that matches. Resolves when the server has given that answer. */
+  /** Withholds the response to the first statement that matches. Resolves when the server has sent that response. */
   withhold(matches: (sql: string) => boolean): Promise<WithheldAnswer> {
     return new Promise((resolve) => (this.#withhold = { matches, onWithheld: resolve }));
   }
@@ -53,8 +53,8 @@ export class DatabaseProxy {
     const upstream = connect(Number(this.target.port || 3306), this.target.hostname);
     let onAnswer: ((answer: Buffer) => void) | undefined;
     client.on('data', (data: Buffer) => {
-      // A command is the first packet of its sequence, and mysql2 sends one only after the last was answered.
-      // MySQL expects two bytes about attributes before the text.
+      // A command is the first packet of its sequence, and mysql2 sends one only after the last one was answered.
+      // In MySQL, two bytes about attributes precede the text.
       const text = data.toString('utf8', data[5] === 0 ? 7 : 5);
       const sql = data[3] === 0 && data[4] === COM_QUERY ? text : '';
       const withhold = this.#withhold;

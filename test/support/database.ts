@@ -7,7 +7,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** The server that the run was given; there is no default, so that no test meets a database it should not. */
+/** The server of the test run. There is no default, so that tests never use a database by accident. */
 function serverUrl(): URL {
   const url = process.env.DATABASE_URL;
   if (!url) throw new Error('DATABASE_URL is not set: run the tests with `npm test` or `npm run test:e2e`');
@@ -29,7 +29,7 @@ async function onServer(sql: string): Promise<void> {
   }
 }
 
-/** A database of its own, empty; the caller drops it. */
+/** Creates an empty database, which the caller drops. */
 export async function createDatabase(): Promise<TestDatabase> {
   const name = `cashback_test_${randomBytes(6).toString('hex')}`;
   await onServer(`CREATE DATABASE ${name} CHARACTER SET utf8mb4`);
@@ -38,7 +38,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   return { url: url.href, drop: () => onServer(`DROP DATABASE ${name}`) };
 }
 
-/** A database of its own with the schema that the migrations make. */
+/** Creates a database and runs the migrations. */
 export async function createMigratedDatabase(): Promise<TestDatabase> {
   const database = await createDatabase();
   const dataSource = await createDataSource(database.url).initialize();

@@ -1,6 +1,6 @@
 import { PASSWORD } from './factories.js';
 
-/** What no log may hold, wherever it came from; a document is eleven digits that are part of nothing longer. */
+/** Patterns that no log may contain. A document is 11 digits that are not part of a longer number. */
 const SECRETS: Record<string, RegExp> = {
   'an access or refresh token': /cb[ar]t_[0-9a-f]{8}/i,
   'a JWT': /eyJ[\w-]{10,}/,
@@ -11,8 +11,8 @@ const SECRETS: Record<string, RegExp> = {
 };
 
 /**
- * Reads all that a service has logged during a test file. Every service of the suite goes through it at its end, so
- * whatever a test makes the service do is also a test of its discretion.
+ * Checks everything that a service logged during a test file. Every test service calls it when it stops, so that each
+ * test also verifies that nothing secret is logged.
  */
 export function refuseSecrets(logged: string): void {
   for (const [what, pattern] of Object.entries(SECRETS)) {

@@ -4,7 +4,7 @@ import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';
 
-/** The answer is a problem of that code, whole and well formed. */
+/** Expects a complete and valid problem with this code. */
 export function expectProblem(answer: Answer, status: number, code: string): void {
   expect({ status: answer.status, code: answer.body.code, body: answer.body }).toMatchObject({ status, code });
   expect(answer.headers.get('content-type')).toBe('application/problem+json');
@@ -24,12 +24,12 @@ export function pointersOf(answer: Answer): string[] {
   return (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
 }
 
-/** The invariants of the money hold over the whole database. */
+/** Expects the money invariants to hold for the whole database. */
 export async function expectInvariants(service: Service): Promise<void> {
   expect(await findingsOf(service)).toEqual([]);
 }
 
-/** What `reconcile` finds in the service's database. */
+/** The findings of `reconcile` in the database of the service. */
 export async function findingsOf(service: Service): Promise<Finding[]> {
   const findings: Finding[] = [];
   await service.app.get(ReconcileService).reconcile({ onFinding: (finding) => findings.push(finding) });

@@ -13,18 +13,18 @@ const unique = (): string => `${process.pid}-${++counter}`;
 
 export const PASSWORD = 'correct horse battery';
 
-/** A merchant with an API user that has logged in. */
+/** A merchant with a logged-in API user. */
 export interface TestMerchant {
   id: string;
   email: string;
   password: string;
-  /** The token set of its log-in. */
+  /** The token set of its login. */
   tokens: { access_token: string; access_token_expire_at: string; refresh_token: string };
-  /** Calls with its access token. */
+  /** A client that uses its access token. */
   client: Client;
 }
 
-/** Logs in, again where a slow machine makes the service say 503, as every caller is told to. */
+/** Logs in, and retries after a 503 like any caller does on a slow machine. */
 async function logIn(service: Service, email: string): Promise<TestMerchant['tokens']> {
   for (let attempt = 1; ; attempt++) {
     const { status, body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
@@ -42,12 +42,12 @@ export async function aMerchant(service: Service, policy: Partial<Policy> = {}):
   return { id, email, password: PASSWORD, tokens, client: new Client(service, tokens.access_token) };
 }
 
-/** A customer's document that no other test uses. */
+/** A customer document that no other test uses. */
 export function aDocument(): string {
   return String(randomInt(10 ** 10, 10 ** 11));
 }
 
-/** An order as a merchant sends it; say only the members that decide. */
+/** The request body of an order. Pass only the members that matter for the test. */
 export function anOrder(
   members: Record<string, unknown> = {},
 ): Record<string, unknown> & { external_id: string; document: string } {
@@ -62,7 +62,7 @@ export function anOrder(
   };
 }
 
-/** Gives a customer cashback, as the operator would. */
+/** Grants cashback to a customer like the operator does. */
 export async function grant(
   service: Service,
   merchant: TestMerchant,
@@ -73,14 +73,14 @@ export async function grant(
   await service.app.get(GrantsService).grant(merchant.id, document, parseMoney(amount), options);
 }
 
-/** An order that the service has created. */
+/** Creates an order through the API. */
 export async function aCreatedOrder(merchant: TestMerchant, members: Record<string, unknown> = {}): Promise<any> {
   const { status, body } = await merchant.client.post('/orders', anOrder(members));
   if (status !== 201) throw new Error(`the order was answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }
 
-/** An order that has been completed. */
+/** Creates and completes an order through the API. */
 export async function aCompletedOrder(
   merchant: TestMerchant,
   members: Record<string, unknown> = {},

@@ -3,7 +3,7 @@ import { type Answer, Client, type RequestOptions } from './client.js';
 import { aMerchant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
-/** Logs in anew once its token has expired, as a merchant's system does that runs for months. */
+/** Logs in again when its token has expired, like a real merchant system. */
 class LastingClient extends Client {
   #current: Client;
 
@@ -25,7 +25,7 @@ class LastingClient extends Client {
   }
 }
 
-/** A merchant for tests that put the clock forward by days. */
+/** A merchant for tests that move the clock forward by days. */
 export async function aLastingMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
   const merchant = await aMerchant(service, policy);
   return { ...merchant, client: new LastingClient(service, merchant) };

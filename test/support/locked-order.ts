@@ -3,14 +3,14 @@ import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 
 export interface OrderLock {
-  /** Resolves once so many connections to the database stand before a row that is locked. */
+  /** Waits until this number of database connections wait for a locked row. */
   untilWaiting(howMany?: number): Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * Holds the lock of an order's row, so that whatever wants to change the order waits. It has connections of its own:
- * the pool of a service may consist of a single one.
+ * Locks the row of an order, so that changes of the order wait. It uses its own connections, because the pool of the
+ * service may have only one.
  */
 export async function lockOrder(databaseUrl: string, orderId: string): Promise<OrderLock> {
   const own = await createDataSource(databaseUrl).initialize();
@@ -29,7 +29,7 @@ export async function lockOrder(databaseUrl: string, orderId: string): Promise<O
 
 async function untilWaiting(dataSource: DataSource, howMany: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    // The list of InnoDB's transactions would say it directly, but is stale for whoever asks more than ten times a second.
+    // InnoDB's transaction list would be more direct, but it is stale when it is queried more than ten times per second.
     const rows = await dataSource.query<unknown[]>(
       "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE%'",
     );

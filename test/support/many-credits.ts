@@ -6,19 +6,19 @@ import type { Service } from './service.js';
 
 interface Credits {
   count: number;
-  /** Of each credit. */
+  /** The amount of each credit. */
   amount: string;
   availableAt: Date;
   expiresAt: Date;
 }
 
-/** Rows of one INSERT. */
+/** The number of rows per INSERT. */
 const BATCH = 1000;
 
 /**
- * A customer with that many open credits, each with its entry in the ledger, written straight into the tables.
+ * Writes a customer with `count` open credits, each with its ledger entry, directly to the tables.
  *
- * @returns the customer's document.
+ * @returns the document of the customer
  */
 export async function aCustomerWithCredits(
   service: Service,
@@ -28,7 +28,7 @@ export async function aCustomerWithCredits(
 ): Promise<string> {
   const document = aDocument();
   await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
-  // Connections of its own have no limit on the time of a statement.
+  // A separate connection has no statement timeout.
   const dataSource = await createDataSource(databaseUrl).initialize();
   const [wallet] = await dataSource.query('SELECT id FROM wallets WHERE document = ?', [document]);
   const [now, cents] = [service.clock.now(), parseMoney(amount)];

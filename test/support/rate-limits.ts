@@ -3,7 +3,7 @@ import type { Answer } from './client.js';
 import { expectProblem } from './expectations.js';
 import type { Service } from './service.js';
 
-/** Expects a 429 of these policies, with all that a client needs to retry in time. */
+/** Expects a 429 with these policies and a Retry-After within the window. */
 export function expectLimited(answer: Answer | undefined, policies: string, windowSeconds: number): void {
   if (answer === undefined) throw new Error('there is no answer');
   expectProblem(answer, 429, 'too_many_requests');
@@ -18,19 +18,19 @@ export function expectLimited(answer: Answer | undefined, policies: string, wind
   );
 }
 
-/** How many of the answers have each status. */
+/** The number of responses per status. */
 export function statusesOf(answers: Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** Moves the end of every window of the database, as if an instance or the server had another clock. */
+/** Moves the end of every window in the database, as if the clock of an instance or the server were different. */
 export async function moveWindows(service: Service, milliseconds: number): Promise<void> {
   await service.dataSource.query('UPDATE rate_limits SET expire = expire + ?', [milliseconds]);
 }
 
-/** The events that the service logged, by name. */
+/** The events with this name that the service logged. */
 export function eventsOf(service: Service, event: string): Record<string, unknown>[] {
   return service.logged
     .map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -3,8 +3,8 @@ import type { Answer } from './client.js';
 import type { Service } from './service.js';
 
 /**
- * Sends bytes as they stand, where `fetch` would be too polite, and reads the one answer until the
- * server closes; the request must say `connection: close`, or be broken enough.
+ * Sends raw bytes, which can be invalid HTTP, and reads the one response until the server closes the connection. The
+ * request must contain `connection: close` or be so malformed that the server closes it.
  */
 export async function sendBytes(service: Pick<Service, 'url'>, bytes: string | Buffer): Promise<Answer> {
   const { hostname, port } = new URL(service.url);
@@ -19,7 +19,7 @@ export async function sendBytes(service: Pick<Service, 'url'>, bytes: string | B
   return parseAnswer(Buffer.concat(chunks).toString());
 }
 
-/** A request's head and body; `Host`, `Connection` and `Content-Length` are there unless `headers` says otherwise. */
+/** A raw request. `Host`, `Connection`, and `Content-Length` are added unless `headers` sets them. */
 export function aRequest(
   line: string,
   headers: Record<string, string | undefined> = {},
@@ -37,7 +37,7 @@ export function aRequest(
   return Buffer.concat([Buffer.from(`${line} HTTP/1.1\r\n${head.join('')}\r\n`, 'latin1'), Buffer.from(body)]);
 }
 
-/** The one answer that these bytes are. */
+/** Parses a raw response. */
 export function parseAnswer(text: string): Answer {
   const end = text.indexOf('\r\n\r\n');
   const [statusLine = '', ...fields] = text.slice(0, end).split('\r\n');

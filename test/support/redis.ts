@@ -3,23 +3,23 @@ import { startGuarded } from '../../tools/support/guarded-process.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
 import { run, untilStopped } from '../../tools/support/processes.mjs';
 
-/** Tests that are about Redis run where its program is: `npm test` needs none. */
+/** Whether the redis-server program is available. `npm test` does not require it. */
 export const hasRedis = (await run('redis-server', ['--version'], { timeoutMs: 10_000 })).ok;
 
 const OPTIONS = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no'];
 
-/** A Redis of the test's own, which it may kill: on a free port of this machine alone, with nothing on disk. */
+/** A private Redis server on a free local port, without persistence. Tests can stop it. */
 export interface RedisServer {
   url: string;
   port: number;
-  /** SIGSTOP: connections stay open and nothing answers. */
+  /** Sends SIGSTOP: connections stay open, but nothing is answered. */
   pause: () => Promise<void>;
-  /** SIGCONT */
+  /** Sends SIGCONT. */
   resume: () => void;
   stop: () => Promise<void>;
 }
 
-/** @param port of an earlier one that comes back; a free one if left out. */
+/** @param port of an earlier server that is restarted; the default is a free port */
 export async function startRedis(port?: number): Promise<RedisServer> {
   const ownPort = port ?? (await findFreePort());
   const running = await startGuarded({
@@ -50,7 +50,7 @@ export async function startRedis(port?: number): Promise<RedisServer> {
 
 async function untilAnswered(port: number): Promise<void> {
   const client = new Redis(port, '127.0.0.1', { retryStrategy: () => 50, maxRetriesPerRequest: 200 });
-  // Until it listens; the command below is what fails in the end.
+  // Wait until the server listens. If it does not, the command below fails.
   client.on('error', () => undefined);
   await client.ping().finally(() => client.disconnect());
 }

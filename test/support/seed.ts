@@ -7,10 +7,10 @@ import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';
 
 /**
- * Writes a merchant and its API user straight into a database: for services that run as a process of
- * their own, whose insides a test can't reach.
+ * Writes a merchant and its API user directly to a database, for services that run as a separate process and cannot be
+ * reached from inside.
  *
- * @returns the e-mail; the password is PASSWORD.
+ * @returns the email; the password is PASSWORD
  */
 export async function seedMerchant(dataSource: DataSource): Promise<string> {
   const merchantId = randomUUID();

@@ -15,7 +15,7 @@ import { refuseSecrets } from './discretion.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
-/** The environment of a service under test; cheap bcrypt, and the rate limits out of the way. */
+/** The environment of a service under test, with cheap bcrypt and high rate limits. */
 export function testEnvironment(databaseUrl: string): Record<string, string> {
   return {
     NODE_ENV: 'test',
@@ -32,24 +32,24 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
   };
 }
 
-/** The service, started for one test file on a port of its own, over a database of its own. */
+/** A service with its own port and, by default, its own database. */
 export interface Service {
   url: string;
   clock: TestClock;
-  /** The service's own connection pool, to look at rows with. */
+  /** The connection pool of the service, to read rows. */
   dataSource: DataSource;
   app: INestApplication;
-  /** Everything the service logged, a line each. */
+  /** The log lines of the service. */
   logged: string[];
   stop(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** Variables of the environment that differ from `testEnvironment`. */
+  /** Environment variables that differ from `testEnvironment`. */
   env?: Record<string, string>;
-  /** Puts something else in the place of a provider: a naive variant that a test must catch, say. */
+  /** Replaces a provider, for example with an unsafe variant that a test must detect. */
   override?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
-  /** An existing database, for a second instance over it; it is not dropped. */
+  /** An existing database, for a second instance. It is not dropped. */
   databaseUrl?: string;
   clock?: TestClock;
 }

@@ -3,10 +3,10 @@ import type { Answer } from './client.js';
 import { parseAnswer } from './raw.js';
 
 const PAUSE_MS = 300;
-/** The server has dropped every slow client by then. */
+/** The maximum time after which the server has disconnected every slow client. */
 const GIVE_UP_MS = 20_000;
 
-/** Sends the beginning of a request, and then nothing, or the same few bytes again and again. */
+/** Sends the beginning of a request, then nothing or the same few bytes repeatedly. */
 export class SlowClient {
   received = '';
   readonly #socket: Socket;
@@ -16,7 +16,7 @@ export class SlowClient {
     const { hostname, port } = new URL(url);
     this.#socket = connect(Number(port), hostname, () => this.#socket.write(beginning));
     this.#socket.on('data', (chunk: Buffer) => (this.received += chunk.toString()));
-    // The server may close while a drop is on its way.
+    // The server may close the connection while bytes are in transit.
     this.#socket.on('error', () => undefined);
     this.#closed = new Promise((resolve) => this.#socket.once('close', resolve));
     const dripping =
@@ -31,7 +31,7 @@ export class SlowClient {
     });
   }
 
-  /** What the server said before it closed the connection; nothing where it never did. */
+  /** Everything that the server sent before it closed the connection. */
   async answer(): Promise<Answer> {
     await this.#closed;
     return parseAnswer(this.received);

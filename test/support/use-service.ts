@@ -3,14 +3,14 @@ import { aMerchant, type TestMerchant } from './factories.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
 
 interface Options extends ServiceOptions {
-  /** Creates the merchant, where it is not one with the default policy. */
+  /** Creates the merchant. The default is a merchant with the default policy. */
   merchant?: (service: Service) => Promise<TestMerchant>;
 }
 
 /**
- * Starts a service with a merchant before the tests of the file or `describe` that calls it, and stops it after them.
+ * Starts a service with a merchant before the tests of the calling file or `describe`, and stops it after them.
  *
- * @returns objects that are empty until then: use their members inside hooks and tests only.
+ * @returns objects that are empty until then, so use their members only in hooks and tests
  */
 export function useService({ merchant: create = aMerchant, ...options }: Options = {}): {
   service: Service;
@@ -22,7 +22,7 @@ export function useService({ merchant: create = aMerchant, ...options }: Options
     Object.assign(service, await startService(options));
     Object.assign(merchant, await create(service));
   });
-  // A service that did not start has nothing to stop.
+  // If the service did not start, there is nothing to stop.
   afterAll(() => service.stop?.());
   return { service, merchant };
 }

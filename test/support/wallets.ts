@@ -1,14 +1,14 @@
 import type { TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
-/** A customer's wallet as the merchant sees it. */
+/** The wallet of a customer as POST /wallets/search returns it. */
 export async function walletOf(merchant: TestMerchant, document: string): Promise<any> {
   const { status, body } = await merchant.client.post('/wallets/search', { document });
   if (status !== 200) throw new Error(`the search was answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }
 
-/** The whole statement of a customer, the oldest movement first. */
+/** All entries of a customer, oldest first. */
 export async function statementOf(merchant: TestMerchant, document: string): Promise<any[]> {
   const { id } = await walletOf(merchant, document);
   const entries: any[] = [];
@@ -20,17 +20,17 @@ export async function statementOf(merchant: TestMerchant, document: string): Pro
   }
 }
 
-/** The movements of a customer's statement in short, such as `earn 7.50`, the oldest first. */
+/** All entries of a customer in short form, such as `earn 7.50`, oldest first. */
 export async function movementsOf(merchant: TestMerchant, document: string): Promise<string[]> {
   return (await statementOf(merchant, document)).map(({ kind, amount }) => `${kind} ${amount}`);
 }
 
-/** Rows of the service's database. */
+/** Runs SQL on the database of the service. @returns the rows. */
 export function rowsOf(service: Service, sql: string, values: unknown[] = []): Promise<any[]> {
   return service.dataSource.query(sql, values);
 }
 
-/** The instant that many days after another, as an answer carries it. */
+/** The instant a number of days after another one, formatted as in a response. */
 export function daysAfter(instant: string, days: number): string {
   return new Date(Date.parse(instant) + days * 86_400_000).toISOString();
 }

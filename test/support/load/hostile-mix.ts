@@ -7,20 +7,20 @@ import { type Service, startService } from '../service.js';
 import { orderRequest } from './load.js';
 import type { Stream } from './load-process.mjs';
 
-/** What the mix needs in the database, and who sends what. */
+/** The load streams, after the data that they need was written to the database. */
 export interface Mix {
   streams: Stream[];
-  /** Of a merchant that has nothing to do with the others. */
+  /** The token of a merchant that is not part of the hostile load. */
   victimToken: string;
 }
 
 const LARGEST_ORDERS = 100;
 const CREDITS = 50_000;
 const HOLDERS = 12;
-/** The most bytes of a request's body, less what the numbers in it may add. */
+/** The maximum size of a request body, without the space that its numbers may need. */
 const LARGEST_BODY = 255 * 1024;
 
-/** An order of some 250 KiB: 500 items with the longest descriptions. */
+/** An order of about 250 KiB: 500 items with descriptions of the maximum length. */
 const largestOrder = (): Record<string, unknown> =>
   anOrder({
     items: Array.from({ length: 500 }, (_, index) => ({
@@ -30,7 +30,7 @@ const largestOrder = (): Record<string, unknown> =>
     })),
   });
 
-/** A body that is full of members which no DTO has. */
+/** A body with as many unknown members as possible. */
 function unknownMembers(): string {
   const members: string[] = [];
   for (let length = 2; length < LARGEST_BODY; length += members.at(-1)!.length + 1)
@@ -38,7 +38,7 @@ function unknownMembers(): string {
   return `{${members.slice(0, -1).join(',')}}`;
 }
 
-/** Fills the tables and returns the load. */
+/** Fills the tables. @returns the load. */
 export async function seedMix(databaseUrl: string, orders: number): Promise<Mix> {
   const service = await startService({ databaseUrl, env: { LOG_LEVEL: 'error' } });
   const sql = await connect(databaseUrl);
@@ -56,7 +56,7 @@ export async function seedMix(databaseUrl: string, orders: number): Promise<Mix>
     await seedOrders(sql, many, orders);
     const document = await seedCredits(service, sql, rich);
     const held = await atOnce(HOLDERS, () => aCreatedOrder(rich, { document }));
-    // The statistics of a table that has just grown a thousandfold are those of a production table after a day.
+    // Update the statistics of the grown tables, which a production server has updated long before.
     await sql.query('ANALYZE TABLE orders, cashback_credits, cashback_entries');
     const holdsOf = held.map((order) => order.id as string);
     const streams = [
@@ -72,7 +72,7 @@ export async function seedMix(databaseUrl: string, orders: number): Promise<Mix>
   }
 }
 
-/** One order every half minute, back from now. */
+/** Creates orders every 30 seconds, going back from now. */
 async function seedOrders(sql: Connection, merchant: TestMerchant, count: number): Promise<void> {
   const { id } = await aCreatedOrder(merchant);
   const past = (column: string): string => `${column} - INTERVAL n * 30 SECOND`;
@@ -84,7 +84,7 @@ async function seedOrders(sql: Connection, merchant: TestMerchant, count: number
   });
 }
 
-/** A customer with 50,000 credits, each with its entry. */
+/** Creates a customer with 50,000 credits, each with its entry. */
 async function seedCredits(service: Service, sql: Connection, merchant: TestMerchant): Promise<string> {
   const document = aDocument();
   await grant(service, merchant, document, '1.00');
@@ -106,7 +106,7 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
   return document;
 }
 
-/** Pages of the largest orders, and filters that match nothing among very many. */
+/** Reads pages of the largest orders, and filters that match nothing among very many orders. */
 function readers(large: TestMerchant, many: TestMerchant): Stream[] {
   const filters = ['status=refunded', 'status=cancelled', 'status=partially_refunded', 'status=completed'].concat(
     'created_to=2001-01-01T00:00:00Z',
@@ -131,7 +131,7 @@ const page = ({ tokens }: TestMerchant): Pick<Stream, 'requests'> => ({
   requests: [{ method: 'GET', path: '/orders?limit=100', token: tokens.access_token }],
 });
 
-/** Searches and holds in the wallet of 50,000 credits. */
+/** Searches for the wallet with 50,000 credits and holds its cashback. */
 function spenders(rich: TestMerchant, document: string, orderIds: string[]): Stream[] {
   const token = rich.tokens.access_token;
   const search = { method: 'POST', path: '/wallets/search', token, body: JSON.stringify({ document }) };
@@ -142,7 +142,7 @@ function spenders(rich: TestMerchant, document: string, orderIds: string[]): Str
   return [{ name: 'rich wallet', kind: 'requests', connections: HOLDERS, requests: holds }];
 }
 
-/** Unknown members, the right password of one user, and passwords of nobody. */
+/** Logins with unknown members, with the right password of one user, and with unknown emails. */
 function logins({ email }: TestMerchant): Stream[] {
   const login = (body: string): Stream['requests'][number] => ({ method: 'POST', path: '/auth/login', body });
   const right = login(JSON.stringify({ email, password: PASSWORD }));
@@ -153,7 +153,7 @@ function logins({ email }: TestMerchant): Stream[] {
   ];
 }
 
-/** Uploads that never end, answers that nobody reads, and more connections than the service can serve at once. */
+/** Unfinished uploads, responses that are not read, and more connections than the service can serve at once. */
 function connections(large: TestMerchant, crowd: TestMerchant): Stream[] {
   const upload = orderRequest('none', { note: 'x'.repeat(LARGEST_BODY - 1000) });
   return [

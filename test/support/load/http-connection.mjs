@@ -1,23 +1,23 @@
 // @ts-check
 import { connect } from 'node:net';
 
-/** A request without an answer for this long counts as failed. */
+/** A request without a response after this time counts as failed. */
 const PATIENCE_MS = 15_000;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
 /**
- * One connection of a load generator: it sends bytes and reads only the status of each answer. Node's own client costs
- * several times as much, and 3,500 connections would measure the generator instead of the service.
+ * One connection of a load generator. It sends bytes and reads only the status of each response. The client of Node costs
+ * several times as much, so with 3,500 connections it would measure the generator instead of the service.
  */
 export class HttpConnection {
   /** @type {import('node:net').Socket | undefined} */
   #socket;
   /** @type {((status: string) => void) | undefined} */
   #onAnswer;
-  /** The part of the answer that decides where it ends. @type {Buffer} */
+  /** The received bytes that have not been parsed. @type {Buffer} */
   #head = Buffer.alloc(0);
-  /** Bytes of the body to come; undefined while the head is read; infinite for a chunked body. @type {number | undefined} */
+  /** Bytes of the body still to read; undefined while reading the head; infinite for a chunked body. @type {number | undefined} */
   #left;
   #status = '';
 
@@ -27,10 +27,10 @@ export class HttpConnection {
   }
 
   /**
-   * Sends a request, on a new connection where the old one was closed.
+   * Sends a request, on a new connection if the old one was closed.
    *
    * @param {string | Buffer} bytes the whole request
-   * @returns {Promise<string>} the status of the answer, or the code of the error
+   * @returns {Promise<string>} the status of the response or the code of the error
    */
   send(bytes) {
     return new Promise((resolve) => {
@@ -86,7 +86,7 @@ export class HttpConnection {
 
   /**
    * @param {string} reason
-   * @param {import('node:net').Socket} [socket] the one that ended; an earlier one than the current is of no interest
+   * @param {import('node:net').Socket} [socket] the socket that closed, which is ignored unless it is the current one
    */
   #end(reason, socket = this.#socket) {
     if (socket !== this.#socket) return;

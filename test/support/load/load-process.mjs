@@ -1,22 +1,22 @@
 // @ts-check
 /**
- * A process that puts load on a service, because a load generator inside the test would measure itself. It reads a
- * `Plan` from its input and writes `Record<string, Outcome>`, by stream, to its output.
+ * A process that generates load, because a load generator inside the test process would measure itself. It reads a
+ * `Plan` from stdin and writes `Record<string, Outcome>`, by stream, to stdout.
  *
- * @typedef {object} Stream connections that do the same
+ * @typedef {object} Stream connections with the same behavior
  * @property {string} name
  * @property {number} connections
- * @property {'requests' | 'idle-upload' | 'slow-reader'} kind `requests` sends one request after the other;
+ * @property {'requests' | 'idle-upload' | 'slow-reader'} kind `requests` sends requests one after another;
  *   `idle-upload` sends all but the last byte and waits; `slow-reader` sends many requests and never reads
- * @property {number} [everyMs] the least time from one request to the next one of the same connection
- * @property {{ method: string, path: string, token?: string, body?: string }[]} requests sent by turns; `%n` becomes a new
+ * @property {number} [everyMs] the minimum time between two requests of a connection
+ * @property {{ method: string, path: string, token?: string, body?: string }[]} requests sent in turn; `%n` becomes a new
  *   number each time
  *
  * @typedef {{ url: string, seconds: number, streams: Stream[] }} Plan
  * @typedef {object} Outcome
- * @property {Record<string, number>} statuses the number of answers by status or error
- * @property {number} goodput answers 2xx per second, without those that came after the time was up
- * @property {number} p50 of the time to an answer, in milliseconds
+ * @property {Record<string, number>} statuses the number of responses by status or error
+ * @property {number} goodput 2xx responses per second, without those that arrived after the time was up
+ * @property {number} p50 of the response time, in milliseconds
  * @property {number} p99
  */
 import { connect } from 'node:net';
@@ -27,9 +27,9 @@ import { HttpConnection } from './http-connection.mjs';
 const { url, seconds, streams } = /** @type {Plan} */ (await json(process.stdin));
 const deadline = performance.now() + seconds * 1000;
 const { host, hostname, port } = new URL(url);
-/** Requests that one slow reader sends ahead. */
+/** The number of requests that a slow reader pipelines. */
 const PIPELINED = 50;
-/** Numbers differ between load processes. */
+/** Makes numbers differ between load processes. */
 let number = process.pid * 1_000_000;
 
 /** @param {Stream['requests'][number]} request */
@@ -50,24 +50,24 @@ function bytesOf({ method, path, token, body = '' }) {
  */
 async function sendRequests({ connections, requests, everyMs = 0 }, index, count) {
   const connection = new HttpConnection(url);
-  // Connections start one after the other over the period, or over a second.
+  // Spread the start of the connections over the period, or over one second.
   await sleep(((everyMs || 1000) * index) / connections);
   for (let turn = index; performance.now() < deadline; turn++) {
     const startedAt = performance.now();
     const status = await connection.send(bytesOf(/** @type {any} */ (requests[turn % requests.length])));
     const ms = performance.now() - startedAt;
     count(status, ms);
-    // A connection that was refused would otherwise be tried again in the same millisecond.
+    // Wait after a refused connection, which would otherwise be retried within the same millisecond.
     await sleep(/^\d/.test(status) ? Math.max(0, everyMs - ms) : Math.max(100, everyMs - ms));
   }
   connection.close();
 }
 
 /**
- * Opens a connection that occupies the service, again whenever the service closes it.
+ * Opens a connection that occupies the service, and opens it again when the service closes it.
  *
  * @param {string} bytes
- * @param {boolean} reads whether it takes what the service answers
+ * @param {boolean} reads whether it reads responses
  * @param {(status: string) => void} count
  */
 async function occupy(bytes, reads, count) {

@@ -7,9 +7,9 @@ import type { Outcome, Plan, Stream } from './load-process.mjs';
 const PROGRAM = path.join(import.meta.dirname, 'load-process.mjs');
 
 /**
- * Puts load on a service from a process of its own.
+ * Generates load on a service from a separate process.
  *
- * @returns what each stream was answered, by its name.
+ * @returns the outcome of each stream by its name
  */
 export async function load(url: string, seconds: number, streams: Stream[]): Promise<Record<string, Outcome>> {
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -19,18 +19,18 @@ export async function load(url: string, seconds: number, streams: Stream[]): Pro
   return JSON.parse(output) as Record<string, Outcome>;
 }
 
-/** The share of answers that are 2xx, from 0 to 1. */
+/** The share of 2xx responses, from 0 to 1. */
 export function successShare({ statuses }: Outcome): number {
   const all = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   return successes({ statuses }) / all;
 }
 
-/** The number of answers that are 2xx. */
+/** The number of 2xx responses. */
 export function successes({ statuses }: Pick<Outcome, 'statuses'>): number {
   return Object.entries(statuses).reduce((sum, [status, count]) => sum + (/^2\d\d$/.test(status) ? count : 0), 0);
 }
 
-/** A request for a new order, whose external ID differs each time. */
+/** A request for a new order with a different external ID each time. */
 export function orderRequest(token: string, members: Record<string, unknown> = {}): Stream['requests'][number] {
   const body = {
     external_id: 'LOAD-%n',

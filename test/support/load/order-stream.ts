@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { anOrder } from '../factories.js';
 
-/** A request for a new order, and what became of it; no status means that there was no whole answer. */
+/** A request for a new order and its result. Without a status, there was no complete response. */
 export interface SentOrder {
   externalId: string;
   sentAt: number;
@@ -10,7 +10,7 @@ export interface SentOrder {
   error?: string;
 }
 
-/** Orders without a pause over so many connections, until nobody listens any more; it keeps book of each. */
+/** Creates orders over `connections` connections until the service stops listening, and records each result. */
 export class OrderStream {
   readonly sent: SentOrder[] = [];
 
@@ -19,7 +19,7 @@ export class OrderStream {
     private readonly token: string,
   ) {}
 
-  /** Every second worker keeps its connection for as long as the service lets it; the others take a fresh one each time. */
+  /** Every second worker reuses its connection while the service allows it. The others open a new one for each request. */
   async work(workers: number): Promise<void> {
     await Promise.all(Array.from({ length: workers }, (_, number) => this.#worker(number % 2 === 0)));
   }

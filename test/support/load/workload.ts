@@ -5,18 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { type Answer, Client } from '../client.js';
 
-/** What a merchant's system wants done: it is sent until it is answered, and sent again by the nervous. */
+/** A request that a merchant sends until it is answered, and sometimes sends again after that. */
 export interface Intent {
   kind: 'create' | 'hold' | 'complete' | 'cancel' | 'refund';
   method: 'POST' | 'PUT';
   path: string;
   body: unknown;
   answered: number;
-  /** What the first answer said that must never change. */
+  /** The values of the first response that must never change. */
   told?: Record<string, unknown>;
 }
 
-/** How many sales are finished at once, and how often each request is sent for that. */
+/** The number of sales that are finished at once, and the maximum number of attempts per request. */
 const FINISHERS = 10;
 const ATTEMPTS = 50;
 
@@ -25,7 +25,7 @@ interface Sale {
   orderId: string | undefined;
 }
 
-/** The sale's requests in their order: half are completed, of these some are refunded; the others are cancelled. */
+/** The later requests of a sale, in order: half are completed, and some of these are refunded; the others are cancelled. */
 function laterIntents(orderId: string, number: number): Intent[] {
   const path = `/orders/${orderId}`;
   const put: Intent = {
@@ -48,20 +48,20 @@ function laterIntents(orderId: string, number: number): Intent[] {
 }
 
 /**
- * A mixed load of several merchants' workers at once. It keeps book of every answer, so that afterwards each answered
- * request can be looked for in the database.
+ * A mixed load of several concurrent workers. It records every response, so that each answered request can be looked up
+ * in the database afterwards.
  */
 export class Workload {
   readonly sales: Sale[] = [];
-  /** Answers that are neither success nor "come again". */
+  /** Responses that are neither a success nor a 503. */
   readonly surprises: string[] = [];
-  /** How often callers were told to come again. */
-  comeAgain = 0;
-  /** How often there was no answer at all. */
+  /** The number of 503 responses. */
+  refused = 0;
+  /** The number of requests without a response. */
   unanswered = 0;
   #number = 0;
 
-  /** @param name begins the external_id of each of its orders. */
+  /** @param name is the prefix of the external_id of each order */
   constructor(
     private readonly token: string,
     private readonly name: string,
@@ -72,12 +72,12 @@ export class Workload {
     return this.sales.flatMap(({ intents }) => intents).filter((intent) => intent.answered > 0).length;
   }
 
-  /** Works until the signal, or until the service is gone; what got no answer stays open. */
+  /** Sends requests until `until` returns true. Unanswered requests stay open. */
   async work(url: string, workers: number, until: () => boolean): Promise<void> {
     await Promise.all(Array.from({ length: workers }, () => this.#worker(new Client({ url }, this.token), until)));
   }
 
-  /** Sends whatever got no answer (again), some sales at once, each one's requests one after another, until all is answered. */
+  /** Retries unanswered requests until all are answered: several sales at once, the requests of a sale in order. */
   async finish(url: string): Promise<void> {
     const client = new Client({ url }, this.token);
     const open = this.sales.filter(({ intents }) => intents.some(({ answered }) => answered === 0)).values();
@@ -91,7 +91,7 @@ export class Workload {
   async #finish(client: Client, sale: Sale): Promise<void> {
     for (let at = 0; at < sale.intents.length; at++) {
       const intent = sale.intents[at]!;
-      // A slow machine may still say "come again" for a while.
+      // A slow machine may still return 503 for a while.
       for (let attempt = 0; attempt < ATTEMPTS && intent.answered === 0; attempt++) {
         if (!(await this.#send(client, sale, intent))) await sleep(100);
       }
@@ -107,7 +107,7 @@ export class Workload {
           await sleep(20);
           break;
         }
-        // One in four sends what has been answered once more.
+        // Repeat one in four answered requests.
         if (randomInt(4) === 0) await this.#send(client, sale, intent);
       }
     }
@@ -131,11 +131,11 @@ export class Workload {
     return sale;
   }
 
-  /** @returns whether the service did it; false where it is away or told the caller to come again. */
+  /** @returns whether the request succeeded; false if the service is unreachable or returns 503. */
   async #send(client: Client, sale: Sale, intent: Intent): Promise<boolean> {
     let answer: Answer;
     try {
-      // Nobody waits for ever: a hang would be seen as a time-out here.
+      // A request that hangs fails with a timeout here.
       answer = await withinSeconds(15, client.send(intent.method, intent.path, { body: intent.body }));
     } catch (error) {
       if (error instanceof TooLate) this.surprises.push(`${intent.path}: no answer within 15 s`);
@@ -143,7 +143,7 @@ export class Workload {
       return false;
     }
     if (answer.status === 503) {
-      this.comeAgain++;
+      this.refused++;
       if (!answer.headers.has('retry-after')) this.surprises.push(`${intent.path}: 503 without Retry-After`);
       return false;
     }
@@ -171,7 +171,7 @@ export class Workload {
     }
   }
 
-  /** Every answered request is in the database exactly once, under the id that its caller was told. */
+  /** Expects every answered request in the database exactly once, under the ID in its response. */
   async expectKept(database: DataSource): Promise<void> {
     const rows = await database.query<
       { id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]

@@ -3,11 +3,11 @@ import type { Step } from './steps.js';
 const all = { ofLimit: 100, plusCents: 0 };
 const unsplit = { parts: [], overByCents: 0 };
 
-/** Sequences that chance seldom finds; they are taken before any other. */
+/** Sequences that random generation seldom finds. They run before the random ones. */
 export const examples: [Step[]][] = [
   [
-    // A credit that came back after a hold lapsed lasts longest by now, though nobody has written that down yet:
-    // a refund returns to it first.
+    // A credit that was released after it expired has the latest expiry, although it is not written down yet:
+    // a refund must restore to it first.
     [
       { do: 'grant', merchant: 1, customer: 0, cents: 1000, inDays: 0, forDays: 1 },
       { do: 'grant', merchant: 1, customer: 0, cents: 1000, inDays: 0, forDays: 5 },

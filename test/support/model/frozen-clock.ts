@@ -1,6 +1,6 @@
 import { TestClock } from '../clock.js';
 
-/** A clock that stands still between steps, so that the model and the service see the same instant. */
+/** A clock that stops between steps, so that the model and the service read the same time. */
 export class FrozenClock extends TestClock {
   #at = Date.now();
 

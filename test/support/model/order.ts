@@ -8,9 +8,9 @@ export interface ModelRefund {
   at: number;
 }
 
-/** An order as the model knows it. */
+/** An order in the model. */
 export interface ModelOrder {
-  /** Which of the run's orders it is; also its external_id's ending. */
+  /** The number of the order in the run, which is also the end of its external_id. */
   key: string;
   merchant: number;
   customer: number;
@@ -18,7 +18,7 @@ export interface ModelOrder {
   document: string;
   total: bigint;
   methods: Method[];
-  /** How it was paid in the end, where completion said so. */
+  /** The final payment methods, if the completion sent any. */
   paid: Method[] | null;
   rules: Rules;
   end: 'open' | 'completed' | 'cancelled';
@@ -30,7 +30,7 @@ export interface ModelOrder {
   createdAt: number;
   expiresAt: number;
   endedAt: number | null;
-  /** What was redeemed from which credit, and has not been returned to it. */
+  /** The part redeemed from each credit that has not been restored. */
   spent: { credit: ModelCredit; cents: bigint }[];
   refunds: Map<string, ModelRefund>;
 }
@@ -53,7 +53,7 @@ export const NEXT: Record<string, string[]> = {
   cancelled: [],
 };
 
-/** The answer for an order, but for its id. */
+/** The expected response for an order, without its ID. */
 export function orderAnswer(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
   return {
     external_id: order.externalId,

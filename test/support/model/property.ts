@@ -8,9 +8,9 @@ import { Run } from './run.js';
 import { Shop, TOKEN_SECONDS, twoPolicies } from './shops.js';
 import { step } from './steps.js';
 
-/** The same sequences in every run, so that a failure comes from the change under test. Another MODEL_SEED takes others. */
+/** The seed is the same in every run, so that a failure comes from the change under test. MODEL_SEED sets another one. */
 const seed = Number(process.env.MODEL_SEED ?? 20_261_120);
-/** A sequence has half as many on average. */
+/** The maximum length of a sequence. The average is half of it. */
 const MOST_STEPS = 100;
 
 /**
@@ -22,7 +22,7 @@ export function describeModel(defaults: { sequences: number; seconds: number }):
   const sequences = Number(process.env.MODEL_SEQUENCES ?? defaults.sequences);
   const seconds = Number(process.env.MODEL_SECONDS ?? defaults.seconds);
 
-  describe('the money, compared with a model of the rules', () => {
+  describe('the service compared with a model of the money rules', () => {
     let service: Service;
     let shops: Shop[];
     const clock = new FrozenClock();
@@ -38,13 +38,13 @@ export function describeModel(defaults: { sequences: number; seconds: number }):
     afterAll(() => service.stop());
 
     it(
-      'the service answers every sequence of steps as the model does, and keeps the invariants',
+      'the service gives the same responses as the model for every sequence of steps and keeps the invariants',
       async () => {
         let steps = 0;
         let answers = 0;
         await fc.assert(
           fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' }), async (sequence) => {
-            // In a small database every step is followed by the whole proof. Later that would take too long.
+            // In a small database, all invariants are checked after every step. Later that would take too long.
             const run = new Run(service, clock, shops, steps < 150 ? 1 : 10);
             await run.take(sequence).finally(() => {
               steps += run.steps;

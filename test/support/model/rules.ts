@@ -1,6 +1,6 @@
 /**
- * The rules of the cashback as plain arithmetic, written from the rules' page and not from the service:
- * bigint throughout, nothing imported. What the service answers is held against this.
+ * The cashback rules as plain arithmetic in bigint. They are written from docs/cashback.md and import nothing from the
+ * service, so that the responses of the service can be compared with them.
  */
 
 export interface Rules {
@@ -23,7 +23,7 @@ export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | null;
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 
-/** How long cashback comes back for that expired while it could not be spent. */
+/** How long cashback is available after its release if it expired while it was held. */
 export const COMEBACK = 7 * DAY;
 
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
@@ -34,12 +34,12 @@ export const total = (amounts: Iterable<bigint>): bigint => {
   return sum;
 };
 
-/** Centavos as the service writes them. */
+/** Formats centavos like the service. */
 export function brl(cents: bigint): string {
   return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
 }
 
-/** maximum = min(B, floor(T × share)), or 0 under the minimum total; and why it is not more. */
+/** maximum = min(B, floor(T × share)), or 0 below the minimum total, and the rule that limits it. */
 export function maximumOf(orderTotal: bigint, balance: bigint, rules: Rules): { cents: bigint; limitedBy: LimitedBy } {
   if (orderTotal < rules.minimumTotal) return { cents: 0n, limitedBy: 'minimum_total' };
   const share = (orderTotal * rules.shareBps) / 10_000n;

@@ -12,20 +12,20 @@ import { type Shop, twoPolicies } from './shops.js';
 import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
 import { type Expected, World } from './world.js';
 
-/** The largest amount a request can carry. */
+/** The largest amount that a request can contain. */
 const MOST_CENTS = 99_999_999_999n;
 
 let runs = 0;
 
-/** One sequence of steps, taken by the service and by the model alike; after each, both must agree. */
+/** Runs one sequence of steps on the service and the model. After each step, both must agree. */
 export class Run {
-  /** Requests that were sent and held against the model. */
+  /** The number of responses that were compared with the model. */
   answers = 0;
   steps = 0;
   readonly #name = `M${++runs}`;
   readonly #documents = Array.from({ length: CUSTOMERS }, aDocument);
   readonly #world: World;
-  /** Pairs of merchant and customer that this run has dealt with. */
+  /** Pairs of merchant and customer that this run has used. */
   readonly #seen = new Set<string>();
   readonly #ids = new Map<string, string>();
 
@@ -33,7 +33,7 @@ export class Run {
     private readonly service: Service,
     private readonly clock: FrozenClock,
     private readonly shops: Shop[],
-    /** After how many steps the whole database is proved again. */
+    /** The number of steps after which the whole database is checked again. */
     private readonly proveEvery: number,
   ) {
     this.#world = new World(twoPolicies(), clock.ms);
@@ -200,7 +200,7 @@ export class Run {
     return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, differ));
   }
 
-  /** Sends a request and holds the answer against the model's; `again` sends it a second time. */
+  /** Sends a request and compares its response with the model. `again` sends it a second time. */
   async #both(
     merchant: number,
     method: 'GET' | 'POST' | 'PUT',
@@ -226,7 +226,7 @@ export class Run {
     );
   }
 
-  /** Whatever the dates have done is seen everywhere, in wallets and in orders. */
+  /** Checks that wallets and orders both show the effect of passed dates. */
   async #seeAll(): Promise<void> {
     for (const pair of this.#seen) {
       const [merchant = 0, customer = 0] = pair.split(' ').map(Number);
@@ -244,7 +244,7 @@ export class Run {
     this.#world.now = this.clock.ms;
   }
 
-  /** To one of the next instants at which something happens by itself, or just beside it. */
+  /** Moves the clock to one of the next dates with an effect, or just before or after it. */
   #passTo(which: number, plusMs: number): void {
     const now = this.clock.ms;
     const pairs = Array.from({ length: MERCHANTS * CUSTOMERS }, (_, at) =>
@@ -265,7 +265,7 @@ export class Run {
   }
 }
 
-/** What of an answer the model decides. */
+/** The part of a response that the model predicts. */
 function seen({ status, headers, body }: Answer, expected: Expected): Expected {
   const members = Object.keys(expected.body).filter((name) => name !== 'pointers');
   const pointers = 'pointers' in expected.body && { pointers: pointersIn(body) };

@@ -5,11 +5,11 @@ import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
 import type { Rules } from './rules.js';
 
-/** Access tokens are asked to live this long; the clock of the model leaps over it now and then. */
+/** The lifetime of access tokens. The clock of the model sometimes moves past it. */
 export const TOKEN_SECONDS = 86_400;
 const RENEW_AFTER_MS = (TOKEN_SECONDS - 600) * 1000;
 
-/** A merchant whose system logs in again whenever its token is about to expire. */
+/** A merchant that logs in again when its token is about to expire. */
 export class Shop {
   #client: Client;
   #since: number;
@@ -39,7 +39,7 @@ export class Shop {
     return this.#client.send(method, path, { body });
   }
 
-  /** The operator gives the merchant these rules; orders that exist keep theirs. */
+  /** Sets the policy of the merchant. Existing orders keep theirs. */
   async setRules(rules: Rules): Promise<void> {
     await this.service.app.get(MerchantsService).set(this.merchant.id, {
       policy: {
@@ -57,7 +57,7 @@ export class Shop {
   }
 }
 
-/** Two policies that differ in all that matters: one as is usual, one where credits expire under their holds. */
+/** Two very different policies: a usual one, and one where credits expire while they are held. */
 export function twoPolicies(): Rules[] {
   return [
     {

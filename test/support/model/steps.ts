@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 
-/** An amount that is decided when its step is taken: beside a limit, or anything. */
+/** An amount that is computed when its step runs: near a limit, or any amount. */
 export type Amount = { ofLimit: number; plusCents: number } | { cents: number };
 
-/** How a total is split over payment methods, in hundredths of it; `overByCents` goes over the total. */
+/** How a total is split over payment methods, in percent. `overByCents` makes it exceed the total. */
 export interface Split {
   parts: { id: string; percent: number }[];
   overByCents: number;
 }
 
-/** One thing that a merchant, the operator or time does. Orders are chosen by number, modulo those there are. */
+/** One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count. */
 export type Step =
   | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
   | { do: 'create'; merchant: number; customer: number; cents: number; split: Split; again: boolean }
@@ -26,13 +26,13 @@ export type Step =
 export const MERCHANTS = 2;
 export const CUSTOMERS = 3;
 
-/** Steps are printed where they fail: as plain objects they read best. */
+/** Steps are plain objects, because a failed sequence is printed. */
 const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
   fc.record(members, { noNullPrototype: true });
 
 const merchant = fc.nat({ max: MERCHANTS - 1 });
 const customer = fc.nat({ max: CUSTOMERS - 1 });
-/** Mostly one of the latest: an old order has seldom anything left to do. */
+/** Usually one of the latest orders, because old orders seldom have anything left to do. */
 const order = fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 2 }) }, { weight: 1, arbitrary: fc.nat({ max: 30 }) });
 const again = fc.boolean();
 const cents = fc.oneof(
@@ -120,7 +120,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       minutes: fc.constantFrom(1, 10, 30, 60, DAY_MINUTES, 8 * DAY_MINUTES, 60 * DAY_MINUTES),
     }),
   },
-  // The instants that decide are those just before, at and after a date.
+  // The interesting times are just before, at, and after a date.
   {
     weight: 5,
     arbitrary: record({

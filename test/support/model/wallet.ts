@@ -1,9 +1,9 @@
 import { COMEBACK, least, total } from './rules.js';
 
-/** A lot of cashback. `born` counts the wallet's credits: of two that expire together the older goes first. */
+/** A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first. */
 export interface ModelCredit {
   born: number;
-  /** Key of the order that earned it. */
+  /** The order that earned it. */
   earnedBy: string | null;
   remaining: bigint;
   availableAt: number;
@@ -18,22 +18,22 @@ interface ModelHold {
 }
 
 /**
- * A wallet that lives through its dates one by one, as they pass: unlike the service, which works out
- * afterwards what the dates have done. That both agree is the point.
+ * A wallet that applies each date at the moment when it passes. The service computes the effect of passed dates
+ * afterwards, and both must have the same result.
  */
 export class ModelWallet {
   credits: ModelCredit[] = [];
   holds: ModelHold[] = [];
   debt = 0n;
 
-  /** Lets time pass until `now`: each hold lapses and each credit expires at its own instant. */
+  /** Moves time forward to `now`. Each hold lapses and each credit expires at its own date. */
   elapse(now: number): void {
     for (;;) {
       const expiring = this.credits
         .filter(({ remaining }) => remaining > 0n)
         .sort((a, b) => a.expiresAt - b.expiresAt)[0];
       const lapsing = this.holds.toSorted((a, b) => a.until - b.until)[0];
-      // At the same instant the credit has expired already: a credit is good until just before its date.
+      // At the same time the credit has already expired, because it is valid until just before its date.
       if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity))
         expiring.remaining = 0n;
       else if (lapsing && lapsing.until <= now) this.releaseHold(lapsing.order, lapsing.until);
@@ -41,7 +41,7 @@ export class ModelWallet {
     }
   }
 
-  /** The instants at which something happens by itself, after `now`. */
+  /** The dates after `now` that have an effect. */
   dates(now: number): number[] {
     const live = this.credits.filter(({ remaining }) => remaining > 0n);
     const all = [
@@ -71,7 +71,7 @@ export class ModelWallet {
     return first(this.#spendable(now), ({ expiresAt }) => expiresAt);
   }
 
-  /** New cashback; a debt is paid from it first. */
+  /** Adds new cashback, which first repays the debt. */
   addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
     const paid = least(this.debt, cents);
     this.debt -= paid;
@@ -84,15 +84,15 @@ export class ModelWallet {
   }
 
   releaseHold(order: string, at: number): void {
-    for (const { credit, cents } of this.#end(order)) comeBack(credit, cents, at);
+    for (const { credit, cents } of this.#end(order)) restore(credit, cents, at);
   }
 
-  /** @returns what was spent of which credit. */
+  /** @returns the amount spent from each credit. */
   capture(order: string): { credit: ModelCredit; cents: bigint }[] {
     return this.#end(order).map(({ credit, cents }) => ({ credit, cents }));
   }
 
-  /** From the order's own credit first, then from the others, earliest to expire first; the rest is debt. */
+  /** Takes from the credit of the order first, then from the earliest to expire. The rest becomes debt. */
   clawBack(order: string, cents: bigint): void {
     const own = take(
       this.credits.filter(({ earnedBy }) => earnedBy === order),
@@ -106,7 +106,7 @@ export class ModelWallet {
     this.debt += rest - total(others.map(({ taken }) => taken));
   }
 
-  /** Back to the credits it came from; of several, those first that last longest. */
+  /** Restores to the original credits, the latest to expire first. */
   restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number): void {
     let left = cents;
     for (const part of spent.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
@@ -114,7 +114,7 @@ export class ModelWallet {
       if (back === 0n) continue;
       part.cents -= back;
       left -= back;
-      comeBack(part.credit, back, now);
+      restore(part.credit, back, now);
     }
     if (left > 0n) throw new Error('the model returned more than was redeemed');
   }
@@ -134,8 +134,8 @@ export class ModelWallet {
   }
 }
 
-/** A credit that has expired meanwhile comes back for a week. */
-function comeBack(credit: ModelCredit, cents: bigint, at: number): void {
+/** Restores an amount to a credit. If it has expired, the amount is available for 7 days. */
+function restore(credit: ModelCredit, cents: bigint, at: number): void {
   if (credit.expiresAt <= at) credit.expiresAt = at + COMEBACK;
   credit.remaining += cents;
 }

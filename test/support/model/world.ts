@@ -2,14 +2,14 @@ import { iso, type ModelOrder, type ModelRefund, NEXT, orderAnswer, statusOf } f
 import { brl, DAY, maximumOf, type Method, MINUTE, type Rules, toReceive, total } from './rules.js';
 import { ModelWallet } from './wallet.js';
 
-/** What the service must answer: the status, and the members of the body that are decided by the rules. */
+/** The expected response: the status, and the members of the body that the rules determine. */
 export interface Expected {
   status: number;
   replayed?: boolean;
   body: Record<string, unknown>;
 }
 
-/** Everything there is, as the rules have it: the merchants' policies, their customers' wallets, the orders. */
+/** The complete state according to the rules: merchant policies, customer wallets, and orders. */
 export class World {
   readonly orders: ModelOrder[] = [];
   readonly #wallets = new Map<string, ModelWallet>();
@@ -62,7 +62,7 @@ export class World {
     return { status: 201, replayed: false, body: this.#answer(created) };
   }
 
-  /** The same external_id again: the order as it now stands, or what differs. */
+  /** Repeats an external_id: returns the order in its current state, or the members that differ. */
   createAgain(order: ModelOrder, pointers: string[]): Expected {
     if (pointers.length > 0) return refused(409, 'external_id_conflict', { pointers });
     return { status: 201, replayed: true, body: this.#answer(order) };
@@ -72,7 +72,7 @@ export class World {
     return { status: 200, body: this.#answer(order) };
   }
 
-  /** What could be redeemed on the order now, its own hold included. */
+  /** The amount that can be redeemed on the order now, including its own hold. */
   maximum(order: ModelOrder): { cents: bigint; limitedBy: unknown } {
     const wallet = this.wallet(order.merchant, order.customer);
     return maximumOf(order.total, wallet.available(this.now) + wallet.held(order.key), order.rules);
@@ -96,7 +96,7 @@ export class World {
     const tooMuch = this.#overMaximum(order, redeemed);
     if (tooMuch) return tooMuch;
 
-    // Held and captured in one: past the order's date a hold of its own would lapse in between.
+    // Hold and capture in one step, because a separate hold on an expired order would lapse in between.
     const wallet = this.wallet(order.merchant, order.customer);
     this.#reserve(wallet, order, redeemed);
     order.spent = wallet.capture(order.key);
@@ -179,7 +179,7 @@ export class World {
       : refused(422, 'redemption_exceeds_maximum', extensions);
   }
 
-  /** Makes the order's hold exactly that much; one that is so already keeps its credits. */
+  /** Sets the hold of the order to this amount. An equal hold keeps its credits. */
   #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint): void {
     if (wallet.held(order.key) === cents) return;
     wallet.releaseHold(order.key, this.now);

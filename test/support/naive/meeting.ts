@@ -1,6 +1,6 @@
 /**
- * Where use cases wait for each other between reading and writing, so that a race that is lost now and then
- * is lost every time. Whoever would wait alone goes on after a while.
+ * Makes use cases wait for each other between reading and writing, so that a race that fails sometimes fails every
+ * time. A use case that is alone continues after a while.
  */
 export class Meeting {
   #waiting: (() => void)[] = [];

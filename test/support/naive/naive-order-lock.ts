@@ -4,7 +4,7 @@ import { Order } from '../../../src/orders/order.entity.js';
 import { OrderLock } from '../../../src/orders/order-lock.js';
 import { Meeting } from './meeting.js';
 
-/** Reads an order without its lock and believes what it read: what the races must catch. */
+/** An unsafe variant that reads an order without locking it. */
 export class NaiveOrderLock extends OrderLock {
   readonly #meeting = new Meeting(10);
 

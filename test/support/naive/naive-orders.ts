@@ -5,7 +5,7 @@ import { Order } from '../../../src/orders/order.entity.js';
 import { OrdersService } from '../../../src/orders/orders.service.js';
 import { Meeting } from './meeting.js';
 
-/** Looks first whether the order is there, and believes what it saw: read, then write. */
+/** An unsafe variant that reads whether the order exists and then inserts it. */
 @Injectable()
 export class NaiveOrders extends OrdersService {
   @Inject(DataSource) private readonly dataSource!: DataSource;

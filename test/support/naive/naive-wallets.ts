@@ -8,8 +8,8 @@ import { WalletsService } from '../../../src/cashback/wallets.service.js';
 import { Meeting } from './meeting.js';
 
 /**
- * Reads a wallet without its lock and writes back what it made of it. The ledger numbers its entries by itself,
- * as a table with AUTO_INCREMENT would: else its key alone would refuse the second writer.
+ * An unsafe variant that reads a wallet without locking it and writes it back. The database numbers the entries, because
+ * otherwise their key alone would reject the second writer.
  */
 @Injectable()
 export class NaiveWallets extends WalletsService {
@@ -35,7 +35,7 @@ export class NaiveWallets extends WalletsService {
 
   override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
     for (const entry of open.entries) entry.seq = ++this.#lastSeq;
-    // Writers queue up here instead of meeting in a deadlock, which would run them anew with what is true by then.
+    // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
     const { id, balanceCents } = open.wallet;
     await manager.update(Wallet, { id }, { balanceCents });
     await super.save(manager, open);

@@ -3,7 +3,7 @@ import { type Answer, atOnce } from '../client.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../factories.js';
 import { interleaved, type Race, type Stage, tally } from './stage.js';
 
-/** Complete and cancel of one order, 50 times each at once. */
+/** Completes and cancels one order, 50 times each, at once. */
 export const completeOrCancel: Race<{
   completions: Record<string, number>;
   cancellations: Record<string, number>;
@@ -11,11 +11,11 @@ export const completeOrCancel: Race<{
   pending: string;
   discrepancies: unknown[];
 }> = {
-  title: 'of complete and cancel, 50 times each at once, one wins and everybody else gets the truth',
+  title: 'when 50 complete and 50 cancel requests run at once, one kind wins and every response matches the order',
   async run(stage) {
     const document = aDocument();
     const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
-    // With a wallet that is there, so that careless ones do not meet in a deadlock over its making and learn the truth after it.
+    // Create the wallet first. Otherwise unsafe services would deadlock while creating it and then read the correct state.
     await grant(stage.service, stage.merchant, document, '1.00');
     const sent = await atOnce(100, (at) =>
       stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`),
@@ -53,7 +53,7 @@ export const completeOrCancel: Race<{
       cancelled: cancellations['200 cancelled'],
       ...failures(completions, cancellations),
     };
-    // Both won, or what came second broke.
+    // Both succeeded, or the second one failed with a server error.
     expect(present(Object.values(told))).toBeGreaterThan(1);
   },
 };
@@ -66,7 +66,7 @@ function present(values: (number | undefined)[]): number {
   return values.filter((value) => value !== undefined).length;
 }
 
-/** What each caller was told of the order. */
+/** The number of callers per reported state of the order. */
 function truth(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
@@ -76,7 +76,7 @@ function truth(answers: Answer[]): Record<string, number> {
   return counts;
 }
 
-/** One refund, sent 50 times at once. */
+/** Sends one refund 50 times at once. */
 export const sameRefund: Race<{
   answers: Record<string, number>;
   created: number;
@@ -84,7 +84,7 @@ export const sameRefund: Race<{
   refunded: string;
   discrepancies: unknown[];
 }> = {
-  title: 'one refund sent 50 times at once is made once, and everybody gets it',
+  title: 'one refund sent 50 times at once is created once and returned to every caller',
   async run(stage) {
     const order = await aCompletedOrder(stage.merchant, { total: '100.00' });
     const answers = await atOnce(50, (at) =>
@@ -100,14 +100,14 @@ export const sameRefund: Race<{
   },
 };
 
-/** 30 refunds of 1.00 each, at once, of an order of 10.00. */
+/** Sends 30 concurrent refunds of 1.00 for an order of 10.00. */
 export const manyRefunds: Race<{
   answers: Record<string, number>;
   created: number;
   refunded: string;
   discrepancies: unknown[];
 }> = {
-  title: 'refunds at once never return more than the total',
+  title: 'concurrent refunds never return more than the total',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '3.33');
@@ -126,7 +126,7 @@ export const manyRefunds: Race<{
     });
   },
   expectUnfair: ({ created, refunded }) => {
-    // Each group that met added to the same sum: the order knows of less than was given back.
+    // Each group of concurrent requests added to the same sum, so the order records less than was restored.
     expect(Number(refunded)).toBeLessThan(created);
   },
 };
@@ -145,7 +145,7 @@ async function refunding(
   };
 }
 
-/** A completion among redemptions of another amount each. */
+/** Completes an order during concurrent redemptions of different amounts. */
 export const completeWhileHolding: Race<{
   answers: Record<string, number>;
   redeemed: number;
@@ -154,7 +154,7 @@ export const completeWhileHolding: Race<{
   status: string;
   discrepancies: unknown[];
 }> = {
-  title: 'a completion among redemptions captures one of them whole, and none comes after it',
+  title: 'a completion during concurrent redemptions captures one of them in full, and none succeeds after it',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '50.00');
@@ -189,9 +189,9 @@ export const completeWhileHolding: Race<{
   },
 };
 
-/** One order, sent 50 times at once. */
+/** Sends one order 50 times at once. */
 export const sameOrder: Race<{ answers: Record<string, number>; created: number; ids: number }> = {
-  title: 'one order sent 50 times at once is created once, and replayed 49 times',
+  title: 'one order sent 50 times at once is created once and replayed 49 times',
   async run(stage) {
     const order = anOrder();
     const answers = await atOnce(50, (at) => stage.send(at, 'POST', '/orders', order));

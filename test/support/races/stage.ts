@@ -9,21 +9,21 @@ import { type Service, startService } from '../service.js';
 
 const COME_AGAIN_AT_MOST = 20;
 
-/** Where a race is run: a service (or several over one database), and a merchant whose requests go to them by turns. */
+/** The setting of a race: one or more services that share a database, and a merchant whose requests alternate between them. */
 export class Stage {
-  /** Every answer so far. */
+  /** All responses so far. */
   readonly answers: Answer[] = [];
 
   constructor(
-    /** An instance inside the test: to give cashback, to look at rows, to prove the invariants. */
+    /** An instance inside the test process, used to grant cashback, read rows, and check the invariants. */
     readonly service: Service,
     readonly merchant: TestMerchant,
     readonly clients: Client[] = [merchant.client],
   ) {}
 
   /**
-   * Sends a request. Where a machine is so slow, or a pool so small, that the last of many would wait too long, its
-   * caller is told to come again, and does: that is an answer, as long as it says when.
+   * Sends a request and retries it after a 503, which a slow machine or a small pool can cause. A 503 must have
+   * Retry-After.
    */
   async send(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
     for (let times = 1; ; times++) {
@@ -40,7 +40,7 @@ export class Stage {
     return (await this.send(0, 'POST', '/wallets/search', { document })).body;
   }
 
-  /** What `reconcile` finds wrong. */
+  /** The findings of `reconcile`. */
   discrepancies(): Promise<unknown[]> {
     return findingsOf(this.service);
   }
@@ -53,9 +53,9 @@ export class Stage {
 }
 
 /**
- * A stage whose service does one guarded step naively. Its pool lets requests meet, whatever the run's pool is.
+ * A stage whose service does one guarded step without its guard. Its pool is large enough for requests to conflict.
  *
- * @param schema statements that take the schema's own guards away, where they alone would stop a naive service.
+ * @param schema statements that drop database constraints that would protect the unsafe service
  */
 export async function naiveStage(
   override: (builder: TestingModuleBuilder) => TestingModuleBuilder,
@@ -66,16 +66,16 @@ export async function naiveStage(
   return new Stage(service, await aMerchant(service));
 }
 
-/** A race: what is sent at once, and what must come of it. */
+/** A race: the concurrent requests and their expected result. */
 export interface Race<Outcome> {
   title: string;
   run(stage: Stage): Promise<Outcome>;
   expectFair: (outcome: Outcome) => void;
-  /** What the naive variant does wrong. */
+  /** The wrong result of the unsafe variant. */
   expectUnfair: (outcome: Outcome) => void;
 }
 
-/** How many answers there were of each kind, such as `{ '200': 50, '422 redemption_exceeds_maximum 0.00': 150 }`. */
+/** The number of responses of each kind, such as `{ '200': 50, '422 redemption_exceeds_maximum 0.00': 150 }`. */
 export function tally(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
@@ -85,7 +85,7 @@ export function tally(answers: Answer[]): Record<string, number> {
   return counts;
 }
 
-/** 1,2,3 and a,b,c as 1,a,2,b,3,c. */
+/** Interleaves lists: 1,2,3 and a,b,c become 1,a,2,b,3,c. */
 export function interleaved<T>(...lists: T[][]): T[] {
   return Array.from({ length: Math.max(...lists.map(({ length }) => length)) }, (_, at) =>
     lists.flatMap((list) => list.slice(at, at + 1)),

@@ -13,7 +13,7 @@ async function spending(stage: Stage, document: string, answers: Answer[]): Prom
   return { answers: tally(answers), wallet: await stage.wallet(document), discrepancies: await stage.discrepancies() };
 }
 
-/** Not all at once: it is what comes after them that is raced. */
+/** Created in sequence, because the race is about the requests that follow. */
 async function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<any[]> {
   const orders: any[] = [];
   while (orders.length < count)
@@ -21,9 +21,9 @@ async function createdOrders(stage: Stage, count: number, members: Record<string
   return orders;
 }
 
-/** Returns a race in which orders of one customer want 1.00 each, and the balance covers only some of them. */
+/** A race in which orders of one customer redeem 1.00 each and the balance covers only some of them. */
 export const redemptions = (count: number, covered: number): Race<Spending> => ({
-  title: `${count} concurrent redemptions against a balance that covers ${covered}: exactly ${covered} succeed`,
+  title: `exactly ${covered} of ${count} concurrent redemptions succeed when the balance covers ${covered}`,
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, `${covered}.00`);
@@ -39,14 +39,14 @@ export const redemptions = (count: number, covered: number): Race<Spending> => (
     expect(discrepancies).toEqual([]);
   },
   expectUnfair: ({ discrepancies }) => {
-    // Each group that met spent the same centavos: the ledger says more than the credit does.
+    // Each group of concurrent requests spent the same centavos, so the ledger shows more than the credit.
     expect(discrepancies).not.toEqual([]);
   },
 });
 
-/** The same by completing with `redeem`: the cashback is spent, not only held. */
+/** The same race with completions, which redeem the cashback instead of only holding it. */
 export const spendingCompletions: Race<Spending> = {
-  title: 'of 40 completions at once that redeem from a balance that covers 10, exactly 10 succeed',
+  title: 'exactly 10 of 40 concurrent completions that redeem cashback succeed when the balance covers 10',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '10.00');
@@ -67,7 +67,7 @@ export const spendingCompletions: Race<Spending> = {
   },
 };
 
-/** Each of ten customers has 100.00, and two orders that want 60.00 each. */
+/** Each of ten customers has 100.00 and two orders that redeem 60.00 each. */
 export const twoOrders: Race<Record<string, number>> = {
   title: 'two orders of one customer never hold the same centavo',
   async run(stage) {
@@ -89,9 +89,9 @@ export const twoOrders: Race<Record<string, number>> = {
   },
 };
 
-/** The operator gives 1.00 thirty times while thirty orders hold 1.00 each. */
+/** Thirty grants of 1.00 while thirty orders hold 1.00 each. */
 export const grants: Race<Spending> = {
-  title: 'grants that arrive while cashback is being held are neither lost nor doubled',
+  title: 'grants that arrive during a redemption are neither lost nor duplicated',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '30.00');
@@ -112,9 +112,9 @@ export const grants: Race<Spending> = {
   },
 };
 
-/** Ten orders of a customer nobody has seen before, completed at once: there is no wallet yet to lock. */
+/** Ten concurrent completions for a new customer, whose wallet does not exist yet and cannot be locked. */
 export const firstWallet: Race<Spending> = {
-  title: 'a first-time customer whose orders are completed at once has one wallet with all of it',
+  title: 'a new customer whose orders are completed at once has one wallet with all the cashback',
   async run(stage) {
     const document = aDocument();
     const orders = await createdOrders(stage, 10, { document, total: '100.00' });
@@ -131,5 +131,5 @@ export const firstWallet: Race<Spending> = {
   },
 };
 
-/** The races of one wallet besides `redemptions`. */
+/** The races of one wallet, except `redemptions`. */
 export const walletRaces = [spendingCompletions, twoOrders, grants, firstWallet];

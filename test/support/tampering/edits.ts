@@ -3,14 +3,14 @@ import { type Edit, granted, MINUTES, order, refund, wallet } from './statements
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
   ['a lower balance', wallet('redeemed', 'balance_cents = balance_cents - 1')],
-  ['a debt that nobody has', wallet('plain', 'debt_cents = 100')],
+  ['a debt without an entry', wallet('plain', 'debt_cents = 100')],
   ['a last number that is too high', wallet('plain', 'last_seq = last_seq + 1')],
   ['a last number that is too low', wallet('redeemed', 'last_seq = last_seq - 1')],
   ['a wallet of another merchant', wallet('redeemed', 'merchant_id = {patient.id}')],
   ['a wallet of another document', wallet('redeemed', "document = '00000000000'")],
-  ['the wallet of an erased customer under a document', wallet('erased', "document = '00000000000'")],
-  ['a wallet younger than its entries', wallet('plain', `created_at = created_at + ${MINUTES}`)],
-  ['a wallet that is gone', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
+  ['a document on the wallet of an erased customer', wallet('erased', "document = '00000000000'")],
+  ['a wallet created after its entries', wallet('plain', `created_at = created_at + ${MINUTES}`)],
+  ['a deleted wallet', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
 ];
 
 export const ORDER_EDITS: Edit[] = [
@@ -22,7 +22,7 @@ export const ORDER_EDITS: Edit[] = [
   ],
   ['a completed order that is pending', order('redeemed', "status = 'pending'")],
   [
-    'a completed order that is pending in all its members',
+    'all members of a completed order changed to pending',
     order('plain', "status = 'pending', completed_at = NULL, final_payment_methods = NULL, earned_cents = 0"),
   ],
   ['a completed order that is cancelled', order('redeemed', "status = 'cancelled'")],
@@ -35,14 +35,14 @@ export const ORDER_EDITS: Edit[] = [
   ['a pending order with completed_at', order('pending', 'completed_at = created_at')],
   ['a completed order with cancelled_at', order('redeemed', 'cancelled_at = completed_at')],
   ['a cancelled order without cancelled_at', order('cancelled', 'cancelled_at = NULL')],
-  ['another completed_at', order('plain', 'completed_at = completed_at - INTERVAL 1 DAY')],
+  ['a different completed_at', order('plain', 'completed_at = completed_at - INTERVAL 1 DAY')],
   [
-    'another completed_at of an order that earned nothing',
+    'a different completed_at of an order that earned nothing',
     order('unpaid', 'completed_at = completed_at - INTERVAL 1 DAY'),
   ],
-  ['another created_at', order('plain', `created_at = created_at - ${MINUTES}`)],
-  ['another expires_at', order('pending', `expires_at = expires_at + ${MINUTES}`)],
-  ['another expires_at of an order without a hold', order('settled', `expires_at = expires_at + ${MINUTES}`)],
+  ['a different created_at', order('plain', `created_at = created_at - ${MINUTES}`)],
+  ['a different expires_at', order('pending', `expires_at = expires_at + ${MINUTES}`)],
+  ['a different expires_at of an order without a hold', order('settled', `expires_at = expires_at + ${MINUTES}`)],
   ['a higher total of a completed order', order('plain', 'total_cents = total_cents + 1000')],
   ['a lower total of a completed order', order('redeemed', 'total_cents = total_cents - 1000')],
   ['a lower total of a pending order', order('pending', 'total_cents = total_cents - 1')],
@@ -55,46 +55,49 @@ export const ORDER_EDITS: Edit[] = [
   ['cashback earned by a pending order', order('pending', 'earned_cents = 1')],
   ['more refunded', order('partial', 'refunded_cents = refunded_cents + 1')],
   ['less returned', order('partial', 'returned_cents = returned_cents - 1')],
-  ['less taken back', order('partial', 'clawed_back_cents = clawed_back_cents - 1')],
-  ['another document', order('redeemed', "document = '00000000000'")],
-  ['the order of an erased customer under a document', order('erased', "document = '00000000000'")],
-  ['another merchant', order('redeemed', 'merchant_id = {patient.id}')],
-  ['other final payment methods', order('plain', `final_payment_methods = '[{"id":"pix","amountCents":20000}]'`)],
+  ['less clawed back', order('partial', 'clawed_back_cents = clawed_back_cents - 1')],
+  ['a different document', order('redeemed', "document = '00000000000'")],
+  ['a document on the order of an erased customer', order('erased', "document = '00000000000'")],
+  ['a different merchant', order('redeemed', 'merchant_id = {patient.id}')],
+  ['different final payment methods', order('plain', `final_payment_methods = '[{"id":"pix","amountCents":20000}]'`)],
   ['final payment methods of a pending order', order('pending', "final_payment_methods = '[]'")],
-  ['another earn rate in the policy', order('plain', "policy = JSON_SET(policy, '$.earnRateBps', 600)")],
-  ['another number of release days in the policy', order('plain', "policy = JSON_SET(policy, '$.releaseDays', 9)")],
-  ['another number of validity days in the policy', order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)")],
-  ['a policy without its members', order('redeemed', "policy = '{}'")],
-  ['an order that is gone', 'DELETE FROM orders WHERE id = {redeemed.order}'],
+  ['a different earn rate in the policy', order('plain', "policy = JSON_SET(policy, '$.earnRateBps', 600)")],
+  ['a different number of release days in the policy', order('plain', "policy = JSON_SET(policy, '$.releaseDays', 9)")],
+  [
+    'a different number of validity days in the policy',
+    order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)"),
+  ],
+  ['an empty policy', order('redeemed', "policy = '{}'")],
+  ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
 ];
 
-/** What cannot be found, because no other row says the same. Each was checked to be unnoticed, so that the list stays true. */
+/** Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed. */
 export const UNNOTICED_EDITS: Edit[] = [
-  ['the external id of an order: only the caller knows it', order('plain', "external_id = 'other'")],
-  ['the items of an order: their prices need not add up to the total', order('plain', "items = '[]'")],
+  ['a different external_id of an order, because only the caller knows it', order('plain', "external_id = 'other'")],
+  ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
   [
-    'a total of a pending order that is higher: nothing was computed from it yet',
+    'a higher total of a pending order, because nothing was computed from it yet',
     order('settled', 'total_cents = total_cents + 1'),
   ],
   [
-    'the rates in the policy of a pending order: the merchant may have had them then',
+    'different rates in the policy of a pending order, because the merchant may have had them then',
     order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
   ],
-  ['the reason of a grant: a text for people', granted('pending', "reason = 'other'")],
+  ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [
-    'the last date of a grant that never expired: the operator is free to choose it',
+    'a different expiry of a grant that has not expired, because the operator can choose it',
     granted('redeemed', 'expires_at = expires_at + INTERVAL 1 DAY'),
   ],
   [
-    'an older wallet: one may be made long before its first entry',
+    'an earlier creation date of a wallet, because a wallet can be older than its first entry',
     wallet('plain', 'created_at = created_at - INTERVAL 1 DAY'),
   ],
   [
-    'when an order was cancelled that held nothing then: nothing else happened',
+    'a different cancelled_at of an order without a hold, because no entry has the same date',
     order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`),
   ],
   [
-    'half a minute of a refund: clocks of instances may be that far apart',
+    'a refund date that differs by 30 seconds, because the clocks of instances may differ as much',
     refund('partial', 'created_at = created_at + INTERVAL 30 SECOND'),
   ],
 ];

@@ -4,18 +4,18 @@ import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestM
 import type { Service } from '../service.js';
 import { rowsOf } from '../wallets.js';
 
-/** The ids by which an edit finds rows, such as `pending.order`. */
+/** The IDs that an edit uses to find rows, such as `pending.order`. */
 export type Scenes = Record<string, string>;
 
 /**
- * Makes customers through the API, one for each thing that can happen to cashback. Amounts: orders of 150.00 earn 7.50
- * (5 %), and 7.00 where 10.00 are redeemed. Cashback of `merchant` can be spent at once; that of `patient` after 8 days.
+ * Creates customers through the API, one for each thing that can happen to cashback. Orders of 150.00 earn 7.50 (5 %), or
+ * 7.00 if 10.00 are redeemed. The cashback of `merchant` is available at once; that of `patient` after 8 days.
  */
 export async function makeScenes(service: Service): Promise<Scenes> {
   const merchant = await aMerchant(service, { releaseDays: 0 });
   const patient = await aMerchant(service);
   const scenes: Scenes = { 'merchant.id': merchant.id, 'patient.id': patient.id };
-  /** Notes the ids of a customer's wallet, order and refunds. */
+  /** Records the IDs of a customer's wallet, order, and refunds. */
   const note = async (name: string, of: TestMerchant, document: string, orderId?: string): Promise<void> => {
     const [wallet] = await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ?', [
       of.id,
@@ -50,7 +50,7 @@ async function ok<T extends { status: number; body: unknown }>(answer: Promise<T
   return answer;
 }
 
-/** Holds and credits whose dates have passed: noticed since (`settled`, `cameback`), or not yet (`expired`). */
+/** Holds and credits whose dates have passed: written down (`settled`, `cameback`) or not yet (`expired`). */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
   const [expired, settled, cameback] = [aDocument(), aDocument(), aDocument()];
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
@@ -88,7 +88,7 @@ async function makeFinished(
   const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);
 
-  // Paid with cashback alone as far as it earns any.
+  // Paid with as much cashback as possible, so that it earns nothing on that part.
   const unpaid = aDocument();
   await grant(service, merchant, unpaid, '50.00');
   const free = await aCompletedOrder(merchant, { document: unpaid, total: '0.10' }, { redeem: '0.05' });
@@ -119,7 +119,7 @@ async function makeRefunded(service: Service, merchant: TestMerchant, note: Note
   await refund(merchant, whole, 'DEV-1', '150.00');
   await note('refunded', merchant, refunded, whole.id);
 
-  // What the first order earned is spent on the second, so that its refund leaves a debt, which the third order repays.
+  // The second order redeems what the first one earned, so that refunding the first leaves a debt that the third repays.
   const debtor = aDocument();
   const first = await aCompletedOrder(merchant, { document: debtor });
   const second = await aCompletedOrder(merchant, { document: debtor, total: '15.00' }, { redeem: '7.50' });

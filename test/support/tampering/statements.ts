@@ -1,14 +1,14 @@
-/** An edit of one row by somebody with access to the database: a title and the statement, with ids of the scenes in braces. */
+/** An edit of one row with direct access to the database: a title and the statement, with IDs of the scenes in braces. */
 export type Edit = [title: string, sql: string];
 
 export const order = (scene: string, change: string): string =>
   `UPDATE orders SET ${change} WHERE id = {${scene}.order}`;
 export const wallet = (scene: string, change: string): string =>
   `UPDATE wallets SET ${change} WHERE id = {${scene}.wallet}`;
-/** The credit that the scene's order earned. */
+/** Changes the credit that the order of the scene earned. */
 export const earned = (scene: string, change: string): string =>
   `UPDATE cashback_credits SET ${change} WHERE order_id = {${scene}.order}`;
-/** The first credit that the operator granted to the scene's customer. */
+/** Changes the first credit that was granted to the customer of the scene. */
 export const granted = (scene: string, change: string): string =>
   `UPDATE cashback_credits SET ${change} WHERE wallet_id = {${scene}.wallet} AND order_id IS NULL ORDER BY id LIMIT 1`;
 export const entry = (scene: string, kind: string, change: string): string =>
