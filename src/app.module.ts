@@ -13,7 +13,7 @@ import { SCHEMA } from './schema.js';
 import { TracingModule } from './tracing/tracing.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
-/** The table of contents. */
+/** The modules of the service. */
 @Module({})
 export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { loadProcessConfig } from './config/config.js';
 
-/** Names each missing or invalid variable and exits with 1, without starting anything. */
+/** Lists each missing or invalid variable and exits with code 1, without starting anything. */
 try {
   loadProcessConfig();
 } catch (error) {

@@ -18,10 +18,10 @@ import type { HttpServer } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
-/** What Nest needs to know when the application is created, for `configureApp` to do the rest. */
+/** Options for `NestFactory.create`. Bodies are read by `RequestBodyInterceptor`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
 
-/** Everything between the socket and the controllers: the same in production and in tests. */
+/** Sets up everything between the socket and the controllers, identically in production and in tests. */
 export function configureApp(app: INestApplication, logger: Logger): void {
   const express = app as NestExpressApplication;
   const config = app.get(Config);
@@ -48,7 +48,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   });
 }
 
-/** Most answers have personal data or tokens in them, and every other one is as of now. */
+/** Most responses contain personal data or tokens, and all others change over time. */
 function neverStore(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('cache-control', 'no-store');
   next();

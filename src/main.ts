@@ -10,7 +10,7 @@ async function run(): Promise<void> {
 }
 
 run().catch((error: unknown) => {
-  // The message of a configuration error is complete; its stack says nothing more.
+  // A configuration error's message is complete without the stack.
   console.error(error instanceof Error && error.name === 'ConfigError' ? error.message : error);
   process.exit(1);
 });

@@ -14,7 +14,9 @@ const COMMANDS: Record<string, (dataSource: DataSource) => Promise<unknown>> = {
   show: (dataSource) => dataSource.showMigrations(),
 };
 
-/** Applies, reverts or lists the migrations. It needs DATABASE_URL, and DATABASE_PASSWORD if the URL has no password. */
+/**
+ * Applies, reverts or lists the migrations. It needs DATABASE_URL, and DATABASE_PASSWORD if the URL has no password.
+ */
 async function main(name: string | undefined): Promise<void> {
   const command = COMMANDS[name ?? ''];
   if (!command) throw new Error(USAGE);
@@ -24,7 +26,7 @@ async function main(name: string | undefined): Promise<void> {
     throw new Error('DATABASE_URL is missing: it must be a URL such as mysql://user:password@host:3306/cashback');
   const dataSource = new DataSource({
     ...dataSourceOptions(SCHEMA, withPassword(url, password), 1),
-    // The service keeps TypeORM silent to protect customers' data. The names of migrations contain none.
+    // The service disables TypeORM's logs, which can contain customers' data. Migrations contain none.
     logging: ['schema', 'migration'],
     logger: 'simple-console',
   });

@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:net';
 import { ConfigError } from './config/config.js';
 
 /**
- * Checks that several servers can listen on the same port here. It tries, because Node versions that do not know the
- * option ignore it, and the second process would then fail with EADDRINUSE.
+ * Checks that several servers can listen on the same port. It starts two, because Node versions without the option
+ * ignore it, and the second process would then fail with EADDRINUSE.
  *
  * @param host the address to listen on.
- * @throws ConfigError where they can't.
+ * @throws ConfigError if they can't.
  */
 export async function assertPortCanBeReused(host: string): Promise<void> {
   const servers: Server[] = [];

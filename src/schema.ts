@@ -25,7 +25,7 @@ import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddW
 import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
 import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-AddGrantsAndAuditLog.js';
 
-/** Every entity, and every migration in the order in which they run. A new file in `migrations/` is added here. */
+/** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
 export const SCHEMA = {
   entities: [
     Merchant,
@@ -57,7 +57,7 @@ export const SCHEMA = {
   ],
 } satisfies Schema;
 
-/** Returns a data source of the whole schema, not connected yet. */
+/** Returns a data source for the whole schema, not yet connected. */
 export function createDataSource(url: string, poolSize = 2): DataSource {
   return new DataSource(dataSourceOptions(SCHEMA, url, poolSize));
 }

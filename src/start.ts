@@ -6,7 +6,7 @@ import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { HttpServer } from './http/http-server.js';
 import { assertPortCanBeReused } from './reuse-port.js';
 
-/** Reads the configuration, creates the service and listens. The service shuts down on SIGTERM. */
+/** Reads the configuration and starts the service, which shuts down on SIGTERM. */
 export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);
@@ -18,8 +18,8 @@ export async function start(): Promise<void> {
   });
   configureApp(app, logger);
   app.enableShutdownHooks(undefined, { useProcessExit: true });
-  const place = { port: config.PORT, host: config.HOST, reusePort: config.REUSE_PORT };
-  // Nest hands its first argument to Node's `server.listen`, which also takes the options as an object.
-  await app.listen(place as unknown as number);
+  const options = { port: config.PORT, host: config.HOST, reusePort: config.REUSE_PORT };
+  // Nest passes its first argument to Node's `server.listen`, which also accepts an options object.
+  await app.listen(options as unknown as number);
   logger.info({ url: await app.getUrl() }, 'listening');
 }

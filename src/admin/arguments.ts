@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { isInstant, isStorable } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 
-/** Readers of the command line's values; what they refuse is an error with exit code 1. */
+/** Parsers of the command line's values. A refused value is an error with exit code 1. */
 
 export const wholeNumber =
   (low: number, high: number) =>
@@ -28,7 +28,7 @@ export function moneyOverZero(text: string): number {
 export function instant(text: string): Date {
   if (!isInstant(text) || !isStorable(new Date(text)))
     throw new InvalidArgumentError(
-      'It must be an instant of the years 1970 to 9998, such as 2026-11-20T13:45:00.000Z.',
+      'It must be an instant in the years 1970 to 9998, such as 2026-11-20T13:45:00.000Z.',
     );
   return new Date(text);
 }
@@ -48,14 +48,14 @@ export function shortText(text: string): string {
   return text;
 }
 
-/** `--earn-rate pix=700`, once for each payment method. */
+/** `--earn-rate pix=700`, once per payment method. */
 export function earnRate(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
   return { ...before, [text.slice(0, at)]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
 }
 
-/** An external ID, with the same limits as that of an order. */
+/** The limits are those of an order's external ID. */
 export function externalId(text: string): string {
   if (text.trim() === '' || [...text].length > 100) throw new InvalidArgumentError('It must be 1 to 100 characters.');
   return text;

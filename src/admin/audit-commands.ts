@@ -4,11 +4,11 @@ import { AuditService } from './audit.service.js';
 import { runWithServices } from './services.js';
 
 export function auditCommands(): Command {
-  const audit = new Command('audit').description('the record of what operators changed with this command line');
+  const audit = new Command('audit').description('the log of changes that operators made with this command line');
   audit
     .command('list')
-    .description('the latest changes first: who, when, which command, which ids')
-    .option('--limit <n>', 'how many', wholeNumber(1, 10_000), 100)
+    .description('list changes, latest first: who, when, which command, which IDs')
+    .option('--limit <n>', 'maximum number of changes', wholeNumber(1, 10_000), 100)
     .action(({ limit }: { limit: number }) =>
       runWithServices(async (services) =>
         (await services.get(AuditService).list(limit)).map(({ startedAt, finishedAt, ...record }) => ({

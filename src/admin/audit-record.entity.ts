@@ -1,7 +1,7 @@
 import { Column, Entity } from 'typeorm';
 import { InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 
-/** A change that an operator made with the command line: who, when, which command, and which ids. */
+/** A change that an operator made with the command line: who, when, which command, and which IDs. */
 @Entity('audit_log')
 export class AuditRecord {
   @PrimaryId()
@@ -10,18 +10,18 @@ export class AuditRecord {
   @WordColumn('command')
   command!: string;
 
-  /** The operating system's user. */
+  /** The operating system user. */
   @Column({ name: 'operator', type: 'varchar', length: 200 })
   operator!: string;
 
   @Column({ name: 'host', type: 'varchar', length: 200 })
   host!: string;
 
-  /** What the command was given and what it changed. Never a password, a document or a reason. */
+  /** The command's options and what it changed. Never a password, a document or a reason. */
   @Column({ name: 'details', type: 'json' })
   details!: object;
 
-  /** `started` stays where the command was killed: whether it changed anything is then not known. */
+  /** If the command is killed, the outcome remains `started`: it is unknown whether it changed anything. */
   @WordColumn('outcome')
   outcome!: 'started' | 'done' | 'failed';
 

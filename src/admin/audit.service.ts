@@ -14,12 +14,12 @@ export class AuditService {
   ) {}
 
   /**
-   * Makes a change and records it. The record is written before the change and completed after it, so that a change that
-   * was cut off is recorded, too.
+   * Makes a change and records it. The record is written before the change and completed after it, so that an
+   * interrupted change is recorded too.
    *
-   * @param details what the command was given; neither secrets nor documents.
-   * @param change returns what it changed, which is recorded with the details.
-   * @returns what `change` returned.
+   * @param details the command's options, without secrets and documents.
+   * @param change returns its result and what it changed; the latter is recorded with the details.
+   * @returns the result of `change`.
    */
   async record<T>(
     command: string,
@@ -46,7 +46,7 @@ export class AuditService {
     return result;
   }
 
-  /** The latest records first. */
+  /** Returns records, latest first. */
   list(limit: number): Promise<AuditRecord[]> {
     return this.unitOfWork.statement((manager) => manager.find(AuditRecord, { order: { id: 'DESC' }, take: limit }));
   }
@@ -57,14 +57,14 @@ export class AuditService {
   }
 }
 
-/** The user that runs the command, and the one that sudo was called by. */
+/** Returns the user that runs the command, and the user that called sudo, if any. */
 function operatorName(): string {
   const { SUDO_USER } = process.env;
   const user = loginName();
   return SUDO_USER === undefined ? user : `${user} (sudo by ${SUDO_USER})`;
 }
 
-/** A container may run as a number that has no name. */
+/** In a container the user ID may have no name. */
 function loginName(): string {
   try {
     return userInfo().username;

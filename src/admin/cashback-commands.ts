@@ -19,13 +19,13 @@ export function cashbackCommands(): Command {
   withDocument(
     cashback
       .command('grant')
-      .description('grant a customer cashback')
-      .requiredOption('--merchant <id>', 'the merchant it can be spent with')
-      .requiredOption('--amount <amount>', 'how much, such as 80.00', moneyOverZero)
-      .option('--external-id <id>', 'your own ID of this grant: with it the command can be repeated safely', externalId)
-      .option('--available-at <instant>', 'when it can first be spent; default: now', instant)
-      .option('--expires-at <instant>', "when it expires; default: the policy's validity", instant)
-      .option('--reason <text>', 'why, for the record', shortText),
+      .description('grant cashback to a customer')
+      .requiredOption('--merchant <id>', 'the merchant with which it can be spent')
+      .requiredOption('--amount <amount>', 'the amount, such as 80.00', moneyOverZero)
+      .option('--external-id <id>', 'your own ID of this grant; makes the command safe to repeat', externalId)
+      .option('--available-at <instant>', 'when it becomes available; default: now', instant)
+      .option('--expires-at <instant>', "when it expires; default: according to the merchant's policy", instant)
+      .option('--reason <text>', 'the reason, for your records', shortText),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
   return cashback;
 }

@@ -9,7 +9,7 @@ export function customerCommands(): Command {
     customer
       .command('erase')
       .description(
-        'erase a person: a pseudonym replaces the document, and the sums of the ledger stay; cannot be undone',
+        'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
       )
       .requiredOption('--merchant <id>', 'the merchant'),
   ).action(async (options: { merchant: string } & DocumentOptions) => {

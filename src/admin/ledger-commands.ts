@@ -10,18 +10,18 @@ interface ShowOptions extends DocumentOptions {
   wallet?: string;
 }
 
-/** Looks into wallets and proves the invariants of the money. */
+/** Commands that show wallets and check the rules of the money. */
 export function ledgerCommands(): Command[] {
   const wallet = new Command('wallet').description("customers' wallets");
   withDocument(
     wallet
       .command('show')
-      .description("a customer's wallet, its open credits and the latest entries of its statement, at most 100 of each")
+      .description("show a customer's wallet, its open credits and its latest ledger entries, at most 100 of each")
       .option('--merchant <id>', 'the merchant')
       .addOption(
         new Option(
           '--wallet <id>',
-          'the wallet, instead of merchant and document: also that of an erased customer',
+          'the wallet, instead of merchant and document; also finds the wallet of an erased customer',
         ).conflicts(['merchant', 'document', 'documentStdin']),
       ),
   ).action(async ({ wallet: walletId, merchant, ...options }: ShowOptions) => {
@@ -33,22 +33,22 @@ export function ledgerCommands(): Command[] {
   });
   const command = new Command('reconcile')
     .description(
-      'prove the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
+      'check the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
     )
     .action(() => runWithServices(reconcile));
   return [wallet, command];
 }
 
-const PROGRESS_EVERY_MS = 5000;
+const PROGRESS_INTERVAL_MS = 5000;
 
-/** Prints findings as they are found; progress and warnings go to stderr. */
+/** Prints each finding immediately. Progress and warnings go to stderr. */
 async function reconcile(services: INestApplicationContext): Promise<void> {
-  let saidAt = Date.now();
+  let reportedAt = Date.now();
   const result = await services.get(ReconcileService).reconcile({
     onFinding: (finding) => console.log(JSON.stringify(finding)),
     onProgress: ({ wallets, orders }) => {
-      if (Date.now() - saidAt < PROGRESS_EVERY_MS) return;
-      saidAt = Date.now();
+      if (Date.now() - reportedAt < PROGRESS_INTERVAL_MS) return;
+      reportedAt = Date.now();
       console.error(`checked ${wallets} wallets and ${orders} orders`);
     },
   });

@@ -20,7 +20,10 @@ interface MerchantOptions {
 export function merchantCommands(): Command {
   const merchant = new Command('merchant').description('merchants and their cashback policies');
   withPolicyOptions(
-    merchant.command('create').description('create a merchant').requiredOption('--name <name>', 'its name', shortText),
+    merchant
+      .command('create')
+      .description('create a merchant')
+      .requiredOption('--name <name>', "the merchant's name", shortText),
   ).action(({ name = '', ...options }: MerchantOptions) => {
     const policy = policyOf(options);
     return runChange({ command: 'merchant create', details: { name, policy } }, async (services) =>
@@ -30,9 +33,9 @@ export function merchantCommands(): Command {
   withPolicyOptions(
     merchant
       .command('set')
-      .description('change a merchant; open orders keep the policy they have')
+      .description('change a merchant; existing orders keep their policy')
       .argument('<id>', 'the merchant')
-      .option('--name <name>', 'its name', shortText),
+      .option('--name <name>', "the merchant's name", shortText),
   ).action((id: string, { name, ...options }: MerchantOptions) => {
     const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };
     return runChange({ command: 'merchant set', details: { merchant_id: id, ...changes } }, async (services) =>
@@ -41,7 +44,7 @@ export function merchantCommands(): Command {
   });
   merchant
     .command('list')
-    .description('all merchants')
+    .description('list all merchants')
     .action(() => runWithServices(async (services) => (await services.get(MerchantsService).list()).map(toJson)));
   return merchant;
 }
@@ -50,22 +53,26 @@ function withPolicyOptions(command: Command): Command {
   return command
     .option(
       '--earn-rate-bps <n>',
-      'share of what is paid that comes back, in basis points (500 is 5 %)',
+      'share of the paid amount that is earned as cashback, in basis points (500 is 5 %)',
       wholeNumber(0, 10_000),
     )
     .option(
       '--earn-rate <method=bps>',
-      'another share for a payment method; repeat it for each, as with `set` they take the place of all there were',
+      'a different share for one payment method; may be repeated; with `set`, the given rates replace all existing ones',
       earnRate,
     )
-    .option('--redeem-share-bps <n>', "most of an order's total that may be redeemed", wholeNumber(0, 10_000))
-    .option('--redeem-minimum-total <amount>', 'orders under this total redeem nothing', money)
-    .option('--release-days <n>', 'days from completion until the cashback can be spent', wholeNumber(0, 3650))
-    .option('--validity-days <n>', 'days it can then be spent', wholeNumber(1, 36_500))
-    .option('--order-ttl-minutes <n>', 'until when an order can be finished', wholeNumber(1, 525_600));
+    .option(
+      '--redeem-share-bps <n>',
+      "maximum share of an order's total that can be redeemed, in basis points",
+      wholeNumber(0, 10_000),
+    )
+    .option('--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money)
+    .option('--release-days <n>', 'days from completion until earned cashback is available', wholeNumber(0, 3650))
+    .option('--validity-days <n>', 'days for which cashback is then available', wholeNumber(1, 36_500))
+    .option('--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(1, 525_600));
 }
 
-/** Only what was said: the rest stays as it is. */
+/** Returns only the options that were given, so that `set` changes nothing else. */
 function policyOf(options: MerchantOptions): Partial<Policy> {
   const {
     earnRateBps,

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { documentNumber } from './arguments.js';
 
-/** Options for what other users of the machine must not see: as an argument it is in `ps` and in the shell's history. */
+/** Options for private values. An argument is visible in `ps` and in the shell's history; stdin is not. */
 
 const VISIBLE = "visible to other users of this machine and kept in the shell's history";
 
@@ -16,7 +16,7 @@ export interface PasswordOptions {
   passwordStdin?: true;
 }
 
-/** Adds `--document` and `--document-stdin`, of which one is required. */
+/** Adds `--document` and `--document-stdin`; one of them is required. */
 export function withDocument(command: Command): Command {
   return command
     .option('--document <digits>', `the customer's 11 digits; ${VISIBLE}`, documentNumber)
@@ -42,7 +42,7 @@ export async function passwordOf({ password, passwordStdin }: PasswordOptions): 
   return passwordStdin === undefined ? password : lineFromStdin();
 }
 
-/** All of stdin, without the line break that ends it. */
+/** Returns all of stdin without the final line break. */
 async function lineFromStdin(): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, '');
 }

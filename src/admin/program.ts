@@ -9,14 +9,14 @@ import { sessionCommands } from './session-commands.js';
 import { userCommands } from './user-commands.js';
 
 /**
- * Runs the operator's command line: JSON on stdout, errors on stderr. It sets the process's exit code, 1 for an error, and
- * does not end the process.
+ * Runs the operator's command line: JSON on stdout, errors on stderr. It sets the exit code, 1 for an error, and does
+ * not exit the process.
  *
- * @param args what was typed, without the name of the program.
+ * @param args the arguments, without the name of the program.
  */
 export async function runAdmin(args: string[]): Promise<void> {
   const program = adminProgram();
-  keepProcess(program);
+  preventExit(program);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -26,10 +26,10 @@ export async function runAdmin(args: string[]): Promise<void> {
   }
 }
 
-/** Commander would end the process after an error and after help. */
-function keepProcess(command: Command): void {
+/** By default, Commander exits the process after an error and after help. */
+function preventExit(command: Command): void {
   command.exitOverride();
-  command.commands.forEach(keepProcess);
+  command.commands.forEach(preventExit);
 }
 
 function describe(error: unknown): string {
@@ -41,7 +41,7 @@ function describe(error: unknown): string {
 /** Returns the tree of commands. */
 export function adminProgram(): Command {
   const program = new Command('admin')
-    .description('Operate the cashback order service. It reads the same environment as the service.')
+    .description('Operate the cashback order service. Reads the same environment variables as the service.')
     .addCommand(merchantCommands())
     .addCommand(userCommands())
     .addCommand(sessionCommands())

@@ -36,11 +36,11 @@ class AdminModule {
 }
 
 /**
- * Runs a command over the service's own modules and prints what it returns, if anything, as JSON on stdout. Nothing
- * is opened before, so `--help` needs no database.
+ * Runs a command with the service's modules and prints its result, if any, as JSON on stdout. It connects to the
+ * database only here, so that `--help` needs none.
  */
 export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
-  // The command line signs nothing, so it needs no secret of the service's.
+  // The command line signs nothing, so any secret will do.
   const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(AdminModule.with(config), {
@@ -55,18 +55,18 @@ export async function runWithServices(command: (services: INestApplicationContex
   }
 }
 
-/** What a command that changes something tells the audit log. */
+/** What the audit log records of a command before it runs. */
 interface Change {
   /** Such as `cashback grant`. */
   command: string;
-  /** What the command was given; neither secrets nor documents. */
+  /** The command's options, without secrets and documents. */
   details: Record<string, unknown>;
 }
 
 /**
- * Runs a command that changes something, records it in the audit log, and prints what it returns.
+ * Runs a command that changes something, records it in the audit log, and prints its result.
  *
- * @param change returns what is printed and, for the audit log, the ids of what it changed.
+ * @param change returns the result and, for the audit log, the IDs of what it changed.
  */
 export function runChange(
   { command, details }: Change,

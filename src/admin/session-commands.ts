@@ -4,17 +4,17 @@ import { after, Clock, DAY_MS } from '../common/clock.js';
 import { wholeNumber } from './arguments.js';
 import { runChange } from './services.js';
 
-/** A theft is noticed within weeks, if at all. */
+/** Ended sessions are kept long enough to investigate a token theft, which may be noticed weeks later. */
 const DEFAULT_DAYS = 30;
 
 export function sessionCommands(): Command {
   const session = new Command('session').description("sessions of merchants' systems");
   session
     .command('prune')
-    .description('delete the sessions that ended long ago, with their token sets')
+    .description('delete sessions that ended long ago, with their token sets')
     .option(
       '--ended-days <n>',
-      'how many days ago they must have expired, been revoked, or become unusable because they were not refreshed',
+      'delete sessions that expired, were revoked, or could no longer be refreshed at least this many days ago',
       wholeNumber(1, 3650),
       DEFAULT_DAYS,
     )

@@ -7,13 +7,13 @@ import { passwordOf, type PasswordOptions, withPassword } from './private-input.
 import { runChange, runWithServices } from './services.js';
 
 export function userCommands(): Command {
-  const user = new Command('user').description("API users: the logins of merchants' systems");
+  const user = new Command('user').description("API users, with which merchants' systems log in");
   withPassword(
     user
       .command('create')
-      .description('create an API user; without a password a strong one is generated and printed once')
-      .requiredOption('--merchant <id>', 'its merchant')
-      .requiredOption('--email <email>', 'its email', email),
+      .description('create an API user; if no password is given, a strong one is generated and printed once')
+      .requiredOption('--merchant <id>', "the user's merchant")
+      .requiredOption('--email <email>', "the user's email", email),
   ).action((options: { merchant: string; email: string } & PasswordOptions) =>
     changeWithPassword(
       'user create',
@@ -26,19 +26,19 @@ export function userCommands(): Command {
     user
       .command('set-password')
       .description(
-        'change the password of an API user and revoke its sessions; without a password a strong one is generated and printed once',
+        'change the password of an API user and revoke its sessions; if no password is given, a strong one is generated and printed once',
       )
-      .requiredOption('--email <email>', 'its email', email),
+      .requiredOption('--email <email>', "the user's email", email),
   ).action((options: { email: string } & PasswordOptions) =>
     changeWithPassword('user set-password', { email: options.email }, options, (users, password) =>
       users.setPassword(options.email, password),
     ),
   );
-  addSwitch(user, 'disable', 'refuse an API user from now on and revoke its sessions');
-  addSwitch(user, 'enable', 'allow an API user to log in again');
+  addSwitch(user, 'disable', 'disable an API user and revoke its sessions');
+  addSwitch(user, 'enable', 'enable a disabled API user');
   user
     .command('list')
-    .description('all API users')
+    .description('list all API users')
     .action(() => runWithServices(async (services) => (await services.get(ApiUsersService).list()).map(toJson)));
   return user;
 }
@@ -47,7 +47,7 @@ function addSwitch(user: Command, name: 'disable' | 'enable', description: strin
   user
     .command(name)
     .description(description)
-    .requiredOption('--email <email>', 'its email', email)
+    .requiredOption('--email <email>', "the user's email", email)
     .action((options: { email: string }) =>
       runChange({ command: `user ${name}`, details: { email: options.email } }, async (services) => {
         const changed = await services.get(ApiUsersService).setDisabled(options.email, name === 'disable');

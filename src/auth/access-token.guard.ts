@@ -11,7 +11,7 @@ const CHALLENGE = 'Bearer realm="cashback"';
 
 /**
  * Guards every route that is not marked `@Public()`. It swaps the opaque access token for its JWT, which
- * passport-jwt then verifies; a JWT sent by a caller is an unknown token. (RFC 6750)
+ * passport-jwt then verifies. A JWT that a caller sends is refused as an unknown token. (RFC 6750)
  */
 @Injectable()
 export class AccessTokenGuard extends AuthGuard('jwt') {
@@ -28,7 +28,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     const token = bearerTokenOf(request);
     if (token === undefined) {
       throw new Problem('missing_token', {
-        detail: 'send the access token as: Authorization: Bearer <access_token>',
+        detail: 'send the access token in the header: Authorization: Bearer <access_token>',
         headers: { 'www-authenticate': CHALLENGE },
       });
     }
@@ -38,7 +38,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     return (await super.canActivate(context)) as boolean;
   }
 
-  /** Turns passport's result into the caller or a problem. */
+  /** Maps passport's result to the caller or a problem. */
   override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
     if (error instanceof Error) throw error;
     if (!user) throw invalidToken();
@@ -46,7 +46,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
   }
 }
 
-/** RFC 6750, section 2.1; the scheme is not case-sensitive (RFC 9110, section 11.1). */
+/** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
 function bearerTokenOf(request: Request): string | undefined {
   return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
 }

@@ -11,7 +11,9 @@ export const JWT_ISSUER = 'cashback-order-service';
 export const JWT_AUDIENCE = 'cashback-orders';
 export const JWT_ALGORITHM = 'HS256';
 
-/** The secrets as key objects, the one that signs first: given strings, jsonwebtoken would make a key for each token. */
+/**
+ * Returns the secrets as key objects, the signing key first. Given strings, jsonwebtoken would create a key per token.
+ */
 export function signingKeys(config: Config): [KeyObject, ...KeyObject[]] {
   const [first, ...others] = signingSecrets(config);
   return [keyOf(first), ...others.map(keyOf)];
@@ -21,7 +23,7 @@ const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(secret)
 
 const phantoms = new WeakMap<Request, string>();
 
-/** Keeps the JWT that a request's access token was swapped for. Nothing that came from outside is ever kept here. */
+/** Attaches the JWT that belongs to the request's access token. A JWT from the client must never be attached. */
 export function attachPhantomToken(request: Request, jwt: string): void {
   phantoms.set(request, jwt);
 }
@@ -34,7 +36,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
     super({
       jwtFromRequest: (request: Request) => phantoms.get(request) ?? null,
       secretOrKeyProvider: (_request, jwt: string, done) => done(null, keyThatSigned(jwt, keys) as unknown as Buffer),
-      // jsonwebtoken would take HS512 with the same secret.
+      // Otherwise jsonwebtoken also accepts HS512 with the same secret.
       algorithms: [JWT_ALGORITHM],
       issuer: JWT_ISSUER,
       audience: JWT_AUDIENCE,
@@ -42,14 +44,14 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
   }
 
   validate({ sub, merchant_id: merchantId, jti, exp }: Record<string, unknown>): Caller | false {
-    // jsonwebtoken would also take a token that never expires.
+    // jsonwebtoken also accepts a token without an expiry.
     if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof jti !== 'string' || typeof exp !== 'number')
       return false;
     return { apiUserId: sub, merchantId, tokenSetId: jti };
   }
 }
 
-/** The key that signed a JWT; the first one if none did, and passport-jwt then refuses it. */
+/** Returns the key that signed a JWT. If none did, returns the first key, and passport-jwt then refuses the JWT. */
 function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObject {
   if (keys.length === 1) return keys[0];
   const end = jwt.lastIndexOf('.');

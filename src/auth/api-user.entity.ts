@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
-/** A login of a merchant's system. */
+/** The account that a merchant's system logs in with. */
 @Entity('api_users')
 @Index('uq_api_users_email', ['email'], { unique: true })
 @Index('ix_api_users_merchant', ['merchantId'])
@@ -14,14 +14,14 @@ export class ApiUser {
   @ForeignKey(() => Merchant, { name: 'fk_api_users_merchant' })
   merchantId!: string;
 
-  /** In lower case: e-mails compare without it. */
+  /** In lower case, because emails are compared without case. */
   @Column({ name: 'email', type: 'varchar', length: 254 })
   email!: string;
 
   @Column({ name: 'password_hash', type: 'char', length: 60, charset: 'ascii', collation: 'ascii_bin' })
   passwordHash!: string;
 
-  /** Set while the user may not log in; its tokens stop at once. */
+  /** Set while the user is disabled: it can't log in, and its tokens stop working immediately. */
   @InstantColumn('disabled_at', { nullable: true })
   disabledAt!: Date | null;
 

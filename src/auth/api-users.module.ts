@@ -4,7 +4,9 @@ import { ApiUsersService } from './api-users.service.js';
 import { Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
-/** API users, their passwords and their sessions: for login, and for the operator's commands, which need no tokens. */
+/**
+ * API users, their passwords and their sessions. Separate from `AuthModule` because the operator's CLI needs no tokens.
+ */
 @Module({
   imports: [MerchantsModule],
   providers: [ApiUsersService, Passwords, SessionsService],

@@ -10,14 +10,14 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { MAX_PASSWORD_BYTES, Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
-/** How long the most common bcrypt cost is remembered. */
+/** How long the most common bcrypt cost is cached. */
 const COMMON_COST_MAX_AGE_MS = 60_000;
 
 /** A hash is `$2b$<cost>$…`. */
 const COMMON_COST_SQL = `
   SELECT SUBSTRING(password_hash, 5, 2) AS cost FROM api_users GROUP BY SUBSTRING(password_hash, 5, 2) ORDER BY COUNT(*) DESC, cost DESC LIMIT 1`;
 
-/** Something that the operator asked for cannot be done; the message says why. */
+/** An operator's command that can't be carried out. The message says why. */
 export class OperatorError extends Error {}
 
 /** Emails are compared without case. */
@@ -38,7 +38,7 @@ export class ApiUsersService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws OperatorError if the email is taken or the password has a wrong length. */
+  /** @throws OperatorError if the email is taken or the password is too short or too long. */
   async create(merchantId: string, email: string, password: string): Promise<ApiUser> {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
@@ -69,8 +69,8 @@ export class ApiUsersService {
   }
 
   /**
-   * The bcrypt cost that most users' hashes have, at most a minute old: an unknown email is compared at this cost, so that
-   * the time of the answer does not tell it from a known one.
+   * Returns the most common bcrypt cost among the users' hashes, at most a minute old. Unknown emails are compared at
+   * this cost, so that the response time does not reveal which emails exist.
    */
   commonCost(): Promise<number> {
     const now = performance.now();
@@ -84,12 +84,16 @@ export class ApiUsersService {
     return this.#commonCost.cost;
   }
 
-  /** Locks a user's row: whoever changes the user's password or disables the user waits, or has committed. */
+  /** Locks a user's row, so that no concurrent transaction changes the password or disables the user. */
   lock(manager: EntityManager, id: string): Promise<ApiUser | null> {
     return manager.findOne(ApiUser, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
-  /** Disabling revokes all sessions of the user in the same transaction. @throws OperatorError for an unknown email. */
+  /**
+   * Disables or enables a user. Disabling revokes all sessions of the user in the same transaction.
+   *
+   * @throws OperatorError for an unknown email.
+   */
   async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
     return this.#change(email, { disabledAt: disabled ? this.clock.now() : null }, disabled);
   }
@@ -97,13 +101,13 @@ export class ApiUsersService {
   /**
    * Changes the password and revokes all sessions of the user in one transaction.
    *
-   * @throws OperatorError for an unknown email or a password of a wrong length.
+   * @throws OperatorError for an unknown email or a password that is too short or too long.
    */
   async setPassword(email: string, password: string): Promise<ApiUser> {
     return this.#change(email, { passwordHash: await this.#hash(password) }, true);
   }
 
-  /** The user's row is locked first, so that a login that is under way either sees the change or is revoked by it. */
+  /** Locks the user's row first, so that a concurrent login either sees the change or is revoked by it. */
   #change(email: string, changes: Partial<ApiUser>, revokesSessions: boolean): Promise<ApiUser> {
     return this.unitOfWork.transaction(async (manager) => {
       await manager.update(ApiUser, { email: canonicalEmail(email) }, changes);
@@ -122,7 +126,7 @@ export class ApiUsersService {
   #hash(password: string): Promise<string> {
     const bytes = Buffer.byteLength(password);
     if (bytes < 12 || bytes > MAX_PASSWORD_BYTES)
-      throw new OperatorError(`a password must have 12 to ${MAX_PASSWORD_BYTES} bytes; this one has ${bytes}`);
+      throw new OperatorError(`a password must be 12 to ${MAX_PASSWORD_BYTES} bytes long; this one has ${bytes}`);
     return this.passwords.hash(password);
   }
 }

@@ -19,7 +19,7 @@ export class AuthController {
   /**
    * Log in
    *
-   * @remarks Exchanges the e-mail and password of an API user for a token set.
+   * @remarks Exchanges the email and password of an API user for a token set.
    */
   @Post('login')
   @Public()
@@ -41,11 +41,11 @@ export class AuthController {
   }
 
   /**
-   * Renew a token set
+   * Refresh a token set
    *
-   * @remarks Each refresh token works once. Sent again within the retry window (`REFRESH_RETRY_WINDOW_SECONDS`, 30 by
-   * default), while the token set it returned has not been refreshed itself, it returns the identical token set; after
-   * that it is treated as stolen, and the whole session is revoked.
+   * @remarks Each refresh token works once. If you send it again within the retry window
+   * (`REFRESH_RETRY_WINDOW_SECONDS`, 30 by default) and the returned token set has not been refreshed yet, you get the
+   * identical token set. After that, the token is treated as stolen and the whole session is revoked.
    */
   @Post('refresh')
   @Public()
@@ -65,7 +65,7 @@ export class AuthController {
   /**
    * Log out
    *
-   * @remarks Revokes the session that began with the log-in: every access and refresh token of it, at once.
+   * @remarks Revokes the session: all access and refresh tokens that descend from the login stop working immediately.
    */
   @Post('logout')
   @HttpCode(204)

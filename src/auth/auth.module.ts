@@ -38,7 +38,7 @@ export class AuthModule implements OnModuleInit {
   onModuleInit(): void {
     this.metrics.gauge(
       'bcrypt_comparisons',
-      'Password comparisons under way and waiting',
+      'Password comparisons running and waiting',
       () => this.passwords.load,
       'state',
     );

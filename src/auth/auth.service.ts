@@ -22,14 +22,14 @@ import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { digest, randomPair, successorOf, tokenKey, type TokenPair } from './tokens.js';
 
-/** How often a login is tried while somebody keeps changing its user. */
+/** How many times a login is attempted while its user keeps changing. */
 const LOGIN_TRIES = 3;
 
 /** Login, refresh and logout of API users. */
 @Injectable()
 export class AuthService {
   readonly #log = new Logger('Security');
-  /** The key of the secret that signs comes first. */
+  /** The key of the signing secret comes first. */
   readonly #keys: [Buffer, ...Buffer[]];
 
   constructor(
@@ -50,10 +50,10 @@ export class AuthService {
   /**
    * Starts a session.
    *
-   * @param address where the request came from.
-   * @param signal aborted as soon as no one waits for the answer.
-   * @throws Problem invalid_credentials, with the same answer and after the same work for an unknown email, a wrong
-   *   password and a disabled user; too_many_requests after too many of them; unavailable where the user kept changing.
+   * @param address the client's address.
+   * @param signal aborted as soon as the client no longer waits for the response.
+   * @throws Problem invalid_credentials, with the same response and after the same work for an unknown email, a wrong
+   *   password and a disabled user; too_many_requests after too many failures; unavailable if the user kept changing.
    */
   async login(
     { email, password }: LoginDto,
@@ -78,8 +78,8 @@ export class AuthService {
   }
 
   /**
-   * Refreshes a token set. A refresh token works once. Within the retry window, while its successor has not
-   * been used either, it returns the identical successor. After that it counts as stolen.
+   * Refreshes a token set. A refresh token works once. Within the retry window, and while its successor has not been
+   * used, it returns the identical successor. After that it counts as stolen.
    *
    * @throws Problem invalid_refresh_token, too_many_requests.
    */
@@ -89,12 +89,12 @@ export class AuthService {
     if (sessionId === undefined) throw invalidRefreshToken();
     await this.rateLimiter.count([REFRESH], sessionId);
     const tokens = await this.unitOfWork.transaction((manager) => this.#rotate(manager, refreshToken));
-    // Thrown out here, so that a revocation stays committed.
+    // Thrown outside the transaction, so that a revocation is committed.
     if (tokens === undefined) throw invalidRefreshToken();
     return tokens;
   }
 
-  /** Revokes the caller's session with all its tokens. */
+  /** Revokes the caller's session and all its tokens. */
   async logout(caller: Caller): Promise<void> {
     await this.unitOfWork.transaction(async (manager) => {
       const { sessionId } = await manager.findOneByOrFail(TokenSet, { id: caller.tokenSetId });
@@ -103,10 +103,10 @@ export class AuthService {
   }
 
   /**
-   * Verifying a password takes long, and no lock is held meanwhile: with the user's row locked, what was verified is
-   * compared with what is there now.
+   * Verifying a password is slow, so no lock is held meanwhile. Afterwards the user's row is locked and compared with
+   * the one that was verified.
    *
-   * @returns undefined where the password was changed or the user disabled since it was verified.
+   * @returns undefined if the password was changed or the user was disabled since the verification.
    */
   async #startSession(
     manager: EntityManager,
@@ -129,7 +129,7 @@ export class AuthService {
     return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
   }
 
-  /** The session's row is the lock of all its token sets: of many refreshes at once, one rotates. */
+  /** The session's row is the lock for all its token sets: of several concurrent refreshes, one rotates. */
   async #rotate(manager: EntityManager, refreshToken: string): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
@@ -137,7 +137,7 @@ export class AuthService {
       where: { id: found.sessionId },
       lock: { mode: 'pessimistic_write' },
     });
-    // Pruned just now: it had ended long ago.
+    // Deleted by a concurrent `session prune`, so it ended long ago.
     if (session === null) return undefined;
     const user = await manager.findOneByOrFail(ApiUser, { id: session.apiUserId });
     const now = this.clock.now();
@@ -165,7 +165,7 @@ export class AuthService {
     return undefined;
   }
 
-  /** An instance with another signing secret may have derived the successor, so each key's is looked for. */
+  /** Looks for the successor under each key, because an instance with another signing secret may have derived it. */
   async #unusedSuccessor(manager: EntityManager, pairs: TokenPair[]): Promise<ConfigurationUserTokensDto | undefined> {
     for (const pair of pairs) {
       const successor = await manager.findOneBy(TokenSet, { refreshHash: digest(pair.refreshToken) });

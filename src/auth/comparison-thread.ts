@@ -1,58 +1,58 @@
 import { Worker } from 'node:worker_threads';
 
-/** A thread has a heap of its own, some 8 MiB, and most merchants log in once an hour. */
-const LEAVES_AFTER_MS = 10_000;
+/** An idle thread is stopped, because its heap takes about 8 MiB and most merchants log in once per hour. */
+const IDLE_TIMEOUT_MS = 10_000;
 
 /**
- * A thread that compares passwords, one at a time, at a lower priority than the rest of the service; `bcrypt.compare` would
- * do it at the same, in libuv's pool. It starts with a comparison, and ends when there was none for a while.
+ * A thread that compares passwords, one at a time, at a lower priority than the rest of the service. (`bcrypt.compare`
+ * runs in libuv's pool, at the same priority.) It starts with the first comparison and stops when it is idle.
  */
 export class ComparisonThread {
   #worker: Worker | undefined;
-  #leaving: NodeJS.Timeout | undefined;
-  #asked: { resolve: (same: boolean) => void; reject: (error: unknown) => void } | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #pending: { resolve: (same: boolean) => void; reject: (error: unknown) => void } | undefined;
 
   /**
-   * Not to be called again before it has answered.
+   * Must not be called again before the promise settles.
    *
-   * @throws Error where the thread can't start, or dies before it answers.
+   * @throws Error if the thread can't start, or exits before it has a result.
    */
   async compare(password: string, hash: string): Promise<boolean> {
-    clearTimeout(this.#leaving);
+    clearTimeout(this.#idleTimer);
     const worker = (this.#worker ??= this.#start());
     try {
       return await new Promise((resolve, reject) => {
-        this.#asked = { resolve, reject };
+        this.#pending = { resolve, reject };
         worker.ref();
         worker.postMessage({ password, hash });
       });
     } finally {
-      // Only a comparison under way keeps the process alive.
+      // An idle thread must not keep the process alive.
       worker.unref();
-      this.#leaving = setTimeout(() => this.#leave(worker), LEAVES_AFTER_MS).unref();
+      this.#idleTimer = setTimeout(() => this.#stop(worker), IDLE_TIMEOUT_MS).unref();
     }
   }
 
-  /** Ends the thread; whoever waits for it learns that by an error. */
+  /** Stops the thread. A comparison in progress is rejected. */
   async end(): Promise<void> {
     await this.#worker?.terminate();
   }
 
-  #leave(worker: Worker): void {
+  #stop(worker: Worker): void {
     this.#worker = undefined;
     void worker.terminate();
   }
 
   #start(): Worker {
     const worker = new Worker(new URL('./comparison-worker.mjs', import.meta.url));
-    let fault: unknown;
-    worker.on('message', (same: boolean) => this.#asked?.resolve(same));
-    worker.once('error', (error) => (fault = error));
+    let cause: unknown;
+    worker.on('message', (same: boolean) => this.#pending?.resolve(same));
+    worker.once('error', (error) => (cause = error));
     worker.once('exit', (code) => {
-      // One that had nothing to do may have a successor by now.
+      // Another worker may have replaced this one since it was stopped.
       if (this.#worker !== worker) return;
       this.#worker = undefined;
-      this.#asked?.reject(fault ?? new Error(`the thread that compares passwords ended with ${code}`));
+      this.#pending?.reject(cause ?? new Error(`the thread that compares passwords exited with code ${code}`));
     });
     return worker;
   }

@@ -1,46 +1,46 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Problem, unavailable } from '../common/problem.js';
 
-/** A claim on places in the queue: all work with the same key waits in at most that many places. */
+/** A limit on places in the queue: all work with the same key may use at most `places` of them. */
 export interface Share {
   key: string;
   places: number;
 }
 
-/** Runs work in turns, in the order in which it came. Nobody can take all the places for those who wait. */
+/** Runs work in order of arrival, with limited concurrency. No single user or network can fill the queue. */
 export class FairQueue {
-  readonly #inTurn: LimitFunction;
-  /** How much work waits under each key. */
+  readonly #limit: LimitFunction;
+  /** The number of waiting jobs per key. */
   readonly #waiting = new Map<string, number>();
 
   /**
-   * @param concurrency how much runs at once.
-   * @param places how much more may wait.
+   * @param concurrency the maximum number of jobs that run at once.
+   * @param places the maximum number of jobs that wait.
    */
   constructor(
     private readonly concurrency: number,
     private readonly places: number,
   ) {
-    this.#inTurn = pLimit(concurrency);
+    this.#limit = pLimit(concurrency);
   }
 
-  /** How much runs and how much waits. */
+  /** The number of running and of waiting jobs. */
   get load(): { active: number; waiting: number } {
-    return { active: this.#inTurn.activeCount, waiting: this.#inTurn.pendingCount };
+    return { active: this.#limit.activeCount, waiting: this.#limit.pendingCount };
   }
 
   /**
-   * @param shares what the work counts against while it waits.
-   * @param work is not started where this throws.
-   * @throws Problem unavailable where all places are taken, too_many_requests where those of a share are.
+   * @param shares the limits that the work counts against while it waits.
+   * @throws Problem unavailable if all places are taken, too_many_requests if those of a share are; `work` is not
+   *   started.
    */
   async run<T>(shares: Share[], work: () => Promise<T>): Promise<T> {
     const { active, waiting } = this.load;
-    if (active < this.concurrency) return this.#inTurn(work);
-    if (waiting >= this.places) throw unavailable(new Error('all places in the queue for logins are taken'));
+    if (active < this.concurrency) return this.#limit(work);
+    if (waiting >= this.places) throw unavailable(new Error('the login queue is full'));
     if (shares.some(({ key, places }) => (this.#waiting.get(key) ?? 0) >= places)) throw tooManyWaiting();
     shares.forEach(({ key }) => this.#count(key, 1));
-    return this.#inTurn(() => {
+    return this.#limit(() => {
       shares.forEach(({ key }) => this.#count(key, -1));
       return work();
     });
@@ -55,7 +55,7 @@ export class FairQueue {
 
 function tooManyWaiting(): Problem {
   return new Problem('too_many_requests', {
-    detail: 'other logins of this user or network are still waiting: try again in a moment',
+    detail: 'too many logins of this user or network are waiting: try again in a moment',
     headers: { 'retry-after': '1' },
   });
 }

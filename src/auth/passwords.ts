@@ -6,27 +6,27 @@ import { Config } from '../config/config.js';
 import { ComparisonThread } from './comparison-thread.js';
 import { FairQueue, type Share } from './fair-queue.js';
 
-/** bcrypt reads no further, so a longer password would be known by its beginning. */
+/** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 export const MAX_PASSWORD_BYTES = 72;
 
-/** Where a login comes from. */
+/** The user and the network that a login comes from. */
 export interface LoginOrigin {
   email: string;
   network: string;
-  /** Whether the user has logged in from this network lately. */
+  /** Whether the user has logged in from this network recently. */
   isKnownNetwork: boolean;
 }
 
 /** Hashes and compares the passwords of API users. */
 @Injectable()
 export class Passwords implements OnApplicationShutdown {
-  /** What an unknown user's password is compared with, by cost, so that it takes the same time as a known one's. */
+  /** Hashes by cost. Passwords of unknown users are compared with one, so that it takes as long as for known users. */
   readonly #dummies = new Map<number, Promise<string>>();
 
-  /** A storm of logins must not take the processor away from orders: the rest wait for their turn. */
+  /** Bounds concurrent comparisons, so that a burst of logins does not take the CPU away from orders. */
   readonly #queue: FairQueue;
 
-  /** No more than there are turns. */
+  /** At most BCRYPT_CONCURRENCY. */
   readonly #threads = new Set<ComparisonThread>();
   readonly #idle: ComparisonThread[] = [];
 
@@ -35,7 +35,7 @@ export class Passwords implements OnApplicationShutdown {
     void this.#dummyOf(config.BCRYPT_COST);
   }
 
-  /** How many comparisons are under way and how many wait for their turn. */
+  /** The number of running and of waiting comparisons. */
   get load(): { active: number; waiting: number } {
     return this.#queue.load;
   }
@@ -45,13 +45,15 @@ export class Passwords implements OnApplicationShutdown {
   }
 
   /**
-   * @param hash of the user, or undefined for an unknown user.
-   * @param commonCost the bcrypt cost at which an unknown user is compared.
-   * @param origin decides in which share of the queue it waits.
-   * @param signal aborted once nobody waits for the answer: it then takes no turn any more.
-   * @returns whether the password is the user's; the answer takes as long either way.
-   * @throws Problem unavailable where too many wait already, or it could not be compared; too_many_requests where too
-   *   many of this user or network wait.
+   * Verifies a password. It takes as long for an unknown user as for a known one.
+   *
+   * @param hash the user's hash, or undefined for an unknown user.
+   * @param commonCost the bcrypt cost of the comparison for an unknown user.
+   * @param origin decides which shares of the queue the comparison counts against.
+   * @param signal aborted when the client no longer waits; a comparison that has not started is then skipped.
+   * @returns whether the password is the user's.
+   * @throws Problem unavailable if the queue is full or the comparison fails; too_many_requests if too many logins of
+   *   this user or network wait.
    */
   async verify(
     password: string,
@@ -66,12 +68,12 @@ export class Passwords implements OnApplicationShutdown {
     return same && fits && hash !== undefined;
   }
 
-  /** Whether a hash has another cost than new ones get. */
+  /** Returns whether the hash's cost differs from BCRYPT_COST. */
   isOutdated(hash: string): boolean {
     return bcrypt.getRounds(hash) !== this.config.BCRYPT_COST;
   }
 
-  /** After the last request: whatever is still being compared then is for nobody. */
+  /** Runs after the last request, so no client waits for a comparison that is still in progress. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
@@ -83,19 +85,20 @@ export class Passwords implements OnApplicationShutdown {
   }
 
   /**
-   * A user may take a fifth of the queue, and a network half of it, as users can share one. Strangers who log in under a
-   * user's email share their places, and never take those for networks that the user has logged in from.
+   * One user may take 20 % of the queue, and one network 50 %, because users can share a network. Logins from networks
+   * that are new to the user have a share of their own, so that strangers can't take the places of the user's known
+   * networks.
    */
   #sharesOf({ email, network, isKnownNetwork }: LoginOrigin): Share[] {
-    const placesOf = (part: number): number => Math.max(2, Math.floor(this.config.BCRYPT_QUEUE * part));
+    const placesFor = (part: number): number => Math.max(2, Math.floor(this.config.BCRYPT_QUEUE * part));
     return [
-      { key: `user ${isKnownNetwork} ${email}`, places: placesOf(1 / 5) },
-      { key: `network ${network}`, places: placesOf(1 / 2) },
+      { key: `user ${isKnownNetwork} ${email}`, places: placesFor(1 / 5) },
+      { key: `network ${network}`, places: placesFor(1 / 2) },
     ];
   }
 
   async #compare(password: string, hash: string, signal: AbortSignal | undefined): Promise<boolean> {
-    if (signal?.aborted) throw unavailable(new Error('nobody waits for this log-in any more'));
+    if (signal?.aborted) throw unavailable(new Error('the client no longer waits for this login'));
     const thread = this.#idle.pop() ?? new ComparisonThread();
     this.#threads.add(thread);
     try {
@@ -107,7 +110,7 @@ export class Passwords implements OnApplicationShutdown {
     }
   }
 
-  /** A strong password for a machine: 192 bits. */
+  /** Generates a strong password for a machine: 192 bits. */
   static generate(): string {
     return randomBytes(24).toString('base64url');
   }

@@ -2,7 +2,7 @@ import { Entity, ForeignKey, Index } from 'typeorm';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { ApiUser } from './api-user.entity.js';
 
-/** The family of token sets that began with one login; it ends as a whole. */
+/** All token sets that descend from one login. They are revoked together. */
 @Entity('sessions')
 @Index('ix_sessions_api_user', ['apiUserId'])
 export class Session {
@@ -16,11 +16,11 @@ export class Session {
   @InstantColumn('created_at')
   createdAt!: Date;
 
-  /** The family's end, however often it is refreshed. */
+  /** Refreshing does not extend it. */
   @InstantColumn('expires_at')
   expiresAt!: Date;
 
-  /** Set by logout, or when one of the family's refresh tokens turned up a second time. */
+  /** Set by logout, by disabling the user or changing its password, or when a refresh token was reused. */
   @InstantColumn('revoked_at', { nullable: true })
   revokedAt!: Date | null;
 }

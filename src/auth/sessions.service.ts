@@ -5,10 +5,10 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 
-/** Sessions per transaction: few enough that no request waits for it. */
+/** Sessions per transaction, few enough that no request has to wait. */
 const BATCH = 200;
 
-/** A session none of whose tokens is valid any more has ended, although it was to last longer. */
+/** A session has also ended when none of its tokens is valid any longer, even before `expires_at`. */
 const ENDED_SQL = `
   SELECT s.id
     FROM sessions s
@@ -35,25 +35,25 @@ export class SessionsService {
   }
 
   /**
-   * Deletes the sessions that ended before an instant, with their token sets: they expired, were revoked, or were not
-   * refreshed while their last refresh token was valid. What is left of them only helps to investigate a theft.
+   * Deletes sessions that ended before an instant, with their token sets: sessions that expired, were revoked, or were
+   * not refreshed in time. Until then they are kept to investigate token theft.
    *
    * @returns the number of deleted rows.
    */
   async prune(endedBefore: Date): Promise<{ sessions: number; token_sets: number }> {
-    const gone = { sessions: 0, token_sets: 0 };
+    const deleted = { sessions: 0, token_sets: 0 };
     for (let after = ''; ;) {
       const values = [after, endedBefore, endedBefore, endedBefore, endedBefore, BATCH];
       const ended = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(ENDED_SQL, values));
-      if (ended.length === 0) return gone;
+      if (ended.length === 0) return deleted;
       const ids = ended.map(({ id }) => id);
       after = ids.at(-1) ?? after;
       const [tokenSets, sessions] = await this.unitOfWork.transaction(async (manager) => [
         await manager.delete(TokenSet, { sessionId: In(ids) }),
         await manager.delete(Session, { id: In(ids) }),
       ]);
-      gone.sessions += sessions?.affected ?? 0;
-      gone.token_sets += tokenSets?.affected ?? 0;
+      deleted.sessions += sessions?.affected ?? 0;
+      deleted.token_sets += tokenSets?.affected ?? 0;
     }
   }
 }

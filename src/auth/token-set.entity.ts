@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { DigestColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Session } from './session.entity.js';
 
-/** An access token and a refresh token that were issued together; only their SHA-256 are kept. */
+/** An access token and a refresh token that were issued together. Only their SHA-256 digests are stored. */
 @Entity('token_sets')
 @Index('uq_token_sets_access_hash', ['accessHash'], { unique: true })
 @Index('uq_token_sets_refresh_hash', ['refreshHash'], { unique: true })
@@ -22,7 +22,7 @@ export class TokenSet {
   @DigestColumn('refresh_hash')
   refreshHash!: Buffer;
 
-  /** The signed JWT behind the access token. It is not accepted from outside. */
+  /** The signed JWT behind the access token. Clients can't use it directly. */
   @Column({ name: 'jwt', type: 'varchar', length: 1000, charset: 'ascii', collation: 'ascii_bin' })
   jwt!: string;
 
@@ -35,7 +35,7 @@ export class TokenSet {
   @InstantColumn('refresh_expires_at')
   refreshExpiresAt!: Date;
 
-  /** When the refresh token was used: it works once. */
+  /** When the refresh token was used. */
   @InstantColumn('rotated_at', { nullable: true })
   rotatedAt!: Date | null;
 }

@@ -16,11 +16,11 @@ const LIVE_TOKEN_SQL = `
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
-/** All instances share the database's clock; their own may differ. */
+/** Uses the database's clock, which all instances share. */
 const IS_RECENT_SQL =
   'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
 
-/** Issues token sets, and swaps an access token for the JWT that was minted with it (the phantom token pattern). */
+/** Issues token sets, and swaps an access token for the JWT that was issued with it (the phantom token pattern). */
 @Injectable()
 export class TokenSetsService {
   readonly #keys: Buffer[];
@@ -34,7 +34,7 @@ export class TokenSetsService {
     this.#keys = signingSecrets(config).map(tokenKey);
   }
 
-  /** Issues a pair as the next token set of a session; nothing outlives the session. */
+  /** Issues a pair as the next token set of a session. No token outlives the session. */
   async issue(manager: EntityManager, session: Session, user: ApiUser, pair: TokenPair, now: Date): Promise<TokenSet> {
     const id = newId(now);
     const accessExpiresAt = earlier(after(now, this.config.ACCESS_TOKEN_TTL_SECONDS * SECOND_MS), session.expiresAt);
@@ -48,7 +48,7 @@ export class TokenSetsService {
         merchant_id: user.merchantId,
         jti: id,
         iat: Math.floor(now.getTime() / SECOND_MS),
-        // Whole seconds: the row's own instant is the exact one.
+        // A JWT has whole seconds. The row has the exact instant.
         exp: Math.ceil(accessExpiresAt.getTime() / SECOND_MS),
       }),
       createdAt: now,
@@ -60,7 +60,7 @@ export class TokenSetsService {
     return tokenSet;
   }
 
-  /** The session of a refresh token, used or not; undefined for one that is unknown. */
+  /** Returns the session of a refresh token, used or not; undefined if the token is unknown. */
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
     if (!looksLikeRefreshToken(refreshToken)) return undefined;
     const found = await this.unitOfWork.statement((manager) =>
@@ -77,7 +77,7 @@ export class TokenSetsService {
     await manager.update(TokenSet, { id }, { rotatedAt: () => 'UTC_TIMESTAMP(3)' });
   }
 
-  /** Whether a used refresh token is within the retry window, by the database's clock. */
+  /** Returns whether a used refresh token is within the retry window, by the database's clock. */
   async isWithinRetryWindow(manager: EntityManager, id: string): Promise<boolean> {
     const values = [this.config.REFRESH_RETRY_WINDOW_SECONDS, id];
     const [row] = await manager.query<{ is_recent: number }[]>(IS_RECENT_SQL, values);
@@ -85,9 +85,9 @@ export class TokenSetsService {
   }
 
   /**
-   * Swaps an access token for its JWT. An invented token costs no statement.
+   * Swaps an access token for its JWT. A made-up token costs no database query.
    *
-   * @returns undefined for a token that is unknown, expired or revoked, or whose user is disabled.
+   * @returns undefined if the token is unknown, expired or revoked, or its user is disabled.
    */
   async swap(accessToken: string): Promise<string | undefined> {
     if (!looksIssued(accessToken, this.#keys)) return undefined;

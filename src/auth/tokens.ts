@@ -1,12 +1,12 @@
 import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What travels: an opaque reference, `<prefix><uuid>`, with a prefix that secret scanners can tell. */
+/** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
 export const ACCESS_PREFIX = 'cbat_';
 export const REFRESH_PREFIX = 'cbrt_';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The last hexadecimal digits of an access token are its tag. */
+/** The number of hexadecimal digits at the end of an access token that are its tag. */
 const TAG_DIGITS = 8;
 
 export interface TokenPair {
@@ -19,24 +19,24 @@ export function randomPair(key: Buffer): TokenPair {
   return pairOf(() => randomBytes(16), key);
 }
 
-/** Returns the key that tags access tokens and derives successors: it comes from a signing secret by HKDF (RFC 5869). */
+/** Returns the key that tags access tokens and derives successors, derived from a signing secret by HKDF (RFC 5869). */
 export function tokenKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'cashback token successor', 32));
 }
 
 /**
- * The pair that follows a refresh token: always the same one, so that a retry gets the identical answer although no
- * token is kept in the clear.
+ * Returns the pair that follows a refresh token. It is always the same pair, so that a retry gets the identical
+ * response although no token is stored in plain text.
  */
 export function successorOf(refreshToken: string, key: Buffer): TokenPair {
   return pairOf((kind) => createHmac('sha256', key).update(`${kind}:${refreshToken}`).digest(), key);
 }
 
 /**
- * Whether an access token has the form and the tag of one that this service issued. It may still be expired or revoked,
- * and one of four billion invented tokens passes; all others are refused without a statement.
+ * Returns whether an access token has the form and the tag of one that this service issued. It may still be expired or
+ * revoked. One in four billion made-up tokens passes; all others are refused without a database query.
  *
- * @param keys of all secrets that the service accepts.
+ * @param keys the keys of all secrets that the service accepts.
  */
 export function looksIssued(accessToken: string, keys: Buffer[]): boolean {
   if (!accessToken.startsWith(ACCESS_PREFIX) || !UUID.test(accessToken.slice(ACCESS_PREFIX.length))) return false;
@@ -44,12 +44,12 @@ export function looksIssued(accessToken: string, keys: Buffer[]): boolean {
   return keys.some((key) => untagged + tagOf(untagged, key) === accessToken);
 }
 
-/** Whether a refresh token has the form of one. */
+/** Returns whether a text has the form of a refresh token. */
 export function looksLikeRefreshToken(token: string): boolean {
   return token.startsWith(REFRESH_PREFIX) && UUID.test(token.slice(REFRESH_PREFIX.length));
 }
 
-/** What is kept of a token. It is random, so one fast hash is enough. */
+/** Returns the digest that is stored in place of a token. A token is random, so one fast hash is enough. */
 export function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
@@ -62,12 +62,12 @@ function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: Buffer): T
   };
 }
 
-/** Without the key a tag is as random as the digits that it replaces, so a token is no easier to guess. */
+/** Without the key, a tag is as random as the digits it replaces, so it does not make tokens easier to guess. */
 function tagOf(untagged: string, key: Buffer): string {
   return createHmac('sha256', key).update(`tag:${untagged}`).digest('hex').slice(0, TAG_DIGITS);
 }
 
-/** Sixteen bytes in the form of a version 4 UUID (RFC 9562, section 5.4). */
+/** Formats 16 bytes as a version 4 UUID (RFC 9562, section 5.4). */
 function uuidOf(bytes: Buffer): string {
   const uuid = Buffer.from(bytes.subarray(0, 16));
   uuid[6] = ((uuid[6] ?? 0) & 0x0f) | 0x40;

@@ -1,7 +1,7 @@
-/** Who sent a request, as the JWT behind its access token says. */
+/** The authenticated client, as the JWT behind its access token says. */
 export interface Caller {
   apiUserId: string;
   merchantId: string;
-  /** The token set's ID, the `jti`. */
+  /** The `jti` of the JWT. */
   tokenSetId: string;
 }

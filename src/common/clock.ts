@@ -1,6 +1,6 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 
-/** The one source of time, so that tests can walk through release, expiry and lapse without waiting. */
+/** The only source of the current time, so that tests can control it. */
 @Injectable()
 export class Clock {
   now(): Date {
@@ -16,7 +16,7 @@ export const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** The instant `ms` milliseconds after another. */
+/** Returns the instant `ms` milliseconds after another. */
 export function after(instant: Date, ms: number): Date {
   return new Date(instant.getTime() + ms);
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isCpf, maskDocument } from './cpf.js';
 
-describe('the check digits of a CPF', () => {
-  it.each(['52998224725', '12345678909', '11144477735', '00000000191', '98765432100'])('hold for %s', (digits) => {
+describe('a CPF', () => {
+  it.each(['52998224725', '12345678909', '11144477735', '00000000191', '98765432100'])('is valid: %s', (digits) => {
     expect(isCpf(digits)).toBe(true);
   });
 
@@ -18,18 +18,18 @@ describe('the check digits of a CPF', () => {
     '52998224725\n',
     '',
     '٥٢٩٩٨٢٢٤٧٢٥',
-  ])('do not hold for %j', (text) => {
+  ])('is not valid: %j', (text) => {
     expect(isCpf(text)).toBe(false);
   });
 
   it.each(Array.from({ length: 10 }, (_, digit) => String(digit).repeat(11)))(
-    'refuse %s, whose digits are all the same',
+    'is not valid if all digits are the same: %s',
     (digits) => {
       expect(isCpf(digits)).toBe(false);
     },
   );
 
-  it('tell any one mistyped digit', () => {
+  it('is not valid if any one digit is mistyped', () => {
     const valid = '52998224725';
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 }), fc.integer({ min: 1, max: 9 }), (at, by) => {

@@ -1,6 +1,6 @@
 /**
- * Whether 11 digits are a CPF: both check digits hold (modulo 11, weights 10…2 and 11…2), and not all
- * digits are the same.
+ * Returns whether the text is a valid CPF: 11 digits that are not all the same, and two valid check digits (modulo 11,
+ * weights 10…2 and 11…2).
  */
 export function isCpf(digits: string): boolean {
   if (!/^\d{11}$/.test(digits) || /^(\d)\1{10}$/.test(digits)) return false;
@@ -11,7 +11,7 @@ export function isCpf(digits: string): boolean {
   });
 }
 
-/** A document as a log may show it: `***.982.247-**`. */
+/** Masks a document for logs: `***.982.247-**`. */
 export function maskDocument(digits: string): string {
   return `***.${digits.slice(3, 6)}.${digits.slice(6, 9)}-**`;
 }

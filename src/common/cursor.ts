@@ -1,22 +1,22 @@
 import { LAST_INSTANT_MS } from './instants.js';
 import { validationFailed } from './problem.js';
 
-/** Which page of a list is asked for: how many rows, and after which. */
+/** The page of a list to return: at most `limit` rows, after the one that `cursor` points to. */
 export interface PageRequest {
   readonly limit: number;
   readonly cursor?: string;
 }
 
-/** Where a page ends, as an opaque word: the sort key of its last row. */
+/** Encodes the sort key of a page's last row as an opaque cursor. */
 export function encodeCursor(key: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
 /**
- * Reads a cursor back.
+ * Decodes a cursor.
  *
- * @param types what the sort key is made of.
- * @throws Problem validation_failed for anything that is not a cursor of ours.
+ * @param types the types of the sort key's parts.
+ * @throws Problem validation_failed if it is not a valid cursor.
  */
 export function decodeCursor<T extends readonly ('string' | 'number')[]>(
   cursor: string,
@@ -31,12 +31,12 @@ export function decodeCursor<T extends readonly ('string' | 'number')[]>(
     )
       return key as never;
   } catch {
-    // Falls through: what does not parse is no cursor.
+    // Falls through: not a cursor.
   }
   throw validationFailed([{ parameter: 'cursor', detail: 'must be a next_cursor of an earlier page' }]);
 }
 
-/** Sort keys are ids, entry numbers and instants; past the last instant a database holds, it would refuse the query. */
+/** Sort keys are IDs, entry numbers and instants. The database would refuse a query with a later instant. */
 function isSortable(part: unknown): boolean {
   return typeof part === 'string'
     ? /^[0-9a-f-]{36}$/.test(part)

@@ -1,6 +1,6 @@
 /**
- * What happened to an order or to a customer's cashback. A use case records it in its transaction, and what follows
- * (counting, and later the event feed) happens outside the use case.
+ * A change of an order or of a customer's cashback. A use case records it in its transaction. Consequences, such as
+ * metrics, happen outside the use case.
  */
 export type DomainEvent =
   | { type: 'order.created' | 'order.replayed' | 'order.cancelled'; merchantId: string; orderId: string }
@@ -9,5 +9,5 @@ export type DomainEvent =
   | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'cashback.granted'; merchantId: string; creditId: string; amountCents: number };
 
-/** Notes an event of the use case that is running; it counts only if the use case is committed. */
+/** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;

@@ -10,7 +10,7 @@ describe('an instant', () => {
     '2026-11-20T23:45:00+05:30',
     '2028-02-29T00:00:00Z',
     '2026-12-31T23:59:59.999Z',
-  ])('may be written %s', (text) => {
+  ])('can be written as %s', (text) => {
     expect(isInstant(text)).toBe(true);
   });
 

@@ -1,12 +1,12 @@
-/** RFC 3339, section 5.6, at most milliseconds. */
+/** RFC 3339, section 5.6, with at most milliseconds. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?(Z|[+-]\d{2}:\d{2})$/;
 
 export const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
 
-/** The last instant that RFC 3339 can write in UTC, and the last a database holds. */
+/** The last instant that RFC 3339 can express in UTC, and that the database can store. */
 export const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Whether a text is an instant, in UTC of the years 0 to 9999; 30 February is not. */
+/** Returns whether a text is an instant in the years 0 to 9999 (UTC). February 30 is not. */
 export function isInstant(text: unknown): text is string {
   if (typeof text !== 'string' || !INSTANT.test(text)) return false;
   const local = new Date(text.replace(/(Z|[+-]\d{2}:\d{2})$/, 'Z'));
@@ -23,8 +23,8 @@ const FIRST_STORED_MS = Date.UTC(1970, 0, 1);
 const AFTER_LAST_STORED_MS = Date.UTC(9999, 0, 1);
 
 /**
- * Whether the database stores and returns the instant reliably: one in UTC of the years 1970 to 9998. Drivers take the
- * years 0 to 99 for others.
+ * Returns whether the database stores and returns the instant reliably: the years 1970 to 9998 (UTC). Drivers misread
+ * the years 0 to 99.
  */
 export function isStorable(instant: Date): boolean {
   return instant.getTime() >= FIRST_STORED_MS && instant.getTime() < AFTER_LAST_STORED_MS;

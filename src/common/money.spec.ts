@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { exactCents, formatMoney, MAX_CENTS, parseMoney, sumCents } from './money.js';
 
-describe('reading money', () => {
+describe('parsing money', () => {
   it.each([
     ['0', 0],
     ['0.0', 0],
@@ -13,7 +13,7 @@ describe('reading money', () => {
     ['150.05', 15_005],
     ['1.15', 115], // 1.15 * 100 is 114.99999999999999 as a double.
     ['999999999.99', MAX_CENTS],
-  ])('reads %s as %d centavos', (text, cents) => {
+  ])('parses %s as %d centavos', (text, cents) => {
     expect(parseMoney(text)).toBe(cents);
   });
 
@@ -43,7 +43,7 @@ describe('reading money', () => {
     expect(() => parseMoney(text)).toThrow(RangeError);
   });
 
-  it('reads back whatever amount it wrote', () => {
+  it('parses every amount that it formats', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_CENTS }), (cents) => {
         expect(parseMoney(formatMoney(cents))).toBe(cents);
@@ -52,7 +52,7 @@ describe('reading money', () => {
   });
 });
 
-describe('writing money', () => {
+describe('formatting money', () => {
   it.each([
     [0, '0.00'],
     [5, '0.05'],
@@ -61,12 +61,12 @@ describe('writing money', () => {
     [-15_000, '-150.00'],
     [MAX_CENTS, '999999999.99'],
     [Number.MAX_SAFE_INTEGER, '90071992547409.91'],
-  ])('writes %d centavos as %s', (cents, text) => {
+  ])('formats %d centavos as %s', (cents, text) => {
     expect(formatMoney(cents)).toBe(text);
   });
 
   it.each([0.5, NaN, Infinity, Number.MAX_SAFE_INTEGER + 1])(
-    'refuses %d, which is no exact number of centavos',
+    'refuses %d, which is not an exact number of centavos',
     (cents) => {
       expect(() => formatMoney(cents)).toThrow(RangeError);
     },
@@ -79,15 +79,15 @@ describe('centavos from the database', () => {
     [7, 7],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
     [12n, 12],
-  ])('takes %p', (value, cents) => {
+  ])('can be %p', (value, cents) => {
     expect(exactCents(value)).toBe(cents);
   });
 
-  it.each(['9007199254740992', 9007199254740993n, '1.5', 'abc'])('refuses %p rather than be off by one', (value) => {
+  it.each(['9007199254740992', 9007199254740993n, '1.5', 'abc'])('throw for %p instead of being inexact', (value) => {
     expect(() => exactCents(value)).toThrow(RangeError);
   });
 
-  it('sums nothing to zero, and throws where a sum is no longer exact', () => {
+  it('add up to zero if there are none, and throw if a sum is no longer exact', () => {
     expect(sumCents([])).toBe(0);
     expect(sumCents([1, 2, 3])).toBe(6);
     expect(() => sumCents([Number.MAX_SAFE_INTEGER, 1])).toThrow(RangeError);

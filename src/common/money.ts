@@ -1,16 +1,16 @@
 /**
- * Money is a whole number of centavos inside the program (`…Cents`) and a decimal string in BRL
- * outside of it. Parsing and formatting live here and nowhere else. (contract, section 1)
+ * Money is a whole number of centavos inside the program (`…Cents`), and a decimal string in BRL outside of it. Only
+ * this file parses and formats it.
  */
 
-/** No sign, no exponent, no blanks, at most two decimals, at most 999999999.99. */
+/** No sign, no exponent, no spaces, at most two decimals, at most 999999999.99. */
 export const MONEY_PATTERN = /^(0|[1-9]\d{0,8})(\.\d{1,2})?$/;
 
 /** The largest amount a request can carry, in centavos. */
 export const MAX_CENTS = 99_999_999_999;
 
 /**
- * Reads a decimal string such as `"150"`, `"150.5"` or `"150.00"` as centavos.
+ * Parses a decimal string such as `"150"`, `"150.5"` or `"150.00"` as centavos.
  *
  * @throws RangeError if the text does not match MONEY_PATTERN.
  */
@@ -20,16 +20,16 @@ export function parseMoney(text: string): number {
   return Number(reais) * 100 + Number(decimals.padEnd(2, '0'));
 }
 
-/** Writes centavos as a decimal string with two decimals: `15000` is `"150.00"`, `-5` is `"-0.05"`. */
+/** Formats centavos as a decimal string with two decimals: `15000` is `"150.00"`, `-5` is `"-0.05"`. */
 export function formatMoney(cents: number): string {
   const digits = Math.abs(exactCents(cents)).toString().padStart(3, '0');
   return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 /**
- * Takes centavos as the database hands them over: BIGINT as a number, SUM() as a string.
+ * Converts centavos as the database returns them: BIGINT as a number, SUM() as a string.
  *
- * @throws RangeError for what a double cannot hold exactly: a wrong balance is worse than none.
+ * @throws RangeError if a double cannot represent the value exactly: a wrong balance is worse than none.
  */
 export function exactCents(value: number | string | bigint | null): number {
   const cents = Number(value ?? 0);
@@ -37,7 +37,7 @@ export function exactCents(value: number | string | bigint | null): number {
   return cents;
 }
 
-/** The sum of centavos; throws where it would no longer be exact. */
+/** Returns the sum of centavos. @throws RangeError if it is not exact. */
 export function sumCents(amounts: Iterable<number>): number {
   let sum = 0;
   for (const amount of amounts) sum = exactCents(sum + amount);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { networkOf } from './network.js';
 
-describe('what an address counts as', () => {
+describe('the network of an address', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1:51234', '192.0.2.1'],
@@ -23,7 +23,7 @@ describe('what an address counts as', () => {
     ['2001:db8::1::', '2001:db8::1::'],
     ['', ''],
     [undefined, ''],
-  ])('of %s is %s', (address, network) => {
+  ])('is, for %s, %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

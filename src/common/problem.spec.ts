@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Problem, problemCodes, validationFailed } from './problem.js';
 
-/** The table of the published interface; a code never changes its status. */
+/** The published codes. A code never changes its status. */
 const PUBLISHED = {
   malformed_json: 400,
   validation_failed: 400,
@@ -58,7 +58,7 @@ describe('a problem', () => {
     });
   });
 
-  it('counts the faults of a validation', () => {
+  it('counts the errors of a validation', () => {
     const fault = { pointer: '/total', detail: 'wrong' };
     expect(validationFailed([fault]).message).toBe('1 member is not valid');
     expect(validationFailed([fault, fault]).message).toBe('2 members are not valid');

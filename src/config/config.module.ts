@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Config } from './config.js';
 
-/** Hands the one frozen configuration to whoever asks for `Config`. */
+/** Provides the frozen configuration as `Config`. */
 @Module({})
 export class ConfigModule {
   static with(config: Readonly<Config>): DynamicModule {

@@ -21,7 +21,7 @@ function refusedOf(env: Record<string, string | undefined>): string[] {
 }
 
 describe('the configuration', () => {
-  it('has safe values for all that is not set', () => {
+  it('has safe defaults', () => {
     expect(loadConfig(environment())).toMatchObject({
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
@@ -36,26 +36,26 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes a variable that is empty for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({
       PORT: 3000,
       CPF_CHECK_DIGITS: false,
     });
   });
 
-  it('reads numbers and booleans out of texts', () => {
+  it('parses numbers and booleans', () => {
     expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({
       PORT: 0,
       CPF_CHECK_DIGITS: true,
     });
   });
 
-  it('can not be changed', () => {
+  it('is immutable', () => {
     const config = loadConfig(environment()) as { PORT: number };
     expect(() => (config.PORT = 1)).toThrow(TypeError);
   });
 
-  it('names every missing and every bad variable at once, with what would be right', () => {
+  it('lists every missing and every invalid variable, with what is expected', () => {
     expect(
       refusedOf({ PORT: 'abc', BCRYPT_COST: '3', CPF_CHECK_DIGITS: 'yes', LOG_LEVEL: 'loud', NODE_ENV: 'prod' }),
     ).toEqual(['BCRYPT_COST', 'CPF_CHECK_DIGITS', 'DATABASE_URL', 'JWT_SECRET', 'LOG_LEVEL', 'NODE_ENV', 'PORT']);
@@ -94,7 +94,7 @@ describe('the configuration', () => {
     expect(loadConfig(environment({ DATABASE_URL })).DATABASE_URL).toBe(DATABASE_URL);
   });
 
-  it('takes a password that the URL does not have from DATABASE_PASSWORD, as it is', () => {
+  it('takes the password from DATABASE_PASSWORD, not encoded, if the URL has none', () => {
     const urlWith = (DATABASE_URL: string): string =>
       loadConfig(environment({ DATABASE_URL, DATABASE_PASSWORD: 'p@ss/w#rd%41' })).DATABASE_URL;
     expect(decodeURIComponent(new URL(urlWith('mysql://u@db/cashback')).password)).toBe('p@ss/w#rd%41');
@@ -161,7 +161,7 @@ describe('the signing secret', () => {
     'change-me-change-me-change-me-change-me',
     'CHANGE_ME_'.repeat(4),
     'this-is-a-placeholder-for-a-real-secret',
-  ])('is no placeholder such as %s in production', (JWT_SECRET) => {
+  ])('is not a placeholder such as %s in production', (JWT_SECRET) => {
     expect(refusedOf(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
     expect(refusedOf(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
@@ -180,7 +180,7 @@ describe('the signing secret', () => {
       expect(refusedOf(environment({ JWT_SECRET_PREVIOUS }))).toEqual(['JWT_SECRET_PREVIOUS']);
   });
 
-  it('does not stand in the message that refuses it', () => {
+  it('does not appear in the error message', () => {
     expect(() => loadConfig(environment({ JWT_SECRET: 'hunter2-too-short' }))).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
     );

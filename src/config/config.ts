@@ -34,7 +34,7 @@ const IsSigningSecret = (): PropertyDecorator =>
       validate: (value: unknown, args) =>
         typeof value === 'string' && isSigningSecret(value, (args?.object as Config).NODE_ENV === 'production'),
       defaultMessage: () =>
-        'must be at least 32 bytes with at least 8 different characters, and in production no placeholder (try: openssl rand -base64 48)',
+        'must be at least 32 bytes with at least 8 different characters, and not a placeholder in production (try: openssl rand -base64 48)',
     },
   });
 
@@ -82,7 +82,7 @@ const AreProxies = (): PropertyDecorator =>
     validator: {
       validate: (value: unknown) => typeof value === 'string' && trustedProxies(value) !== undefined,
       defaultMessage: () =>
-        'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (loopback, linklocal and uniquelocal are known by name)',
+        'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (the names loopback, linklocal and uniquelocal work too)',
     },
   });
 
@@ -97,31 +97,40 @@ const AreOrigins = (): PropertyDecorator =>
   });
 
 /**
- * The environment, validated once at start. The members carry the variables' own names, so that
- * `.env.example`, an error at start and the code speak of the same thing.
+ * The environment variables, validated once at startup. The members have the variables' names, so that `.env.example`,
+ * startup errors and the code use the same ones.
  */
 export class Config {
-  /** Decides log format and whether placeholder secrets are refused. Unset means production: safe by default. */
+  /**
+   * Decides the log format and whether placeholder secrets are refused. Production by default, which is the safe
+   * choice.
+   */
   @IsIn(['production', 'development', 'test'], { message: 'must be production, development or test' })
   readonly NODE_ENV: 'production' | 'development' | 'test' = 'production';
 
-  /** The address to listen on. Loopback unless said otherwise; the image sets 0.0.0.0. */
+  /** The address to listen on. The Docker image sets 0.0.0.0. */
   @IsNotEmpty({ message: 'must be an address to listen on, such as 127.0.0.1' })
   readonly HOST: string = '127.0.0.1';
 
   @integerBetween(0, 65535)
   readonly PORT: number = 3000;
 
-  /** Lets several processes of the service listen on the same port; the kernel spreads connections over them. */
+  /**
+   * Whether several processes of the service can listen on the same port; the kernel distributes connections to them.
+   */
   @AsBoolean()
   @IsBoolean({ message: 'must be true or false' })
   readonly REUSE_PORT: boolean = false;
 
-  /** Connections of clients; more than these are closed at once, and those without a request give way to new ones. */
+  /**
+   * Maximum number of client connections. Further ones are closed immediately, and idle ones are closed to make space.
+   */
   @integerBetween(1, 1_000_000)
   readonly MAX_CONNECTIONS: number = 8192;
 
-  /** How long a connection without a request stays open, in seconds: longer than a load balancer keeps it, which is 60 for most. */
+  /**
+   * How long an idle connection stays open, in seconds. It must be longer than the load balancer's limit, usually 60.
+   */
   @integerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
 
@@ -130,45 +139,54 @@ export class Config {
   @IsBoolean({ message: 'must be true or false' })
   readonly DOCS: boolean = true;
 
-  /** The bearer token that `/metrics` asks for. Without it, anybody who reaches the port reads them. */
+  /** The bearer token for `/metrics`. Without it, every client that can reach the port can read the metrics. */
   @IsOptional()
   @MinLength(16, { message: 'must be at least 16 characters' })
   readonly METRICS_TOKEN?: string;
 
-  /** `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. `parseDatabaseUrl` lists the parameters for TLS. */
+  /**
+   * `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. `parseDatabaseUrl` lists the TLS
+   * parameters.
+   */
   @IsDatabaseUrl()
   readonly DATABASE_URL!: string;
 
-  /** The password of the user in `DATABASE_URL`, as it is. In the URL itself it would have to be percent-encoded. */
+  /** The password of the user in `DATABASE_URL`, not encoded. In the URL itself it must be percent-encoded. */
   @IsOptional()
   @IsString()
   readonly DATABASE_PASSWORD?: string;
 
-  /** Connections of one process. A use case never takes more than one at a time. */
+  /** Database connections per process. A use case never takes more than one at a time. */
   @integerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
-  /** How long the service goes on serving after SIGTERM while it already says that it is not ready. */
+  /** How long the service continues to serve requests after SIGTERM, while it reports that it is not ready. */
   @integerBetween(0, 60)
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;
 
-  /** Signs the JWT behind each access token. The keys that derive successors and hide what is rate-limited come from it by HKDF. */
+  /**
+   * Signs the JWT behind each access token. Other keys (tokens, digests, rate limit counters) are derived from it by
+   * HKDF.
+   */
   @IsSigningSecret()
   readonly JWT_SECRET!: string;
 
-  /** Further secrets that are accepted and do not sign, separated by commas, so that JWT_SECRET can be changed. */
+  /** Previous secrets, separated by commas. They are accepted but do not sign, so that JWT_SECRET can be rotated. */
   @ArePreviousSecrets()
   readonly JWT_SECRET_PREVIOUS: string = '';
 
-  /** Cost of bcrypt for new passwords: 12 is about a quarter of a second. */
+  /** bcrypt cost of new passwords. At 12, a comparison takes about 250 ms. */
   @integerBetween(4, 16)
   readonly BCRYPT_COST: number = 12;
 
-  /** Comparisons of passwords at once; each takes a core for as long as it lasts, if nobody else wants it. */
+  /** Maximum number of concurrent password comparisons. Each uses one core, at low priority. */
   @integerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
 
-  /** Logins that may wait for a comparison, at most a fifth of them for one user and half from one network; later ones get 503. */
+  /**
+   * Maximum number of logins that wait for a comparison: up to 20 % per user and 50 % per network. Further ones get
+   * 503.
+   */
   @integerBetween(0, 10_000)
   readonly BCRYPT_QUEUE: number = 10;
 
@@ -185,33 +203,36 @@ export class Config {
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
 
   /**
-   * Logins that may fail in 15 minutes for one user from one network; five times as many from one network, and for one
-   * user from all networks that it has not logged in from.
+   * Maximum number of failed logins in 15 minutes per user and network. The limit per network, and per user from all
+   * networks that are new to it, is five times as high.
    */
   @integerBetween(1, 1_000_000)
   readonly LOGIN_RATE_LIMIT: number = 10;
 
   /**
-   * Requests per second under /orders and /wallets of one API user, and to /auth/refresh from one network, plus a burst of
-   * ten times as many per minute. 0 turns it off.
+   * Requests per second to /orders and /wallets per API user, and to /auth/refresh per network, plus a burst of ten
+   * times as many per minute. 0 disables the limit.
    */
   @integerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
-  /** Where requests are counted for all instances together; without it, or while it is unreachable, per instance. */
+  /**
+   * The Redis server in which all instances count requests. Without it, or while it is unreachable, each counts its
+   * own.
+   */
   @IsOptional()
   @IsRedisUrl()
   readonly REDIS_URL?: string;
 
-  /** Whose `X-Forwarded-For` is believed: nobody's, so many proxies', or that of proxies at these addresses. */
+  /** The proxies whose `X-Forwarded-For` is trusted: their number or their addresses. Empty: none. */
   @AreProxies()
   readonly TRUST_PROXY: string = '';
 
-  /** Origins of pages whose scripts may call the service from a browser. Empty: none, and no answer speaks of it (CORS). */
+  /** Origins whose pages may call the service from a browser (CORS). Empty: none, and no response has CORS headers. */
   @AreOrigins()
   readonly CORS_ORIGINS: string = '';
 
-  /** Whether a document's two check digits must hold. */
+  /** Whether the two check digits of a document are validated. */
   @AsBoolean()
   @IsBoolean({ message: 'must be true or false' })
   readonly CPF_CHECK_DIGITS: boolean = false;
@@ -223,7 +244,7 @@ export class Config {
   readonly LOG_LEVEL: string = 'info';
 }
 
-/** Thrown when the environment is not fit to start with; the message names every bad variable at once. */
+/** Thrown when the configuration is not valid. The message lists every missing or invalid variable. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(`The configuration is not valid:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
@@ -232,10 +253,10 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the configuration out of an environment.
+ * Reads the configuration from environment variables.
  *
  * @param env the variables; an empty one counts as not set.
- * @throws ConfigError naming every missing or bad variable.
+ * @throws ConfigError that lists every missing or invalid variable.
  */
 export function loadConfig(env: Record<string, string | undefined>): Readonly<Config> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
@@ -250,11 +271,11 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
 }
 
 /**
- * The configuration of this process: its environment, completed by a `.env` file where there is one.
+ * Returns the configuration of this process: its environment variables, and those in `.env` if the file exists.
  *
- * @param instead what stands for variables that are set in neither.
+ * @param defaults values for variables that are set in neither.
  */
-export function loadProcessConfig(instead: Record<string, string> = {}): Readonly<Config> {
+export function loadProcessConfig(defaults: Record<string, string> = {}): Readonly<Config> {
   readEnvFile();
-  return loadConfig({ ...instead, ...process.env });
+  return loadConfig({ ...defaults, ...process.env });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
-/** How a TLS connection is checked. The names are those of MySQL's own clients. */
+/** How a TLS connection is verified. The names are those of MySQL's own clients. */
 const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const PARAMETERS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'];
 
@@ -13,11 +13,11 @@ export interface DatabaseUrl {
   username: string;
   password: string;
   database: string;
-  /** Absent: the connection is not encrypted. */
+  /** If absent, the connection is not encrypted. */
   ssl?: DatabaseTls;
 }
 
-/** The certificates are PEM texts. */
+/** Certificates and keys are in PEM format. */
 interface DatabaseTls {
   rejectUnauthorized: boolean;
   verifyIdentity: boolean;
@@ -29,12 +29,12 @@ interface DatabaseTls {
 /**
  * Reads DATABASE_URL: `mysql://user:password@host:3306/database`, or `mariadb://…`, with these optional parameters:
  *
- * - `ssl-mode`: `DISABLED` (the default), `REQUIRED` (encrypted, nothing is verified), `VERIFY_CA` (the certificate comes
- *   from a CA of `ssl-ca`), `VERIFY_IDENTITY` (the certificate is also for this host, which must be a name);
- * - `ssl-ca`: a file of CA certificates. Without it, VERIFY_IDENTITY trusts the CAs that Node trusts;
- * - `ssl-cert`, `ssl-key`: files with the client's own certificate and key.
+ * - `ssl-mode`: `DISABLED` (the default), `REQUIRED` (encrypted but not verified), `VERIFY_CA` (the certificate must be
+ *   issued by a CA in `ssl-ca`), `VERIFY_IDENTITY` (it must also match the host, which must be a name);
+ * - `ssl-ca`: a file with CA certificates. Without it, VERIFY_IDENTITY trusts the CAs that Node trusts;
+ * - `ssl-cert`, `ssl-key`: files with the client's certificate and key.
  *
- * @throws Error whose message continues a sentence that begins with the variable's name.
+ * @throws Error whose message completes a sentence that begins with the variable's name.
  */
 export function parseDatabaseUrl(value: string): DatabaseUrl {
   const url = /^(mysql|mariadb):\/\/[^/]+\/[^/?#]+/.test(value) && URL.canParse(value) ? new URL(value) : undefined;
@@ -45,14 +45,14 @@ export function parseDatabaseUrl(value: string): DatabaseUrl {
     );
   }
   const ssl = tlsOf(url.searchParams);
-  // mysql2 would compare the certificate with "localhost".
+  // For an IP address, mysql2 would compare the certificate with "localhost".
   if (ssl?.verifyIdentity && isIP(parts.host)) throw new Error('must have a host name for ssl-mode=VERIFY_IDENTITY');
   return { ...parts, ...(ssl && { ssl }) };
 }
 
 /**
- * Returns the URL with the password in `DATABASE_PASSWORD`, if it has none itself. There, special characters stay as they
- * are; in a URL they are percent-encoded.
+ * Returns the URL with the password from `DATABASE_PASSWORD` if the URL has none. Special characters in
+ * `DATABASE_PASSWORD` are not encoded; in a URL they are percent-encoded.
  */
 export function withPassword(url: string, password: string | undefined): string {
   const complete = new URL(url);
@@ -79,8 +79,7 @@ function decoded({ protocol, hostname, port, username, password, pathname }: URL
 
 function tlsOf(parameters: URLSearchParams): DatabaseTls | undefined {
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined)
-    throw new Error(`must not have the parameter "${unknown}": ${PARAMETERS.join(', ')} exist`);
+  if (unknown !== undefined) throw new Error(`must not have the parameter "${unknown}": use ${PARAMETERS.join(', ')}`);
   const mode = parameters.get('ssl-mode') ?? 'DISABLED';
   if (!SSL_MODES.includes(mode)) throw new Error(`must have an ssl-mode of ${SSL_MODES.join(', ')}`);
   const [ca, cert, key] = [pem(parameters, 'ssl-ca'), pem(parameters, 'ssl-cert'), pem(parameters, 'ssl-key')];

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/** Completes the environment by a `.env` file where there is one; what is set already stays. */
+/** Reads `.env` if it exists. Variables that are already set keep their values. */
 export function readEnvFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }

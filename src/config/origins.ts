@@ -1,8 +1,8 @@
 /**
  * Reads CORS_ORIGINS.
  *
- * @param text empty (nobody), or origins with commas between them, as browsers send them.
- * @returns undefined where one is none: `*`, a path or a slash at the end would never be what a browser sends.
+ * @param text empty (no origin), or origins as browsers send them, separated by commas.
+ * @returns undefined if one is not valid: `*`, or an origin with a path or a trailing slash.
  */
 export function allowedOrigins(text: string): string[] | undefined {
   if (text.trim() === '') return [];

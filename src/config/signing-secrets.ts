@@ -1,13 +1,13 @@
-/** A secret has at least this many bytes: the length of the HMAC-SHA-256 key that it becomes (RFC 7518, section 3.2). */
+/** A key for HMAC-SHA-256 must have at least this many bytes (RFC 7518, section 3.2). */
 const MIN_BYTES = 32;
 
-/** Random hexadecimal digits of that length have fewer different characters once in 20 million times. */
+/** Only 1 in 20 million random hexadecimal secrets of that length has fewer different characters. */
 const MIN_DIFFERENT_CHARACTERS = 8;
 
-/** What `.env.example` carries as JWT_SECRET: good enough to try the service, refused in production. */
+/** Placeholders such as the one in `.env.example` are accepted to try the service, but not in production. */
 const PLACEHOLDER = /change[-_ ]?me|placeholder|example|secret-secret/i;
 
-/** Says whether JWT_SECRET is fit to sign with. */
+/** Returns whether a secret is strong enough to sign with. */
 export function isSigningSecret(secret: string, isProduction: boolean): boolean {
   return (
     isLongEnough(secret) &&
@@ -19,7 +19,8 @@ export function isSigningSecret(secret: string, isProduction: boolean): boolean 
 /**
  * Reads JWT_SECRET_PREVIOUS: secrets separated by commas.
  *
- * @returns the secrets; undefined where one is too short. Little variety is accepted here, so that a weak secret can be replaced.
+ * @returns the secrets; undefined if one is too short. Their characters are not checked, so that a weak secret can be
+ *   replaced.
  */
 export function previousSecrets(list: string): string[] | undefined {
   const secrets = list.split(',').map((secret) => secret.trim());

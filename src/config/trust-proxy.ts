@@ -1,17 +1,17 @@
 import { isIP } from 'node:net';
 
-/** What Express takes for its 'trust proxy': nobody, the nearest so many, or those at these addresses. */
+/** Express's 'trust proxy' setting: no proxy, the n nearest ones, or those at these addresses. */
 export type TrustedProxies = false | number | string[];
 
-/** Names that Express knows for the private ranges. */
+/** Express's names of the private address ranges. */
 const RANGES = ['loopback', 'linklocal', 'uniquelocal'];
 const MAX_HOPS = 10;
 
 /**
  * Reads TRUST_PROXY.
  *
- * @param text empty or `0` (nobody), a number of proxies, or addresses and subnets with commas between them.
- * @returns undefined for what is none of these. `true` is none: whoever calls could then claim any address.
+ * @param text empty or `0` (no proxy), a number of proxies, or addresses and subnets separated by commas.
+ * @returns undefined if it is not valid. `true` is not, because every client could then claim any address.
  */
 export function trustedProxies(text: string): TrustedProxies | undefined {
   if (/^\d+$/.test(text)) {
@@ -24,7 +24,7 @@ export function trustedProxies(text: string): TrustedProxies | undefined {
   return entries.every((entry) => RANGES.includes(entry) || isSubnet(entry)) ? entries : undefined;
 }
 
-/** An address, or one with the length of its prefix; a length of 0 would be everybody. */
+/** Returns whether it is an address, with or without a prefix length. A length of 0 would match every address. */
 function isSubnet(entry: string): boolean {
   const [address = '', length, ...rest] = entry.split('/');
   const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;

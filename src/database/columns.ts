@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn, type ColumnOptions } from 'typeorm';
 import { exactCents } from '../common/money.js';
 
-/** The kinds of column this service has; each states its type once, for entities and migrations to agree on. */
+/** The column types of the entities. */
 
 const UUID = { type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin' } as const;
 
@@ -10,21 +10,21 @@ export const PrimaryId = (name = 'id'): PropertyDecorator => PrimaryColumn({ nam
 export const IdColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
   Column({ name, ...UUID, ...options });
 
-/** Centavos. What a double cannot hold exactly throws on its way in and out. */
+/** Centavos. Values that a double cannot represent exactly throw when they are read. */
 export const CentsColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
   Column({ name, type: 'bigint', transformer: { to: (cents: number) => cents, from: exactCents }, ...options });
 
-/** An instant in UTC with milliseconds, always out of the service's own clock. */
+/** An instant in UTC with milliseconds. */
 export const InstantColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
   Column({ name, type: 'datetime', precision: 3, ...options });
 
-/** A word of a fixed vocabulary of ours. */
+/** A word from a fixed list, such as a status. */
 export const WordColumn = (name: string, length = 32): PropertyDecorator =>
   Column({ name, type: 'varchar', length, charset: 'ascii', collation: 'ascii_bin' });
 
 /**
- * A key of the caller's, compared byte for byte: collations hold `José` and `jose` for equal and most
- * of them pad blanks, so it is kept as the bytes of its UTF-8 (100 characters are at most 400).
+ * A key that the caller chooses, stored as UTF-8 bytes and compared byte for byte: collations treat `José` and `jose`
+ * as equal, and most of them ignore trailing spaces. 100 characters take at most 400 bytes.
  */
 export const ExactTextColumn = (name: string): PropertyDecorator =>
   Column({

@@ -2,19 +2,19 @@ import type { DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { driverFor } from './pool.js';
 
-/** The tables of the service: `src/schema.ts` lists them. */
+/** The entities and migrations; `src/schema.ts` lists them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
-/** How much earlier the server interrupts a statement than the client stops waiting for it. */
+/** How long before the client's timeout the server interrupts a statement. */
 const SERVER_BEFORE_CLIENT_MS = 500;
 
 /**
- * The one description of the database: for the service, for migrations and for the tests.
+ * Returns the options of the database connection, for the service, for migrations and for tests.
  *
  * @param schema the entities and migrations.
- * @param url see `parseDatabaseUrl`; the scheme chooses TypeORM's dialect.
- * @param poolSize the highest number of connections of this process.
- * @param queryTimeoutMs how long a statement may take; without it, as long as it needs.
+ * @param url see `parseDatabaseUrl`; the scheme selects TypeORM's dialect.
+ * @param poolSize the maximum number of connections of this process.
+ * @param queryTimeoutMs the time limit of a statement; without it, there is no limit.
  */
 export function dataSourceOptions(
   schema: Schema,
@@ -30,16 +30,16 @@ export function dataSourceOptions(
     ...parseDatabaseUrl(url),
     driver: driverFor(limits),
     charset: 'utf8mb4',
-    // TypeORM would keep a stack for each statement, in case it fails: that costs more than most statements.
+    // Otherwise TypeORM captures a stack for each statement, which costs more than most statements.
     trace: false,
-    // Instants are sent and stored in UTC, whatever the time zone of the server or of this machine.
+    // Instants are sent and stored in UTC, independent of the time zones of the server and of this machine.
     timezone: 'Z',
     bigNumberStrings: false,
     synchronize: false,
     migrationsRun: false,
     connectTimeout: 3000,
     logging: false,
-    // TypeORM's own logger would print a slow query with its parameters: documents in the clear.
+    // TypeORM's default logger prints slow queries with their parameters, which include documents.
     logger: 'debug',
     poolSize,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),

@@ -6,21 +6,24 @@ import { parseDatabaseUrl } from '../config/database-url.js';
 import { driverFor } from './pool.js';
 import { UnitOfWork } from './unit-of-work.js';
 
-/** How long a result is repeated: many probes at once cost one check. */
+/** How long a result is cached, so that many concurrent probes cost one check. */
 const CACHED_MS = 1000;
 
-/** How long one statement of a check may take. */
+/** The time limit of one statement of a check. */
 const CHECK_TIMEOUT_MS = 2000;
 
-/** How long a change that found no space counts. Nothing smaller than a change of that size can tell when it is over. */
+/**
+ * How long the service stays not ready after a change failed because the disk was full. A small test write might
+ * succeed.
+ */
 const DISK_FULL_MS = 10_000;
 
-/** The server refuses this on a read-only database even though no row matches, and it changes nothing anywhere else. */
+/** A read-only server refuses this statement although no row matches. On any other server it changes nothing. */
 const HARMLESS_WRITE = 'UPDATE migrations SET name = name WHERE id = -1';
 
 /**
- * Checks that the database can serve: reachable, writable, with space and with every migration. It has one connection of
- * its own, so it does not depend on the pool that requests may exhaust.
+ * Checks that the database is reachable and writable, has free space, and has all migrations. It uses a connection of
+ * its own, because requests may exhaust the pool.
  */
 @Injectable()
 export class DatabaseHealth implements OnApplicationShutdown {
@@ -42,10 +45,10 @@ export class DatabaseHealth implements OnApplicationShutdown {
     });
   }
 
-  /** @throws the reason why the database can't serve now. */
+  /** @throws the reason why the database can't serve requests now. */
   check(): Promise<void> {
     if (performance.now() - this.#checkedAt > CACHED_MS) {
-      // While a check is under way, everybody waits for that one.
+      // While a check is in progress, all callers wait for it.
       this.#checkedAt = Infinity;
       this.#result = this.#run().finally(() => (this.#checkedAt = performance.now()));
     }
@@ -53,7 +56,7 @@ export class DatabaseHealth implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    // Not awaited: a server that does not answer must not hold up the shutdown.
+    // Not awaited: an unresponsive server must not delay the shutdown.
     this.#pool.end(() => undefined);
   }
 
@@ -61,9 +64,9 @@ export class DatabaseHealth implements OnApplicationShutdown {
     const applied = (await this.#query('SELECT name FROM migrations')) as { name: string }[];
     const names = new Set(applied.map(({ name }) => name));
     const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
-    if (missing.length > 0) throw new Error(`${missing.length} migrations are not applied`);
+    if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
     await this.#query(HARMLESS_WRITE);
-    if (this.unitOfWork.msSinceDiskFull < DISK_FULL_MS) throw new Error('the database has no space for changes');
+    if (this.unitOfWork.msSinceDiskFull < DISK_FULL_MS) throw new Error('the database has no free space');
   }
 
   #query(sql: string): Promise<unknown> {

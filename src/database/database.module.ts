@@ -6,7 +6,7 @@ import { DatabaseHealth } from './database-health.js';
 import { PoolShares } from './pool-shares.js';
 import { UnitOfWork } from './unit-of-work.js';
 
-/** A server that has stopped answering must not hold a request forever. */
+/** An unresponsive server must not block a request forever. */
 export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 
 @Global()
@@ -14,7 +14,7 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 export class DatabaseModule {
   /**
    * @param schema the entities and migrations.
-   * @param queryTimeoutMs how long a statement may take; without it, as long as it needs, as for the operator's commands.
+   * @param queryTimeoutMs the time limit of a statement; without it, there is no limit, as for the operator's commands.
    */
   static with(schema: Schema, queryTimeoutMs?: number): DynamicModule {
     const typeorm = TypeOrmModule.forRootAsync({

@@ -1,13 +1,13 @@
 import { QueryFailedError } from 'typeorm';
 
 interface DatabaseError {
-  /** A name such as ER_DUP_ENTRY, or Node's own for a failure of the network. mysql2 has none for MariaDB's own errors. */
+  /** A name such as ER_DUP_ENTRY, or Node's code for a network error. mysql2 has no names for MariaDB's own errors. */
   code?: string;
-  /** The server's number. */
+  /** The server's error number. */
   errno?: number;
 }
 
-/** Returns the driver's error, without what TypeORM put around it. */
+/** Returns the driver's error, without TypeORM's wrapper. */
 function driverError(error: unknown): DatabaseError {
   const source: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return source ?? {};
@@ -16,8 +16,8 @@ function driverError(error: unknown): DatabaseError {
 const has = (numbers: ReadonlySet<number>, error: unknown): boolean => numbers.has(driverError(error).errno ?? 0);
 
 /**
- * Returns the name of the unique key that refused a row, so that it can be mapped to a domain error. The name is the last
- * quoted text in every language of the server: MySQL says `for key 'orders.uq_name'`, MariaDB `for key 'uq_name'`.
+ * Returns the name of the violated unique key, so that it can be mapped to a domain error. In every language of the
+ * server, the name is the last quoted text: `for key 'orders.uq_name'` in MySQL, `for key 'uq_name'` in MariaDB.
  */
 export function violatedUniqueKey(error: unknown): string | undefined {
   if (driverError(error).code !== 'ER_DUP_ENTRY') return undefined;
@@ -26,14 +26,14 @@ export function violatedUniqueKey(error: unknown): string | undefined {
 
 const LOCK_CONFLICTS: Record<number, LockConflict> = {
   1205: 'lock_wait_timeout', // ER_LOCK_WAIT_TIMEOUT: only the statement was rolled back.
-  1213: 'deadlock', // ER_LOCK_DEADLOCK: the transaction was rolled back. Galera reports conflicts of its nodes so, at COMMIT.
+  1213: 'deadlock', // ER_LOCK_DEADLOCK: the transaction was rolled back. Galera also reports conflicts between nodes with it.
   1020: 'record_changed', // ER_CHECKREAD: MariaDB with innodb_snapshot_isolation.
   3101: 'group_conflict', // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication.
 };
 
 export type LockConflict = 'lock_wait_timeout' | 'deadlock' | 'record_changed' | 'group_conflict';
 
-/** Returns the kind of conflict with another transaction: roll back and run the use case again. */
+/** Returns the kind of conflict with another transaction, if any. The use case can be rolled back and run again. */
 export function lockConflict(error: unknown): LockConflict | undefined {
   return LOCK_CONFLICTS[driverError(error).errno ?? 0];
 }
@@ -46,7 +46,7 @@ const READ_ONLY = new Set([
   1047, // ER_UNKNOWN_COM_ERROR: a Galera node without a quorum.
 ]);
 
-/** Returns whether this connection reached a server that does not accept changes: another server may. */
+/** Returns whether this server does not accept changes. Another one may, so the connection should be replaced. */
 export function isReadOnly(error: unknown): boolean {
   return has(READ_ONLY, error);
 }
@@ -100,7 +100,10 @@ const UNREACHABLE = new Set([
   'POOL_EXHAUSTED',
 ]);
 
-/** Returns whether the database can't be reached or can't do this at the moment: the caller is told to try again. */
+/**
+ * Returns whether the database is unreachable or can't execute the statement at the moment, so that a retry may
+ * succeed.
+ */
 export function isUnavailable(error: unknown): boolean {
   if (UNREACHABLE.has(driverError(error).code ?? '')) return true;
   if (has(UNAVAILABLE, error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error)) return true;

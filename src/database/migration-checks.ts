@@ -1,13 +1,15 @@
 import type { QueryRunner } from 'typeorm';
 
 /**
- * Questions about the current schema. MySQL and MariaDB commit each `CREATE`, `ALTER` and `DROP` at once, so a migration
- * that is killed half-way runs again from its first statement. Each statement therefore checks whether it is already done:
+ * Checks of the current schema. MySQL and MariaDB commit each `CREATE`, `ALTER` and `DROP` immediately, so a migration
+ * that was interrupted runs again from its first statement. Therefore each statement must first check if it is already
+ * done:
  *
- *     if (!(await hasIndex(runner, 'orders', 'ix_orders_x'))) await runner.query('ALTER TABLE orders ADD INDEX ix_orders_x (x)');
+ *     if (!(await hasIndex(runner, 'orders', 'ix_orders_x'))) await runner.query('ALTER TABLE orders ADD INDEX
+ *     ix_orders_x (x)');
  *
- * `CREATE TABLE IF NOT EXISTS` and `DROP TABLE IF EXISTS` need no check. One `ALTER TABLE` with several clauses happens
- * completely or not at all, so a check for one of the clauses is enough.
+ * `CREATE TABLE IF NOT EXISTS` and `DROP TABLE IF EXISTS` need no check. An `ALTER TABLE` with several clauses is
+ * atomic, so a check for one of the clauses is enough.
  */
 async function exists(runner: QueryRunner, from: string, values: string[]): Promise<boolean> {
   const rows = (await runner.query(`SELECT 1 FROM information_schema.${from} LIMIT 1`, values)) as unknown[];

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 
-/** How long one request for the lock waits. After it, a line says who holds the lock. */
+/** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
 const LOCK_WAIT_SECONDS = 5;
 
-/** How often the lock is requested: five minutes in all. */
+/** Five minutes in total. */
 const LOCK_ATTEMPTS = 60;
 
 /** Receives one line of progress. */
 export type Say = (line: string) => void;
 
 /**
- * Applies every migration that is not applied yet.
+ * Applies all pending migrations.
  *
  * @param dataSource connected.
- * @returns the names of those that it applied.
+ * @returns the names of the applied migrations.
  * @throws Error if another process holds the lock for five minutes.
  */
 export async function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {
@@ -23,7 +23,7 @@ export async function applyMigrations(dataSource: DataSource, say: Say): Promise
 }
 
 /**
- * Reverts the migration that was applied last. Does nothing if there is none.
+ * Reverts the last applied migration. Does nothing if there is none.
  *
  * @param dataSource connected.
  * @throws Error if another process holds the lock for five minutes.
@@ -33,8 +33,8 @@ export function revertMigration(dataSource: DataSource, say: Say): Promise<void>
 }
 
 /**
- * Runs the work on the connection that holds the lock: if that connection breaks, the work stops too. A process that is
- * killed releases the lock as soon as the server has finished its last statement.
+ * Runs the work on the connection that holds the lock, so that the work stops if that connection breaks. If the process
+ * is killed, the lock is released as soon as the server has finished its last statement.
  */
 async function withLock<T>(
   dataSource: DataSource,
@@ -46,11 +46,11 @@ async function withLock<T>(
     const lock = await takeLock(runner, String(dataSource.options.database), say);
     try {
       const executor = new MigrationExecutor(dataSource, runner);
-      // The server commits each statement that changes the schema, so a migration is repeatable instead of atomic.
+      // Not atomic: the server commits each statement that changes the schema. Migrations are repeatable instead.
       executor.transaction = 'each';
       return await work(executor);
     } finally {
-      // A connection that broke has no lock any more, and this error must not hide the first one.
+      // A broken connection no longer has the lock, and this error must not hide the first one.
       await runner.query('DO RELEASE_LOCK(?)', [lock]).catch(() => undefined);
     }
   } finally {
@@ -58,7 +58,7 @@ async function withLock<T>(
   }
 }
 
-/** Named locks belong to the whole server, and their names have at most 64 characters. */
+/** Named locks are global to the server, and their names have at most 64 characters. */
 async function takeLock(runner: QueryRunner, database: string, say: Say): Promise<string> {
   const lock = `migrations:${createHash('sha256').update(database).digest('hex').slice(0, 40)}`;
   for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt++) {
@@ -68,7 +68,7 @@ async function takeLock(runner: QueryRunner, database: string, say: Say): Promis
       lock,
     ])) as { taken: number | null; holder: number | null }[];
     if (Number(row?.taken) === 1) return lock;
-    say(`Another process applies migrations (database connection ${row?.holder ?? 'unknown'}). Waiting for it.`);
+    say(`Another process is applying migrations (database connection ${row?.holder ?? 'unknown'}). Waiting for it.`);
   }
   throw new Error(`another process has been applying migrations for ${LOCK_ATTEMPTS * LOCK_WAIT_SECONDS} seconds`);
 }

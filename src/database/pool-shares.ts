@@ -3,12 +3,12 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 
-/** Lists of one merchant that may wait for their turn. */
+/** Maximum number of waiting list requests per merchant. */
 const WAITING_PER_MERCHANT = 20;
 
 /**
- * Keeps slow lists from taking every database connection: at most half of the pool reads lists, and at most a quarter of
- * it for one merchant. The others wait for their turn.
+ * Keeps slow lists from taking all database connections: lists use at most half of the pool, and those of one merchant
+ * at most a quarter. Further ones wait for their turn.
  */
 @Injectable()
 export class PoolShares {
@@ -24,19 +24,20 @@ export class PoolShares {
   /**
    * Runs a read-heavy use case when it is the merchant's turn.
    *
-   * @param isAnswered whether nobody needs the result any more: then it does not start.
-   * @throws Problem unavailable if too many of this merchant wait.
+   * @param isAnswered whether the client no longer waits for the result; the use case then does not start.
+   * @throws Problem unavailable if too many lists of this merchant are waiting.
    */
   async list<T>(merchantId: string, isAnswered: () => boolean, useCase: () => Promise<T>): Promise<T> {
     const ofMerchant = this.#merchants.get(merchantId) ?? pLimit(this.#perMerchant);
-    if (ofMerchant.pendingCount >= WAITING_PER_MERCHANT) throw unavailable(new Error('too many lists of one merchant'));
+    if (ofMerchant.pendingCount >= WAITING_PER_MERCHANT)
+      throw unavailable(new Error('too many lists of one merchant are waiting'));
     this.#merchants.set(merchantId, ofMerchant);
     const unlessAnswered = (): Promise<T> => {
       if (isAnswered()) throw unavailable(new Error('the caller no longer waits'));
       return useCase();
     };
     try {
-      // First the merchant's own turn: so a merchant never has more than its share of the common queue.
+      // The merchant's limit comes first, so that no merchant takes more than its share of the common queue.
       return await ofMerchant(() => this.#all(unlessAnswered));
     } finally {
       if (ofMerchant.activeCount + ofMerchant.pendingCount === 0) this.#merchants.delete(merchantId);

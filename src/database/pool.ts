@@ -3,25 +3,25 @@ import type { DataSource } from 'typeorm';
 import { isReadOnly } from './errors.js';
 import { type ConnectionLimits, sessionSettings } from './session-settings.js';
 
-/** What TypeORM and this file use of a mysql2 pool (its callback API). */
+/** TypeORM and this file use mysql2's callback API. */
 type Pool = mysql2.Pool;
 type Connection = mysql2.PoolConnection;
 type Handover = (error: NodeJS.ErrnoException | null, connection: Connection) => void;
 
-/** How long the settings of a new connection may take. */
+/** The time limit for the settings of a new connection. */
 const SETTINGS_TIMEOUT_MS = 3000;
 
 /**
  * Returns mysql2 as TypeORM's `driver`, whose pools close four gaps of mysql2 3:
  *
- * - a pool has no hook to prepare a new connection before its first use: here nobody gets a connection without its
- *   session settings;
- * - `getConnection` of a full pool waits without limit: here it fails with POOL_EXHAUSTED once no connection was opened
- *   or handed out for `stalledMs`;
- * - a query that times out leaves its connection in the pool, where the next statement waits for the old answer: here that
- *   connection is destroyed;
- * - `pool.query` drops a connection that turned read-only, but a connection from `getConnection` stays: here it is destroyed
- *   too, because after a failover new connections reach the writer.
+ * - A pool has no hook to prepare a new connection before its first use. Here, every connection has its session
+ *   settings before it is handed out.
+ * - `getConnection` of a full pool waits without a limit. Here, it fails with POOL_EXHAUSTED if no connection was
+ *   opened or handed out for `stalledMs`.
+ * - A query that times out leaves its connection in the pool, where the next statement waits for the old result. Here,
+ *   the connection is destroyed.
+ * - `pool.query` drops a connection whose server turned read-only, but `getConnection` keeps it. Here, it is destroyed,
+ *   because after a failover new connections reach the writer.
  */
 export function driverFor(limits: ConnectionLimits): typeof mysql2 {
   const createPool = (options: mysql2.PoolOptions): Pool => preparedPool(mysql2.createPool(options), limits);
@@ -92,14 +92,14 @@ function applySettings(connection: Connection, sql: string): Promise<void> {
   const applied = new Promise<void>((resolve, reject) => {
     connection.query({ sql, timeout: SETTINGS_TIMEOUT_MS }, (error) => (error ? reject(error) : resolve()));
   });
-  // Whoever gets the connection sees the failure; until then nobody looks.
+  // `getConnection` handles a failure later. Until then, it must not count as unhandled.
   applied.catch(() => undefined);
   return applied;
 }
 
 type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;
 
-/** Destroys the connection once a statement on it timed out, or told that its server is read-only. */
+/** Destroys the connection when a statement on it times out or fails because its server is read-only. */
 function dropUnusable(connection: Connection, onDrop: () => void): void {
   const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
   const drop = (): void => {
@@ -123,7 +123,7 @@ function dropUnusable(connection: Connection, onDrop: () => void): void {
         ? undefined
         : setTimeout(() => {
             drop();
-            finish(failure('PROTOCOL_SEQUENCE_TIMEOUT', 'the database did not answer in time'));
+            finish(failure('PROTOCOL_SEQUENCE_TIMEOUT', 'the database did not respond in time'));
           }, timeout);
     return query(sql, ...rest.slice(0, -1), finish);
   }) as typeof connection.query;
@@ -133,7 +133,7 @@ const failure = (code: string, message: string): NodeJS.ErrnoException => Object
 
 type PoolFigures = Record<'in_use' | 'idle' | 'waiting', number>;
 
-/** Counts the connections of a pool by its public events: mysql2 has no figures of its own. */
+/** Counts the connections of a pool by its public events, because mysql2 has no such figures. */
 class PoolLoad {
   readonly #open = new Set<Connection>();
   readonly #inUse = new Set<Connection>();
@@ -157,7 +157,7 @@ class PoolLoad {
     this.#inUse.delete(connection);
   }
 
-  /** Returns the handover to call once. A connection that arrives after it was called goes back to the pool. */
+  /** Wraps the handover so that it is called once. A connection that arrives later is returned to the pool. */
   wait(handover: Handover): (error: NodeJS.ErrnoException | null, connection?: Connection) => void {
     this.#waiting++;
     let isOver = false;
@@ -171,7 +171,7 @@ class PoolLoad {
   }
 }
 
-/** Returns how the connections of a DataSource are used. */
+/** Returns the number of connections of a DataSource by state, and the number of requests that wait for one. */
 export function poolFigures(dataSource: DataSource): PoolFigures {
   const { pool } = dataSource.driver as unknown as { pool: Pool };
   return loads.get(pool)?.figures ?? { in_use: 0, idle: 0, waiting: 0 };

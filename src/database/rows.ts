@@ -1,12 +1,12 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/** A row as the driver hands it over, by the names of the columns. */
+/** A row as the driver returns it, by column name. */
 export type Row = Record<string, unknown>;
 
 /**
- * Inserts one row as `manager.insert` does, whose query builder costs more than the statement: for what
- * is done thousands of times a second.
+ * Inserts one row, like `manager.insert`, whose query builder costs more than the statement. For statements that run
+ * thousands of times per second.
  */
 export async function insertRow<T extends ObjectLiteral>(
   manager: EntityManager,
@@ -22,7 +22,7 @@ export async function insertRow<T extends ObjectLiteral>(
   await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES (?)`, [values]);
 }
 
-/** Inserts rows by one statement. */
+/** Inserts rows with one statement. */
 export async function insertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
@@ -31,7 +31,7 @@ export async function insertRows<T extends ObjectLiteral>(
   await writeRows(manager, target, entities, '');
 }
 
-/** Inserts rows by one statement; of rows that are there already, it updates the columns named. */
+/** Inserts rows with one statement. For rows that already exist, it updates the given columns. */
 export async function upsertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
@@ -57,12 +57,12 @@ async function writeRows<T extends ObjectLiteral>(
   await manager.query(`INSERT INTO ${tableName} (${namesOf(columns).join(', ')}) VALUES ?${onDuplicate}`, [rows]);
 }
 
-/** The columns that an entity is made of, for a statement of our own. */
+/** Returns the columns of an entity, for a handwritten statement. */
 export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));
 }
 
-/** Makes an entity of a row that has all of its columns. */
+/** Creates an entity from a row that has all of its columns. */
 export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
   const entity = manager.dataSource.getMetadata(target).create() as T;
   for (const column of selectedColumns(manager, target)) {

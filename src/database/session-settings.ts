@@ -1,19 +1,19 @@
-/** Who uses a connection: a request has little time, the operator's commands and migrations take as long as they need. */
+/** Time limits of a connection. They are short for requests; the operator's commands and migrations have more time. */
 export interface ConnectionLimits {
-  /** After how many milliseconds the server interrupts a statement. MySQL interrupts SELECT only. 0: never. */
+  /** Milliseconds after which the server interrupts a statement; 0 means never. MySQL only interrupts SELECT. */
   statementMs: number;
-  /** How many seconds a statement waits for another one that changes the table's definition. */
+  /** Seconds that a statement waits for another one that changes the table's definition. */
   tableLockSeconds: number;
-  /** How many milliseconds a caller waits while the pool hands out no connection at all. */
+  /** Milliseconds that a caller waits while the pool hands out no connection at all. */
   stalledMs: number;
 }
 
 /**
- * Returns the statement that makes a new connection independent of the server's defaults. It is one statement, so a
- * connection has all of the settings or none.
+ * Returns the statement that makes a new connection independent of the server's defaults. It is a single statement, so
+ * a connection has all of the settings or none.
  *
- * MySQL reads `/*!80000 … *\/` as SQL and MariaDB skips it; MariaDB reads `/*M! … *\/` and MySQL skips it. The name of a
- * setting depends on the server and not on the URL's scheme.
+ * Only MySQL executes `/*!80000 … *\/`, and only MariaDB executes `/*M! … *\/`: the names of the settings depend on the
+ * server and not on the URL's scheme.
  */
 export function sessionSettings({ statementMs, tableLockSeconds }: Omit<ConnectionLimits, 'stalledMs'>): string {
   const both = [
@@ -29,7 +29,7 @@ export function sessionSettings({ statementMs, tableLockSeconds }: Omit<Connecti
     'sql_auto_is_null = 0',
     'sql_select_limit = 18446744073709551615',
     'sql_big_selects = 1',
-    // Shorter than the client's timeout, so that the use case can be run again.
+    // Shorter than the client's timeout, so that the use case can be retried.
     'innodb_lock_wait_timeout = 2',
     `lock_wait_timeout = ${tableLockSeconds}`,
   ];

@@ -7,13 +7,13 @@ import { isDiskFull, lockConflict, type LockConflict } from './errors.js';
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
 
-/** After that time no client waits for the answer. */
+/** After this time no client waits for the response. */
 const GIVE_UP_AFTER_MS = 4000;
 
-/** Reads and writes through the manager, and records what happened. */
+/** Reads and writes through the manager, and records domain events. */
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 
-/** Runs use cases against the database, and runs one again after a conflict with another transaction. */
+/** Runs use cases against the database, and retries them after a conflict with another transaction. */
 @Injectable()
 export class UnitOfWork {
   readonly #log = new Logger('Database');
@@ -28,33 +28,33 @@ export class UnitOfWork {
    *
    * @param useCase receives the transaction's manager and passes it on; it never opens another transaction.
    *   It may run several times, so it must have no effect except through the manager and the recorder.
-   * @returns what the use case returned, committed.
+   * @returns the result of the use case, after the commit.
    */
   transaction<T>(useCase: UseCase<T>): Promise<T> {
     return this.#retryOnConflict((record) => this.dataSource.transaction((manager) => useCase(manager, record)));
   }
 
-  /** Runs a use case with at most one write, which is one statement: the database makes that a transaction of its own. */
+  /** Runs a use case with at most one write statement, outside an explicit transaction. */
   statement<T>(useCase: UseCase<T>): Promise<T> {
     return this.#retryOnConflict((record) => useCase(this.dataSource.manager, record));
   }
 
-  /** Reads several times from one moment of the database; for use cases that write nothing. */
+  /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
   snapshot<T>(reading: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.dataSource.transaction('REPEATABLE READ', reading);
   }
 
-  /** Sets what is told of each retry: a metric. */
+  /** Sets the listener that is called for each retry. */
   onRetry(listener: (reason: LockConflict) => void): void {
     this.#onRetry = listener;
   }
 
-  /** Sets what is told of each event that a use case recorded, after it was committed: a metric. */
+  /** Sets the listener that is called after the commit for each event that the use case recorded. */
   onCommit(listener: (event: DomainEvent) => void): void {
     this.#onCommit = listener;
   }
 
-  /** How many milliseconds ago the database last had no space for a change. */
+  /** Milliseconds since a change last failed because the database had no free space. */
   get msSinceDiskFull(): number {
     return performance.now() - this.#diskFullAt;
   }
@@ -72,12 +72,12 @@ export class UnitOfWork {
         const reason = lockConflict(error);
         if (reason === undefined) throw error;
         if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {
-          this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'a conflict was retried too often');
+          this.#log.warn({ event: 'database_conflict_given_up', reason, attempt }, 'gave up after too many conflicts');
           throw error;
         }
-        this.#log.debug({ event: 'database_conflict_retried', reason, attempt }, 'a conflict is retried');
+        this.#log.debug({ event: 'database_conflict_retried', reason, attempt }, 'retrying after a conflict');
         this.#onRetry(reason);
-        // Full jitter, so that two transactions that collided do not meet again.
+        // Full jitter, so that two transactions that collided do not collide again.
         await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt);
       }
     }

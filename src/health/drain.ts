@@ -4,18 +4,18 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { RequestHandler, Response } from 'express';
 import { Config } from '../config/config.js';
 
-/** How long requests under way may take before their connections are cut. */
+/** How long running requests may take before their connections are closed. */
 const GRACE_MS = 10_000;
 
 /**
- * The orderly end: not ready at once, so that balancers look elsewhere; for a while everything is still
- * served, on connections that close after it; then no connection is taken any more, and what is under
- * way finishes.
+ * The graceful shutdown. The service immediately reports that it is not ready, so that load balancers stop sending
+ * requests. For SHUTDOWN_DELAY_SECONDS it still serves requests, and closes each connection after its response. Then it
+ * accepts no more connections and finishes the running requests.
  */
 @Injectable()
 export class Drain implements BeforeApplicationShutdown {
   #isDraining = false;
-  readonly #underWay = new Set<Response>();
+  readonly #running = new Set<Response>();
 
   constructor(
     private readonly config: Config,
@@ -28,17 +28,17 @@ export class Drain implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     this.#isDraining = true;
-    for (const response of this.#underWay) closeAfter(response);
+    for (const response of this.#running) closeAfter(response);
     await sleep(this.config.SHUTDOWN_DELAY_SECONDS * 1000);
     const server = this.adapterHost.httpAdapter.getHttpServer() as { closeAllConnections?: () => void };
     setTimeout(() => server.closeAllConnections?.(), GRACE_MS).unref();
   }
 
-  /** Tells clients not to reuse a connection that is about to go. */
+  /** Tells clients not to reuse a connection during the shutdown. */
   closeConnections(): RequestHandler {
     return (_request, response, next) => {
-      this.#underWay.add(response);
-      response.once('close', () => this.#underWay.delete(response));
+      this.#running.add(response);
+      response.once('close', () => this.#running.delete(response));
       if (this.#isDraining) closeAfter(response);
       next();
     };

@@ -21,9 +21,9 @@ export class HealthController {
   ) {}
 
   /**
-   * Is the process alive?
+   * Check liveness
    *
-   * @remarks It answers: nothing else is asked of it.
+   * @remarks Returns 200 while the process runs. It does not check the database.
    */
   @Get('live')
   @ApiProblems()
@@ -32,10 +32,10 @@ export class HealthController {
   }
 
   /**
-   * Can it serve?
+   * Check readiness
    *
-   * @remarks The database is reachable and accepts changes, every migration has been applied, and the service is not
-   * shutting down; else 503.
+   * @remarks Returns 200 if the database is reachable and accepts changes, all migrations have been applied, and the
+   * service is not shutting down. Otherwise it returns 503.
    */
   @Get('ready')
   @ApiProblems()

@@ -1,4 +1,4 @@
-/** A healthy answer; an unhealthy one is a problem with status 503. */
+/** The service is healthy. Otherwise the response is a problem with status 503. */
 export class HealthDto {
   /** @example ok */
   readonly status!: string;

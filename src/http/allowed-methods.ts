@@ -5,7 +5,10 @@ interface RouteLayer {
   route?: { methods: Record<string, boolean> };
 }
 
-/** The methods that the path of a request does know, sorted; none where there is no such path. (RFC 9110, 15.5.6) */
+/**
+ * Returns the methods that the request's path supports, sorted; none if there is no such path. (RFC 9110, section
+ * 15.5.6)
+ */
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = stack

@@ -3,10 +3,10 @@ import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { ProblemDto } from './problem.dto.js';
 import { type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
 
-/** What any operation can answer; `too_many_requests` belongs to the routes that have a limit. */
+/** The problems that every operation can return. */
 const EVERYWHERE: ProblemCode[] = ['internal_error', 'unavailable'];
 
-/** Documents the problems an operation can answer with: a response for each status, its codes as examples. */
+/** Documents the problems that an operation can return: one response per status, with its codes as examples. */
 export function ApiProblems(...codes: ProblemCode[]): MethodDecorator & ClassDecorator {
   const wanted = problemCodes().filter(({ code }) => codes.includes(code) || EVERYWHERE.includes(code));
   const statuses = [...new Set(wanted.map(({ status }) => status))];

@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 
-/** What a page may send, and what of an answer's headers it may read; there are no cookies, hence no credentials. */
+/** The headers that a page may send and read. Credentials are not allowed, because the service uses no cookies. */
 const OPTIONS = {
   methods: ['GET', 'POST', 'PUT'],
   allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
@@ -16,7 +16,7 @@ const OPTIONS = {
   maxAge: 600,
 };
 
-/** Lets pages of these origins call the service from a browser. Everybody else is answered as if there were no such thing. */
+/** Lets pages of these origins call the service from a browser. Responses to other origins have no CORS headers. */
 export function allowOrigins(app: INestApplication, origins: string[]): void {
   if (origins.length === 0) return;
   app.use((_request: Request, response: Response, next: NextFunction) => {
@@ -25,7 +25,7 @@ export function allowOrigins(app: INestApplication, origins: string[]): void {
   });
   app.enableCors((request: Request, decide: (error: null, options: object) => void) => {
     const { origin = '', 'access-control-request-method': method } = request.headers;
-    // An OPTIONS that is no preflight is a method like any other, which no resource knows.
+    // An OPTIONS request that is not a preflight is handled like any other unsupported method.
     decide(null, {
       ...OPTIONS,
       origin: origins.includes(origin) ? origin : false,

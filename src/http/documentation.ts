@@ -4,16 +4,16 @@ import type { Request, Response } from 'express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
 const DESCRIPTION = `
-Cashback orders for merchants' systems: log in, create an order and learn what cashback the customer can redeem
-on it and will receive for it; then complete, cancel or refund it.
+Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
+redeem on it, and how much the customer will receive for it. Then complete, cancel or refund the order.
 
 * Money is a decimal string in BRL, such as \`"150.00"\`. Instants are RFC 3339 in UTC.
-* Every failure is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
-* Every answer carries \`x-request-id\`: the caller's own, if it sent one.
-* Log in, press **Authorize** and paste the \`access_token\`; then "Try it out" works.
+* Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
+* Every response has an \`x-request-id\` header. If you send one, it is returned.
+* To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
 `;
 
-/** The OpenAPI 3.1 document of the service. */
+/** Returns the OpenAPI 3.1 document of the service. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -23,9 +23,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'The `access_token` of a login or a refresh' })
     .addTag('auth', 'Login, refresh and logout of API users')
-    .addTag('orders', 'Orders, from their creation to their refunds')
+    .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
-    .addTag('operation', 'For operators of the service')
+    .addTag('operation', 'Health and metrics, for operators of the service')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   for (const operation of operationsOf(document)) completeOperation(operation);
@@ -40,7 +40,7 @@ function operationsOf(document: OpenAPIObject): Operation[] {
   );
 }
 
-/** Adds what Nest leaves out: that a route needs no token, and the description of a success. */
+/** Adds what Nest omits: that a route needs no token, and descriptions of successful responses. */
 function completeOperation(operation: Operation): void {
   operation.security ??= [];
   for (const [status, response] of Object.entries(operation.responses)) {
@@ -48,7 +48,7 @@ function completeOperation(operation: Operation): void {
   }
 }
 
-/** Swagger UI at `/docs`, where `/` leads, and the document itself at `/docs-json`. */
+/** Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. */
 export function serveDocumentation(app: INestApplication): void {
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {

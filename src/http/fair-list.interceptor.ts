@@ -5,7 +5,7 @@ import { PoolShares } from '../database/pool-shares.js';
 import type { Caller } from '../common/caller.js';
 import { Turn } from './turn.js';
 
-/** Makes a list wait for its merchant's turn, so that slow lists of one merchant do not stop the others. */
+/** Limits the concurrent list requests per merchant, so that slow lists of one merchant do not delay the others. */
 @Injectable()
 export class FairList implements NestInterceptor {
   constructor(private readonly shares: PoolShares) {}
@@ -20,7 +20,7 @@ export class FairList implements NestInterceptor {
       return lastValueFrom(next.handle());
     };
     return defer(() => {
-      // A list that waits for its merchant must not keep the requests of other merchants from their turns.
+      // A list that waits for its merchant's share must not block the requests of other merchants.
       turn?.leave();
       return this.shares.list(request.user.merchantId, isAnswered, read);
     });

@@ -7,14 +7,17 @@ import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
 import { requestIdOf } from './request-id.js';
 
-/** Slow clients are dropped: Node's own limits let hundreds of them stay for minutes. */
+/** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
 const LIMITS = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
   connectionsCheckingInterval: 1000,
 };
 
-/** Told of a request that never reached Express: what was wrong with it, and the id that its answer carries. */
+/**
+ * Called for each request that is refused before it reaches Express, with its problem and the request ID of the
+ * response.
+ */
 export type RefusalObserver = (problem: Problem, requestId: string) => void;
 
 const CODES: Record<string, ProblemCode> = {
@@ -23,16 +26,16 @@ const CODES: Record<string, ProblemCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** Express on a server with our limits, which answers with a problem even what is not HTTP. */
+/** Express on a server with stricter limits. It also responds with a problem to requests that are not valid HTTP. */
 export class HttpServer extends ExpressAdapter {
   /** The latest request of each connection. */
   readonly #latest = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
-  /** Of each connection, how many complete requests have no complete answer yet. */
+  /** The unfinished responses of each connection. */
   readonly #open = new WeakMap<Duplex, Set<ServerResponse>>();
   #observe: RefusalObserver = () => undefined;
 
   constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
-    // Express reads these when its first middleware is added, which the adapter's constructor does.
+    // Express reads these options when the adapter's constructor adds the first middleware.
     super(express().enable('case sensitive routing').enable('strict routing'));
   }
 
@@ -41,7 +44,7 @@ export class HttpServer extends ExpressAdapter {
       this.#track(request, response);
       this.getInstance<Express>()(request, response);
     };
-    // Node's own answers to these two would have no body: a request without a Host, and an unknown expectation.
+    // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
     const server = createServer({ ...LIMITS, requireHostHeader: false }, serve);
     server.on('checkExpectation', serve);
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));
@@ -49,7 +52,7 @@ export class HttpServer extends ExpressAdapter {
     this.httpServer = server;
   }
 
-  /** Has refusals below HTTP logged and counted. */
+  /** Sets the observer that logs and counts refusals. */
   observeRefusals(observe: RefusalObserver): void {
     this.#observe = observe;
   }
@@ -57,7 +60,7 @@ export class HttpServer extends ExpressAdapter {
   #bound(server: Server): void {
     server.keepAliveTimeout = this.config.KEEP_ALIVE_SECONDS * 1000;
     server.maxConnections = this.config.MAX_CONNECTIONS;
-    // Connections without a request give way to new ones.
+    // Idle connections are closed to make space for new ones.
     let closedAt = 0;
     server.on('drop', () => {
       if (performance.now() - closedAt < 1000) return;
@@ -74,7 +77,7 @@ export class HttpServer extends ExpressAdapter {
     response.once('close', () => open.delete(response));
   }
 
-  /** Answers what cannot be parsed, after the answers that the connection still owes to earlier requests. */
+  /** Responds to a request that cannot be parsed, after the responses to earlier requests on the same connection. */
   #refuse(socket: Duplex, errorCode: string): void {
     if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
     const latest = this.#latest.get(socket);
@@ -82,25 +85,25 @@ export class HttpServer extends ExpressAdapter {
     const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
     const requestId = requestIdOf({ headers: {} });
     this.#observe(problem, requestId);
-    const due = [...(this.#open.get(socket) ?? [])].filter((response) => response !== broken);
-    let left = due.length;
-    const answer = (): void => {
+    const pending = [...(this.#open.get(socket) ?? [])].filter((response) => response !== broken);
+    let left = pending.length;
+    const respond = (): void => {
       if (left > 0) return;
-      // The request whose body is broken may have been answered already.
+      // The response may have been sent before the body turned out to be malformed.
       if (broken?.headersSent) (socket as Socket).destroySoon();
-      else socket.end(rawAnswer(problem, requestId));
+      else socket.end(rawResponse(problem, requestId));
     };
-    for (const response of due)
+    for (const response of pending)
       response.once('close', () => {
         left -= 1;
-        answer();
+        respond();
       });
-    answer();
+    respond();
   }
 }
 
-/** There is no response to write to, only the socket. */
-function rawAnswer(problem: Problem, requestId: string): string {
+/** A request that cannot be parsed has no `ServerResponse`, only a socket. */
+function rawResponse(problem: Problem, requestId: string): string {
   const body = JSON.stringify(problem.toBody('/', requestId));
   return [
     `HTTP/1.1 ${problem.status} ${problem.title}`,

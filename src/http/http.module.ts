@@ -5,7 +5,7 @@ import { RequestBodyInterceptor } from './request-body.interceptor.js';
 import { RequestQueueGuard } from './request-queue.guard.js';
 import { RequestQueues } from './request-queues.js';
 
-/** What happens around every handler. It is imported before the module of the access token, as guards run in that order. */
+/** Guards and interceptors of every route. Imported before `AuthModule`, because guards run in the order of imports. */
 @Global()
 @Module({
   providers: [

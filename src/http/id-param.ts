@@ -4,7 +4,7 @@ import { notFound } from '../common/problem.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Where an id can't be one of ours, nothing is there: it never reaches a look-up. */
+/** An ID that is not a UUID can't exist, so it needs no lookup. */
 const uuidOrNotFound: PipeTransform<string, string> = {
   transform(value) {
     const id = value.toLowerCase();
@@ -13,7 +13,7 @@ const uuidOrNotFound: PipeTransform<string, string> = {
   },
 };
 
-/** The `{id}` of a path: a UUID, else 404. */
+/** The `{id}` of a path. Anything but a UUID is a 404. */
 export const IdParam = (): ParameterDecorator => Param('id', uuidOrNotFound);
 
 /** Documents the `{id}` of a path. */

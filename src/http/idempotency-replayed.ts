@@ -1,14 +1,14 @@
 import type { Response } from 'express';
 
-/** Says in the answer that it repeats an earlier one: nothing was done this time. */
+/** Marks a response as a replay of an earlier one. */
 export function markReplay(response: Response, replayed: boolean): void {
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
 }
 
-/** The same for the documentation. */
+/** The header, for the OpenAPI document. */
 export const REPLAY_HEADER = {
   'Idempotency-Replayed': {
-    description: '`true` where this repeats an earlier answer',
+    description: '`true` if this response is a replay of an earlier one',
     schema: { type: 'string' as const, enum: ['true'] },
   },
 };

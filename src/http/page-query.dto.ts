@@ -2,10 +2,10 @@ import { IsOptional, IsString } from 'class-validator';
 import type { PageRequest } from '../common/cursor.js';
 import { IsQueryInteger } from './validators.js';
 
-/** Which page of a list: its size and where it starts. */
+/** The page of a list to return. */
 export class PageQueryDto implements PageRequest {
   /**
-   * 1 to 100.
+   * Maximum number of elements, 1 to 100.
    * @example 20
    */
   @IsOptional()

@@ -1,44 +1,44 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** A fault of one member of the request. */
+/** An error in one member of the request. */
 export class ProblemFaultDto {
   /** JSON Pointer into the request body (RFC 6901). */
   readonly pointer?: string;
 
-  /** Name of the query parameter, where the fault is in the query. */
+  /** Name of the query parameter, if the error is in the query. */
   readonly parameter?: string;
 
-  /** What would be right. */
+  /** What is expected. */
   readonly detail!: string;
 }
 
-/** Every failure, of any origin. (RFC 9457) */
+/** An error. (RFC 9457) */
 export class ProblemDto {
-  /** `urn:problem:cashback:` and the code. */
+  /** `urn:problem:cashback:` followed by the code. */
   readonly type!: string;
 
-  /** What kind of problem this is, the same for every occurrence. */
+  /** Summary of the problem type, the same for every occurrence. */
   readonly title!: string;
 
-  /** The HTTP status. */
+  /** HTTP status code. */
   @ApiProperty({ type: 'integer' })
   readonly status!: number;
 
-  /** What went wrong this time. */
+  /** Explanation of this occurrence. */
   readonly detail!: string;
 
-  /** The path that was asked for. */
+  /** The path of the request. */
   readonly instance!: string;
 
-  /** Stable, for programs. */
+  /** Stable identifier of the problem type, for programs. */
   readonly code!: string;
 
-  /** The same as in the header `x-request-id`; the log knows the request by it. */
+  /** The ID of the request, as in the `x-request-id` header and in the logs. */
   readonly request_id!: string;
 
-  /** Whether the same request may succeed a little later. */
+  /** Whether the same request may succeed if you retry it later. */
   readonly retryable!: boolean;
 
-  /** The faults of the request, all that were found. */
+  /** All validation errors of the request. */
   readonly errors?: ProblemFaultDto[];
 }

@@ -9,9 +9,9 @@ import { sendProblem } from './problem-response.js';
 import { requestIdOf } from './request-id.js';
 import { Turn } from './turn.js';
 
-/** What the framework throws of its own, by status. */
+/** The codes of the framework's own exceptions, by status. */
 const OF_FRAMEWORK: Record<number, ProblemCode> = {
-  400: 'not_found', // The router's only 400 is a path that does not decode: there is nothing there.
+  400: 'not_found', // The router's only 400 is a path that cannot be decoded, so it does not exist.
   404: 'not_found',
   408: 'request_timeout',
   413: 'payload_too_large',
@@ -21,8 +21,7 @@ const OF_FRAMEWORK: Record<number, ProblemCode> = {
 };
 
 /**
- * The one place where an error becomes HTTP: every failure of any origin leaves as
- * `application/problem+json` (RFC 9457). A 500 tells the caller nothing and the log everything.
+ * Turns every error into an `application/problem+json` response (RFC 9457). The details of a 500 are only logged.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -32,12 +31,12 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
     Turn.of(request)?.leave();
-    // The deadline has answered in its place.
+    // The deadline has already sent a response.
     if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
     if (problem.code === 'internal_error')
       this.#log.error({ request_id: requestIdOf(request), err: loggable(error) }, 'internal_error');
-    // A full queue is in the metrics; a line for each refusal would cost more than the refusal.
+    // A refusal by a full queue has no cause: the metrics count it, and a log line would cost more than the refusal.
     if (problem.code === 'unavailable' && problem.cause !== undefined)
       this.#log.warn({ request_id: requestIdOf(request), err: loggable(problem.cause) }, 'unavailable');
     sendProblem(request, response, problem);
@@ -61,7 +60,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** An error as the log may hold it: without the values of the query that failed, which are documents and secrets. */
+/** Returns an error for the log, without the parameters of a failed query, which contain documents and secrets. */
 function loggable(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
   const { name, message, stack } = error;
@@ -69,7 +68,7 @@ function loggable(error: unknown): unknown {
   return { type: name, message: masked(message), stack: masked(stack ?? ''), code };
 }
 
-/** The database repeats values in its messages, such as the one that a unique key refused. */
+/** The database's messages contain values, such as the one that violates a unique key. */
 function masked(text: string): string {
   return text.replace(/\b\d{11}\b/g, maskDocument);
 }

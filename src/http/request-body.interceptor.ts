@@ -10,8 +10,8 @@ import { Turn } from './turn.js';
 import { Uploads } from './uploads.js';
 
 /**
- * Reads the body after the guards, so that nothing is read for a caller without a valid token, and ends the request's
- * turn when its handler is done.
+ * Reads the body after the guards, so that no body is read without a valid token, and ends the request's turn when its
+ * handler is done.
  */
 @Injectable()
 export class RequestBodyInterceptor implements NestInterceptor {
@@ -24,12 +24,12 @@ export class RequestBodyInterceptor implements NestInterceptor {
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
     if (hasBody(request)) request.body = await this.#read(request, response);
-    // Nothing is started for a client that is gone or has been answered by the deadline.
+    // The client disconnected, or the deadline has already sent a response.
     if (response.closed) throw unavailable(undefined);
     return next.handle().pipe(finalize(() => Turn.of(request)?.leave()));
   }
 
-  /** A body that has not arrived yet takes the client's time: neither the deadline's nor a turn of others. */
+  /** While the client is still sending the body, the deadline is paused and the turn is free for another request. */
   async #read(request: Request, response: Response): Promise<unknown> {
     const hasArrived = request.complete;
     if (!hasArrived) {

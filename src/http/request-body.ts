@@ -6,13 +6,13 @@ import { Problem } from '../common/problem.js';
 const MAX_BYTES = 256 * 1024;
 const MAX_DEPTH = 64;
 
-/** Invalid UTF-8 would become U+FFFD and make two IDs equal: it throws instead. */
+/** Throws for invalid UTF-8, which would otherwise become U+FFFD and make different IDs equal. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
 /**
- * Refuses a body by what the request's head says of it.
+ * Refuses a body that the request's headers already show to be unreadable.
  *
  * @throws Problem unsupported_media_type, payload_too_large.
  */
@@ -23,16 +23,16 @@ export function refuseUnreadableBody(request: Request): void {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
 }
 
-/** RFC 9112, section 6.3: a body is announced by one of these two header fields. */
+/** RFC 9112, section 6.3: a request with a body has one of these two header fields. */
 export function hasBody(request: Request): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
 }
 
 /**
- * Reads a body of JSON in UTF-8. (body-parser answers a body that is too large only when all of it has arrived.)
+ * Reads a JSON body in UTF-8. (body-parser refuses a body that is too large only after all of it has arrived.)
  *
- * @returns undefined for a body of no bytes.
+ * @returns undefined for an empty body.
  * @throws Problem malformed_json, payload_too_large, unsupported_media_type.
  */
 export async function readJsonBody(request: Request): Promise<unknown> {
@@ -46,7 +46,7 @@ export async function readJsonBody(request: Request): Promise<unknown> {
       chunks.push(chunk);
     }
   } catch (error) {
-    // The rest is discarded as it arrives, so that the client can read its answer.
+    // The rest of the body is discarded as it arrives, so that the client can read the response.
     request.unpipe().resume();
     throw error instanceof Problem ? error : malformed('the body could not be read');
   } finally {
@@ -61,13 +61,13 @@ function decoded(request: Request): Readable {
   if (encoding === 'identity') return request;
   if (!Object.hasOwn(DECODERS, encoding)) throw unsupported(`content-encoding ${encoding}`);
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
-  // An error is thrown by the iterator; one that comes after it has no listener.
+  // The iterator throws the first error. Later ones would have no listener.
   decoder.on('error', () => undefined);
   request.once('close', () => request.complete || decoder.destroy(new Error('the request was aborted')));
   return request.pipe(decoder);
 }
 
-/** JSON travels in no other charset (RFC 8259, section 8.1). */
+/** JSON must be in UTF-8 (RFC 8259, section 8.1). */
 function isInUtf8(request: Request): boolean {
   const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
   return /^utf-?8$/i.test(charset.trim());
@@ -80,7 +80,7 @@ const malformed = (detail: string): Problem => new Problem('malformed_json', { d
 
 const unsupported = (got: string): Problem =>
   new Problem('unsupported_media_type', {
-    detail: `content-type must be application/json in UTF-8; it was: ${got.slice(0, 100)}`,
+    detail: `content-type must be application/json in UTF-8; received: ${got.slice(0, 100)}`,
   });
 
 function parse(body: Buffer): unknown {
@@ -99,7 +99,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** A body of a hundred thousand brackets could exhaust the stack of a function that walks it. */
+/** Deeply nested JSON could exhaust the stack of a recursive function. */
 function refuseDepth(body: Buffer): void {
   let depth = 0;
   let inString = false;

@@ -2,17 +2,20 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
 
-/** A request is answered within five seconds, whatever the database does; the time in which its body arrives is the client's. */
+/**
+ * A request is answered within five seconds, even if the database is slow. The time to receive its body is not
+ * included.
+ */
 const DEADLINE_MS = 4500;
 
-/** From the head of a request to the last byte of its answer. A client that reads more slowly is disconnected. */
-const LONGEST_EXCHANGE_MS = 30_000;
+/** From the request's headers to the last byte of its response. Slower clients are disconnected. */
+const MAX_EXCHANGE_MS = 30_000;
 
 const deadlines = new WeakMap<Request, RequestDeadline>();
 
 /**
- * Answers 503 for a request that has had no answer in time. Its work may still be done, or have been done: every
- * operation can be repeated to find out.
+ * Responds with 503 to a request that is not answered in time. Its work may still complete. Every operation is safe to
+ * retry, which shows the outcome.
  */
 export class RequestDeadline {
   #expiresAt = performance.now() + DEADLINE_MS;
@@ -24,19 +27,19 @@ export class RequestDeadline {
     private readonly response: Response,
   ) {
     this.resume();
-    const exchange = setTimeout(() => request.socket.destroy(), LONGEST_EXCHANGE_MS);
+    const exchange = setTimeout(() => request.socket.destroy(), MAX_EXCHANGE_MS);
     response.once('close', () => {
       this.suspend();
       clearTimeout(exchange);
     });
   }
 
-  /** Leaves it to the caller to answer until `resume`. The time counts. */
+  /** Sends no response until `resume`, because something else will. The time still counts. */
   suspend(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Stops the time until `resume`: the client is sending its body. */
+  /** Stops the clock until `resume`, while the client sends its body. */
   pause(): void {
     this.suspend();
     this.#pausedAt = performance.now();
@@ -52,7 +55,7 @@ export class RequestDeadline {
 
   #expire(): void {
     if (!this.response.headersSent)
-      sendProblem(this.request, this.response, unavailable(new Error('no answer in time')));
+      sendProblem(this.request, this.response, unavailable(new Error('the request was not answered in time')));
   }
 }
 

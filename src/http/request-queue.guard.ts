@@ -10,12 +10,12 @@ import { Turn } from './turn.js';
 
 const SKIPS_QUEUE = 'skipsQueue';
 
-/** For routes that must answer under any load, and that cost next to nothing. */
+/** For cheap routes that must respond under any load. */
 export const SkipsQueue = (): MethodDecorator & ClassDecorator => SetMetadata(SKIPS_QUEUE, true);
 
 /**
- * The first guard: it refuses what a request's head alone gives a reason to refuse, and lets the others work in turn.
- * Callers with a known token have a queue per merchant; all others have one per route and network.
+ * The first guard. It refuses requests with unreadable bodies, and makes the others wait for their turn. Callers with a
+ * known token have one queue per merchant; all others have one per route and network.
  */
 @Injectable()
 export class RequestQueueGuard implements CanActivate {
@@ -26,12 +26,12 @@ export class RequestQueueGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const about = (key: string): boolean =>
+    const isMarked = (key: string): boolean =>
       this.reflector.getAllAndOverride<boolean>(key, [context.getHandler(), context.getClass()]) ?? false;
     const request = context.switchToHttp().getRequest<Request>();
-    const isPublic = about(IS_PUBLIC);
+    const isPublic = isMarked(IS_PUBLIC);
     refuseUnreadableBody(request);
-    if (about(SKIPS_QUEUE) || (!isPublic && request.headers.authorization === undefined)) return true;
+    if (isMarked(SKIPS_QUEUE) || (!isPublic && request.headers.authorization === undefined)) return true;
     const merchant = isPublic ? undefined : this.known.merchantOf(request);
     const caller = merchant ?? `${context.getHandler().name} ${networkOf(request.ip)}`;
     const queue = isPublic ? this.queues.open : this.queues.guarded;

@@ -1,14 +1,17 @@
 import { type Problem, unavailable } from '../common/problem.js';
 
-/** How long a request waits for its turn. The rest of its deadline is for the work itself. */
-const LONGEST_WAIT_MS = 3000;
+/** How long a request waits for its turn. The rest of its deadline is left for the work itself. */
+const MAX_WAIT_MS = 3000;
 
-/** Requests that wait, over all callers: clients that pipeline can send more than there are connections. */
-const MOST_WAITING = 10_000;
+/** Waiting requests of all callers. Clients that pipeline can send more requests than there are connections. */
+const MAX_WAITING = 10_000;
 
-/** Refusals are spread: a client that is refused asks again at once, and thousands of them would leave no time for work. */
-const REFUSE_EVERY_MS = 10;
-const FEWEST_REFUSALS = 8;
+/**
+ * Refusals are spread over time: refused clients retry immediately, and thousands of retries would leave no time for
+ * work.
+ */
+const REFUSAL_INTERVAL_MS = 10;
+const MIN_REFUSALS = 8;
 const SHARE_OF_OVERDUE = 1 / 32;
 
 interface Waiter {
@@ -19,47 +22,47 @@ interface Waiter {
 }
 
 /**
- * Bounds the requests that the process works on at once. The others wait, each behind the earlier ones of its own
- * caller, and callers take turns, so that the load of one does not delay another. A request that gets no turn in time is
- * refused before any work is done for it, and one whose client is gone leaves the queue.
+ * Limits the number of requests that the process works on at once. The others wait: first in, first out per caller, and
+ * callers take turns, so that one caller's load does not delay another. A request that gets no turn in time is refused
+ * before any work is done for it. A request whose client disconnects leaves the queue.
  */
 export class RequestQueue {
   #running = 0;
-  /** All requests that may still get a turn, the oldest first. */
+  /** All requests that may still get a turn, oldest first. */
   readonly #waiting = new Set<Waiter>();
-  /** The same by caller; the caller whose turn is next comes first. */
+  /** The same requests by caller. The caller whose turn is next comes first. */
   readonly #callers = new Map<string, Set<Waiter>>();
-  /** Requests that waited too long, and are told so a few at a time. */
+  /** Requests that waited too long. They are refused a few at a time. */
   readonly #overdue = new Set<Waiter>();
   #refusing: NodeJS.Timeout | undefined;
 
-  /** @param maximum number of requests that run at once. */
+  /** @param maximum the maximum number of requests that run at once. */
   constructor(private readonly maximum: number) {}
 
-  /** The number of requests that run and that wait. */
+  /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
     return { running: this.#running, waiting: this.#waiting.size + this.#overdue.size };
   }
 
-  /** Whether a request would get its turn at once. */
+  /** Whether a request would get its turn immediately. */
   get isFree(): boolean {
     return this.#running < this.maximum && this.#waiting.size === 0;
   }
 
-  /** Takes a turn whether or not there is one: for a request on which work has been spent. It must be given back by `leave`. */
+  /** Takes a turn even if none is free, for a request on which work was already spent. Call `leave` to end the turn. */
   enterNow(): void {
     this.#running += 1;
   }
 
   /**
-   * Waits for a turn, which must be given back by `leave`.
+   * Waits for a turn. Call `leave` to end the turn.
    *
-   * @param caller requests with the same name share their turns.
-   * @param signal aborted when the client is gone.
-   * @throws Problem unavailable when there is no turn in time.
+   * @param caller requests with the same caller share their turns.
+   * @param signal aborted when the client disconnects.
+   * @throws Problem unavailable if there is no turn in time.
    */
   enter(caller: string, signal: AbortSignal): Promise<void> {
-    if (this.#waiting.size >= MOST_WAITING) this.#giveUpOneOfTheBusiest();
+    if (this.#waiting.size >= MAX_WAITING) this.#expireOneOfBusiest();
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void): void => {
         signal.removeEventListener('abort', waiter.refuse);
@@ -79,7 +82,7 @@ export class RequestQueue {
     });
   }
 
-  /** Gives a turn back, to the next request that waits. */
+  /** Ends a turn and starts the next waiting request. */
   leave(): void {
     this.#running -= 1;
     while (this.#running < this.maximum) {
@@ -94,7 +97,7 @@ export class RequestQueue {
     this.#waiting.add(waiter);
     const ofCaller = this.#callers.get(waiter.caller) ?? new Set();
     this.#callers.set(waiter.caller, ofCaller.add(waiter));
-    this.#refusing ??= setInterval(() => this.#refuseOverdue(), REFUSE_EVERY_MS);
+    this.#refusing ??= setInterval(() => this.#refuseOverdue(), REFUSAL_INTERVAL_MS);
   }
 
   #remove(waiter: Waiter): void {
@@ -104,7 +107,7 @@ export class RequestQueue {
     if (ofCaller?.size === 0) this.#callers.delete(waiter.caller);
   }
 
-  /** The caller that gets a turn goes to the end of the line of callers. */
+  /** Moves the caller that gets the turn to the end, so that callers take turns. */
   #next(): Waiter | undefined {
     for (const [caller, ofCaller] of this.#callers) {
       this.#callers.delete(caller);
@@ -114,24 +117,24 @@ export class RequestQueue {
     return undefined;
   }
 
-  #giveUp(waiter: Waiter): void {
+  #expire(waiter: Waiter): void {
     this.#remove(waiter);
     this.#overdue.add(waiter);
   }
 
-  #giveUpOneOfTheBusiest(): void {
+  #expireOneOfBusiest(): void {
     let busiest = new Set<Waiter>();
     for (const ofCaller of this.#callers.values()) if (ofCaller.size > busiest.size) busiest = ofCaller;
-    for (const waiter of busiest) return this.#giveUp(waiter);
+    for (const waiter of busiest) return this.#expire(waiter);
   }
 
   #refuseOverdue(): void {
-    const before = performance.now() - LONGEST_WAIT_MS;
+    const before = performance.now() - MAX_WAIT_MS;
     for (const waiter of this.#waiting) {
       if (waiter.since > before) break;
-      this.#giveUp(waiter);
+      this.#expire(waiter);
     }
-    let left = Math.max(FEWEST_REFUSALS, this.#overdue.size * SHARE_OF_OVERDUE);
+    let left = Math.max(MIN_REFUSALS, this.#overdue.size * SHARE_OF_OVERDUE);
     for (const waiter of this.#overdue) {
       if (left <= 0) break;
       waiter.refuse();
@@ -143,5 +146,5 @@ export class RequestQueue {
   }
 }
 
-/** Without a cause: a full queue is in the metrics, and a line in the log for each refusal would cost more than the refusal. */
+/** Has no cause, so it is not logged: the metrics count it, and a log line would cost more than the refusal. */
 const tooBusy = (): Problem => unavailable(undefined);

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { RequestQueue } from './request-queue.js';
 
-/** While the database works for one request, another is parsed, validated or answered. */
+/** While the database works on one request, another one can be parsed, validated or answered. */
 const REQUESTS_PER_CONNECTION = 2;
 
-/** The queues of the process: a storm of logins does not take the turns of orders. */
+/** The queues of the process. They are separate so that a burst of logins does not delay orders. */
 @Injectable()
 export class RequestQueues {
   /** Routes that need a token. */
   readonly guarded: RequestQueue;
-  /** Login and refresh. Logins wait for bcrypt in a queue of their own, without the database. */
+  /** Login and refresh. Logins also wait in a bcrypt queue, where they need no database connection. */
   readonly open: RequestQueue;
 
   constructor({ DATABASE_POOL_SIZE, BCRYPT_CONCURRENCY, BCRYPT_QUEUE }: Config) {
@@ -18,7 +18,7 @@ export class RequestQueues {
     this.open = new RequestQueue(DATABASE_POOL_SIZE + BCRYPT_CONCURRENCY + BCRYPT_QUEUE);
   }
 
-  /** The number of requests that run and that wait. */
+  /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
     const [guarded, open] = [this.guarded.load, this.open.load];
     return { running: guarded.running + open.running, waiting: guarded.waiting + open.waiting };

@@ -1,12 +1,12 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
 
-/** One for all: `abort()` without a reason makes an exception with a stack, for each request. */
-const REASON = new Error('nobody waits for the answer any more');
+/** Shared by all requests, because `abort()` without a reason creates an exception with a stack each time. */
+const REASON = new Error('the client no longer waits for the response');
 
 const signals = new WeakMap<Response, AbortSignal>();
 
-/** Aborted when nobody waits for the answer: the client has disconnected, or the deadline has answered in its place. */
+/** Returns a signal that is aborted when the client disconnects or the deadline has sent a response. */
 export function signalOf(response: Response): AbortSignal {
   let signal = signals.get(response);
   if (signal === undefined) {
@@ -19,7 +19,7 @@ export function signalOf(response: Response): AbortSignal {
   return signal;
 }
 
-/** The request's AbortSignal, as a parameter of a controller's method. */
+/** Injects the request's AbortSignal into a controller's method. */
 export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext): AbortSignal =>
   signalOf(context.switchToHttp().getResponse<Response>()),
 );

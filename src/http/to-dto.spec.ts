@@ -8,7 +8,7 @@ const pipe = new RequestValidationPipe(
   loadConfig({ DATABASE_URL: 'mysql://nobody@localhost/nothing', JWT_SECRET: 'd41d8cd98f00b204e9800998ecf8427e' }),
 );
 
-/** Counts every look at an object and at the objects in it. */
+/** Counts every access to an object and to the objects in it. */
 function counted<T extends object>(body: T): { body: T; looks: () => number } {
   let looks = 0;
   const watch = <O extends object>(object: O): O =>

@@ -3,11 +3,14 @@ import { getMetadataStorage } from 'class-validator';
 
 type Conversion = (value: unknown) => unknown;
 
-/** The conversions of members, by the prototype of the class that declares them. */
+/** Conversions of members by the prototype of the class that declares them. */
 const conversions = new WeakMap<object, Map<string, Conversion>>();
 const members = new WeakMap<Type<object>, Map<string, Conversion | undefined>>();
 
-/** Converts a member of a DTO before it is validated. A value that cannot be converted is returned as it is, for a validator to refuse. */
+/**
+ * Converts a member of a DTO before validation. `convert` returns other values unchanged, so that a validator refuses
+ * them.
+ */
 export function Converted(convert: Conversion): PropertyDecorator {
   return (target, property) => {
     const declared = conversions.get(target) ?? new Map<string, Conversion>();
@@ -16,10 +19,10 @@ export function Converted(convert: Conversion): PropertyDecorator {
 }
 
 /**
- * Makes an instance of a DTO out of parsed JSON or of a query.
+ * Creates a DTO from parsed JSON or from a query.
  *
- * It looks up the members that the class declares (those that have a validator), and nothing else: the work depends on
- * the class, not on the number of members in the request, and a member named `constructor` or `__proto__` has no effect.
+ * It only reads the members that the class declares (those with a validator). So the work depends on the class and not
+ * on the number of members in the request, and a member named `constructor` or `__proto__` has no effect.
  */
 export function toDto<T extends object>(type: Type<T>, given: object): T {
   const dto = new type();

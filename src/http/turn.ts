@@ -5,17 +5,17 @@ import { signalOf } from './request-signal.js';
 
 const turns = new WeakMap<Request, Turn>();
 
-/** A request's turn in the queue, from its guard to the end of its handler. */
+/** A request's turn in the queue, from the guard to the end of the handler. */
 export class Turn {
   #isRunning = true;
 
   private constructor(private readonly queue: RequestQueue) {}
 
   /**
-   * Waits for the request's turn. The deadline does not answer meanwhile: the queue does.
+   * Waits for the request's turn. Meanwhile the queue, not the deadline, refuses the request.
    *
-   * @param caller requests with the same name share their turns.
-   * @throws Problem unavailable when there is no turn in time.
+   * @param caller requests with the same caller share their turns.
+   * @throws Problem unavailable if there is no turn in time.
    */
   static async start(queue: RequestQueue, caller: string, request: Request, response: Response): Promise<void> {
     if (queue.isFree) queue.enterNow();
@@ -31,13 +31,13 @@ export class Turn {
     return turns.get(request);
   }
 
-  /** Gives the turn to another request: for as long as this one waits for its client, or for good. */
+  /** Ends the turn, or interrupts it while the request waits for its client. */
   leave(): void {
     if (this.#isRunning) this.queue.leave();
     this.#isRunning = false;
   }
 
-  /** Takes the turn again. What was spent on the request is not wasted by another wait. */
+  /** Takes the turn again without waiting, because work was already spent on the request. */
   resume(): void {
     if (!this.#isRunning) this.queue.enterNow();
     this.#isRunning = true;

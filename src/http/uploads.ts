@@ -2,8 +2,8 @@ import type { Request, Response } from 'express';
 import { unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
 
-/** Bytes of bodies that have not arrived completely, over all requests. */
-const MOST_BYTES = 32 * 1024 * 1024;
+/** Total bytes of bodies that have not arrived completely. */
+const MAX_BYTES = 32 * 1024 * 1024;
 
 interface Upload {
   request: Request;
@@ -12,12 +12,12 @@ interface Upload {
 }
 
 /**
- * Bounds the memory of bodies that are on their way. Above the bound the oldest upload is refused: a client that sends
- * its body is done within milliseconds, so the oldest are those that hold memory without sending.
+ * Limits the memory of incomplete bodies. Above the limit the oldest upload is refused: clients usually send their body
+ * within milliseconds, so the oldest uploads hold memory without making progress.
  */
 export class Uploads {
   #bytes = 0;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #uploads = new Set<Upload>();
 
   /** Counts a body while it is read. */
@@ -26,7 +26,7 @@ export class Uploads {
     const count = (chunk: Buffer): void => {
       upload.bytes += chunk.length;
       this.#bytes += chunk.length;
-      if (this.#bytes > MOST_BYTES) this.#refuseOldest();
+      if (this.#bytes > MAX_BYTES) this.#refuseOldest();
     };
     this.#uploads.add(upload);
     request.on('data', count);
@@ -42,7 +42,7 @@ export class Uploads {
     for (const upload of this.#uploads) {
       this.#forget(upload);
       const { request, response } = upload;
-      // What it has sent is freed with the connection, and the reader learns of the end by it.
+      // Closing the connection frees the memory and ends `read`.
       response.once('finish', () => request.destroy());
       response.setHeader('connection', 'close');
       return sendProblem(request, response, unavailable(new Error('too many bodies are being received')));

@@ -6,8 +6,8 @@ import { toDto } from './to-dto.js';
 import { CHECK_DIGITS } from './validators.js';
 
 /**
- * Turns bodies and queries into DTOs. Unknown members are ignored, so that additions by a caller do not break it.
- * All faults are reported together, each with a JSON Pointer into the body or the name of the query parameter.
+ * Turns bodies and queries into DTOs. Unknown members are ignored. All errors are reported together, each with a JSON
+ * Pointer into the body or the name of the query parameter.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
@@ -16,7 +16,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
   constructor(config: Config) {
     this.#options = {
       stopAtFirstError: true,
-      // Rules without a group always hold; those of the group only where the configuration asks for them.
+      // Rules without a group always apply; those of a group only if the configuration enables it.
       always: true,
       groups: [config.CPF_CHECK_DIGITS ? CHECK_DIGITS : 'default'],
     };
@@ -24,7 +24,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
 
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || metatype === undefined) return value;
-    // No body at all lacks every member; `null` is a body, and no object.
+    // A missing body is treated as an object without members. `null` is a body, but not an object.
     const given = value === undefined ? {} : value;
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
@@ -35,7 +35,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
   }
 }
 
-/** Flattens class-validator's tree of errors. */
+/** Flattens class-validator's error tree. */
 function faultsOf(errors: ValidationError[], place: 'body' | 'query', parent = ''): Fault[] {
   return errors.flatMap((error) => {
     const path = `${parent}/${error.property}`;

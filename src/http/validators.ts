@@ -6,7 +6,7 @@ import { isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { Converted, toDto } from './to-dto.js';
 
-/** The group of rules that hold only where CPF_CHECK_DIGITS is on. */
+/** The group of rules that apply only if CPF_CHECK_DIGITS is on. */
 export const CHECK_DIGITS = 'check_digits';
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -23,7 +23,7 @@ function rule(
   );
 }
 
-/** Money in BRL as a decimal string; greater than zero unless `zero` is allowed. (contract, section 1) */
+/** Money in BRL as a decimal string; greater than zero unless `zero` is allowed. */
 export function IsMoney(options: { zero: boolean }): PropertyDecorator {
   const example = options.zero ? '"49.90"' : '"49.90", greater than zero';
   return applyDecorators(
@@ -36,7 +36,7 @@ export function IsMoney(options: { zero: boolean }): PropertyDecorator {
   );
 }
 
-/** An id of the caller: 1 to 100 characters, none of them a control character or half a surrogate pair. */
+/** An ID that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
 export function IsCallerId(): PropertyDecorator {
   return applyDecorators(
     rule(
@@ -48,7 +48,7 @@ export function IsCallerId(): PropertyDecorator {
   );
 }
 
-/** Free text of at most `maximum` characters that a database can store. */
+/** Free text of at most `maximum` characters that the database can store. */
 export function IsText(maximum: number): PropertyDecorator {
   return applyDecorators(
     rule('isText', (value) => isText(value, maximum), `must be a string of at most ${maximum} characters`),
@@ -56,14 +56,14 @@ export function IsText(maximum: number): PropertyDecorator {
   );
 }
 
-/** A customer's taxpayer number (CPF): 11 digits, and their check digits where the configuration asks for it. */
+/** A customer's taxpayer number (CPF): 11 digits. Their check digits are validated if the configuration says so. */
 export function IsDocument(): PropertyDecorator {
   return applyDecorators(
     Matches(/^\d{11}$/, { message: 'must be a string of exactly 11 digits' }),
     rule(
       'isCpf',
       (value) => typeof value !== 'string' || !/^\d{11}$/.test(value) || isCpf(value),
-      'must be a CPF whose check digits hold',
+      'must be a CPF with valid check digits',
       {
         groups: [CHECK_DIGITS],
         always: false,
@@ -74,11 +74,11 @@ export function IsDocument(): PropertyDecorator {
 }
 
 /**
- * For an array of DTOs. What is not an object becomes a value that nested validation refuses by its index: left alone,
- * validation skips `null` and walks into an array within the array. An array that is too long stays as it is, and is
- * refused by its length: a body has room for a hundred thousand elements.
+ * Converts the elements of an array to DTOs. An element that is not an object becomes a value that nested validation
+ * refuses with its index; otherwise validation would skip `null` and descend into nested arrays. An array that is too
+ * long is not converted, because it can have a hundred thousand elements; `@ArrayMaxSize` refuses it.
  *
- * @param maximum number of elements, the same as in `@ArrayMaxSize`.
+ * @param maximum the maximum number of elements, the same as in `@ArrayMaxSize`.
  */
 export function ElementsOf(type: () => Type<object>, maximum: number): PropertyDecorator {
   return Converted((value) =>
@@ -88,7 +88,7 @@ export function ElementsOf(type: () => Type<object>, maximum: number): PropertyD
   );
 }
 
-/** A whole number of a query: digits only, without a sign, a decimal point or an exponent. */
+/** A whole number in a query: digits only, without a sign, a decimal point or an exponent. */
 export function IsQueryInteger(minimum: number, maximum: number): PropertyDecorator {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return applyDecorators(
@@ -106,7 +106,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts code points, as the person who typed them would, of which there are never more than units; a lone surrogate has no UTF-8 and is refused. */
+/** Counts code points, not UTF-16 code units. A lone surrogate is refused because it can't be encoded in UTF-8. */
 function isText(value: unknown, maximum: number): value is string {
   return typeof value === 'string' && value.isWellFormed() && (value.length <= maximum || [...value].length <= maximum);
 }

@@ -4,10 +4,10 @@ import { type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
 import { requestIdOf } from '../http/request-id.js';
 
-/** Lines that wait for a reader that does not read; later lines are dropped. */
-const MOST_WAITING_BYTES = 8 * 1024 * 1024;
+/** The size of the buffer for a slow reader of the log. When it is full, lines are dropped. */
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** The one logger: JSON lines in production, readable ones in development. */
+/** Returns a logger that writes JSON lines, or readable ones in development. */
 export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Logger {
   const options: LoggerOptions = {
     level: config.LOG_LEVEL,
@@ -26,15 +26,15 @@ export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Lo
 }
 
 /**
- * Writes the lines of 100 ms at once, as a system call per line takes 5 % of the processor time of an order, and never
- * waits for the reader. The rest is written when the process exits; SIGKILL costs the last 100 ms.
+ * Writes lines in batches of 100 ms, because one system call per line takes 5 % of the CPU time of an order, and never
+ * waits for the reader. The rest is written when the process exits; SIGKILL loses the last 100 ms.
  */
 function withoutWaiting(options: LoggerOptions): Logger {
   const destination = pino.destination({
     sync: false,
     minLength: 4096,
     periodicFlush: 100,
-    maxLength: MOST_WAITING_BYTES,
+    maxLength: MAX_BUFFERED_BYTES,
   });
   const logger = pino(options, destination);
   surviveFailures(destination);
@@ -48,8 +48,8 @@ function withoutWaiting(options: LoggerOptions): Logger {
 }
 
 /**
- * A full disk or a closed pipe costs lines of the log and must not end the process, as an unhandled error would. Nor may
- * it keep the process from exiting: sonic-boom's `flushSync` repeats for ever a write that fails with ENOSPC.
+ * A full disk or a closed pipe may lose log lines, but must not crash the process with an unhandled error. It must not
+ * prevent the process from exiting either: sonic-boom's `flushSync` retries a write that fails with ENOSPC forever.
  */
 function surviveFailures(destination: ReturnType<typeof pino.destination>): void {
   const flushSync = destination.flushSync.bind(destination);
@@ -62,8 +62,8 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
 }
 
 /**
- * Writes one line per request when it is over: what was asked and how it went; never a header, a body or a query.
- * A request whose client disconnected before its answer is `aborted`.
+ * Writes one line per request when it ends, never with headers, the body or the query. A request whose client
+ * disconnected before the response is `aborted`.
  */
 export function logRequests(logger: Logger): RequestHandler {
   return (request, response, next) => {
@@ -87,16 +87,16 @@ export function logRequests(logger: Logger): RequestHandler {
   };
 }
 
-/** The pattern of the route. A path without one can hold anything, such as a document or a token, and is not logged. */
+/** Returns the pattern of the route. Other paths are not logged, because they can contain documents or tokens. */
 function routeOf(request: Request): string {
   const { route } = request as unknown as { route?: { path: string } };
   return route?.path ?? 'unknown';
 }
 
-/** What Nest logs while it starts helps only in debugging it. */
+/** The contexts of Nest's startup messages, which are logged at the debug level. */
 const FRAMEWORK = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 
-/** Lets Nest's own loggers write to the one logger. */
+/** Forwards messages of Nest's loggers to the service's logger. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -119,7 +119,7 @@ export class NestLogger implements LoggerService {
     this.#write('fatal', message, rest);
   }
 
-  /** Nest hands the name of the class that logs over as the last argument. */
+  /** Nest passes the name of the logging class as the last argument. */
   #write(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace', message: unknown, rest: unknown[]): void {
     const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
     const text = rest.length > 1 && typeof rest[0] === 'string' ? rest[0] : undefined;

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
 
-/** Closes a route to everybody but the bearer of METRICS_TOKEN, where that is set. */
+/** Requires METRICS_TOKEN as a bearer token, if it is configured. */
 @Injectable()
 export class MetricsTokenGuard implements CanActivate {
   constructor(private readonly config: Config) {}
@@ -17,7 +17,7 @@ export class MetricsTokenGuard implements CanActivate {
     const { authorization } = context.switchToHttp().getRequest<Request>().headers;
     if (authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
     const given = /^bearer +(.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
-    // Digests have one length, and are compared in constant time.
+    // Digests have the same length, which `timingSafeEqual` requires.
     if (!timingSafeEqual(digestOf(given), digestOf(expected)))
       throw new Problem('invalid_token', { headers: CHALLENGE });
     return true;

@@ -17,7 +17,9 @@ export class MetricsController {
   /**
    * Metrics for Prometheus
    *
-   * @remarks Needs `METRICS_TOKEN` as a bearer token where that is configured. Requests by route and status, orders, cashback, refusals by code, the connection pool, the event loop.
+   * @remarks Returns requests by route and status, orders, cashback, problems by code, the connection pool and the
+   *   event
+   * loop. Send `METRICS_TOKEN` as a bearer token if it is configured.
    */
   @Get()
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')

@@ -21,13 +21,13 @@ export class MetricsModule implements OnModuleInit {
     this.unitOfWork.onRetry((reason) => this.metrics.databaseRetried(reason));
     this.metrics.gauge(
       'database_pool_connections',
-      'Connections in use and idle, and requests that wait for one',
+      'Database connections in use and idle, and requests waiting for one',
       () => poolFigures(this.dataSource),
       'state',
     );
     this.metrics.gauge(
       'http_requests',
-      'Requests that are worked on, and that wait for their turn',
+      'Requests running and waiting for their turn',
       () => ({ ...this.queues.load }),
       'state',
     );

@@ -6,14 +6,14 @@ import type { Problem } from '../common/problem.js';
 
 const CENTS_IN_BRL = 100;
 
-/** What the service counts about itself, in Prometheus' terms; event-loop lag and memory are among its defaults. */
+/** The service's Prometheus metrics, including the defaults of prom-client such as event-loop lag and memory. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
 
   readonly #requests = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'Requests by route and status',
+    help: 'Duration of requests by method, route and status',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers: [this.registry],
@@ -21,21 +21,21 @@ export class Metrics {
 
   readonly #refusals = new Counter({
     name: 'problems_total',
-    help: 'Answers that are problems, by code',
+    help: 'Problem responses by code',
     labelNames: ['code'],
     registers: [this.registry],
   });
 
   readonly #malformed = new Counter({
     name: 'http_refused_connections_total',
-    help: 'Connections closed with a problem because what arrived could not be parsed or took too long, by code',
+    help: 'Connections closed with a problem because the request could not be parsed or took too long, by code',
     labelNames: ['code'],
     registers: [this.registry],
   });
 
   readonly #orders = new Counter({
     name: 'orders_total',
-    help: 'What happened to orders',
+    help: 'Orders created, replayed and completed',
     labelNames: ['event'],
     registers: [this.registry],
   });
@@ -49,13 +49,13 @@ export class Metrics {
 
   readonly #rateLimitStoreFailures = new Counter({
     name: 'rate_limit_store_failures_total',
-    help: 'Failures of Redis as the store of rate limits: while they grow, the instance counts for itself',
+    help: 'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
     registers: [this.registry],
   });
 
   readonly #databaseRetries = new Counter({
     name: 'database_retries_total',
-    help: 'Use cases that were run again after a conflict with another transaction, by reason',
+    help: 'Use cases retried after a conflict with another transaction, by reason',
     labelNames: ['reason'],
     registers: [this.registry],
   });
@@ -64,7 +64,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Measures a figure anew each time the metrics are read. */
+  /** Adds a gauge that is measured each time the metrics are read. */
   gauge(name: string, help: string, measure: () => Record<string, number>, label: string): void {
     new Gauge({
       name,
@@ -77,7 +77,7 @@ export class Metrics {
     });
   }
 
-  /** Counts what a use case did, once it is committed. */
+  /** Counts an event of a committed use case. */
   count(event: DomainEvent): void {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });
@@ -90,7 +90,7 @@ export class Metrics {
     this.#databaseRetries.inc({ reason });
   }
 
-  /** Counts a refusal of what could not be parsed as a request: it has no route and no duration. */
+  /** Counts a connection whose request could not be parsed. It has no route and no duration. */
   refusedBelowHttp({ code }: Problem): void {
     this.#refusals.inc({ code });
     this.#malformed.inc({ code });
@@ -100,7 +100,7 @@ export class Metrics {
     this.#rateLimitStoreFailures.inc();
   }
 
-  /** Times every request by its route's pattern, never by its path: that would be a label for each order. */
+  /** Measures every request by its route's pattern, not by its path, which would be a label per order. */
   observeRequests(): RequestHandler {
     return (request, response, next) => {
       const end = this.#requests.startTimer();

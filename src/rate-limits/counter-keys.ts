@@ -5,12 +5,12 @@ import { signingSecrets } from '../config/signing-secrets.js';
 import type { RateLimitPolicy } from './policies.js';
 
 /**
- * The keys of counters. The store gets an HMAC instead of the parts: addresses and emails are few enough to be guessed
- * behind a plain hash.
+ * The keys of counters. They are HMACs, because a plain hash of an address or an email can be reversed by trying all
+ * candidates.
  */
 @Injectable()
 export class CounterKeys {
-  /** The one of the secret that signs comes first. */
+  /** The key of the signing secret comes first. */
   readonly #secrets: [Buffer, ...Buffer[]];
 
   constructor(config: Config) {
@@ -19,14 +19,14 @@ export class CounterKeys {
   }
 
   /**
-   * @param parts what is counted, such as a user and a network; as JSON no two lists of parts look alike.
+   * @param parts the subject that is counted, such as a user and a network.
    * @returns 64 hexadecimal digits.
    */
   of(policy: RateLimitPolicy, ...parts: string[]): string {
     return this.all(policy, ...parts)[0];
   }
 
-  /** The key, and then those under which instances with another JWT_SECRET count the same. */
+  /** Returns the key, followed by those that instances with another JWT_SECRET use for the same subject. */
   all({ name }: RateLimitPolicy, ...parts: string[]): [string, ...string[]] {
     const text = JSON.stringify([name, ...parts]);
     const [current, ...previous] = this.#secrets;

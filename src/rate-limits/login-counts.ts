@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { RateLimitPolicy } from './policies.js';
 
-/** The database's clock, in milliseconds since 1970: the clocks of instances may differ by any amount. */
+/** The database's clock, in milliseconds since 1970, because the clocks of instances may differ. */
 const NOW_MS = 'CAST(UNIX_TIMESTAMP() AS SIGNED) * 1000';
 const READ_SQL = `SELECT \`key\`, points, CAST(expire AS SIGNED) - ${NOW_MS} AS ms_left FROM rate_limits WHERE \`key\` IN (?)`;
 /** The columns are assigned from left to right, so both conditions see the window that was stored. */
@@ -12,19 +12,22 @@ const ADD_SQL = `
   ON DUPLICATE KEY UPDATE
     points = IF(${IS_RUNNING}, points + 1, 1),
     expire = IF(${IS_RUNNING}, expire, ${NOW_MS} + ?)`;
-const KEEP_SQL = `
+const RESTART_SQL = `
   INSERT INTO rate_limits (\`key\`, points, expire) VALUES (?, 1, ${NOW_MS} + ?)
   ON DUPLICATE KEY UPDATE points = 1, expire = ${NOW_MS} + ?`;
-/** More than one failure adds, so that the table holds running windows and little else. */
+/** Deletes more rows than one failure adds, so that the table does not grow. */
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
 
-/** What a policy counts: its key in `rate_limits`, and the keys under which instances with another secret count the same. */
+/**
+ * A policy and its key in `rate_limits`, followed by the keys that instances with another secret use for the same
+ * subject.
+ */
 export interface Counter {
   policy: RateLimitPolicy;
   keys: [string, ...string[]];
 }
 
-/** A count, and how long its window still runs. */
+/** A count, and the remaining time of its window. */
 export interface Count {
   points: number;
   msLeft: number;
@@ -33,20 +36,20 @@ export interface Count {
 const NOTHING: Count = { points: 0, msLeft: 0 };
 
 /**
- * The counts of logins, which all instances share: rows of `rate_limits`. A window that ended, or that ends later than
- * its length from now (the database's clock was set back), counts as over.
+ * The login counts, rows of `rate_limits` that all instances share. A window counts as over if it has ended, or if more
+ * than its length remains because the database's clock was set back.
  */
 @Injectable()
 export class LoginCounts {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
-  /** @returns the current count of each counter, in their order. */
+  /** @returns the current count of each counter, in the order of the counters. */
   read(counters: Counter[]): Promise<Count[]> {
     return this.unitOfWork.statement((manager) => countsOf(manager, counters));
   }
 
   /**
-   * Adds one to each counter; all have windows of the same length.
+   * Increments each counter. All must have windows of the same length.
    *
    * @returns the counts including this one, in the order of the counters.
    */
@@ -64,16 +67,16 @@ export class LoginCounts {
       ]);
       return countsOf(manager, counters);
     });
-    // Where a window starts, old ones make room for it. What this one can't remove, the next one does.
+    // When a window starts, old ones are deleted. If that fails, the next start deletes them.
     if (counts.some(({ points }) => points === 1))
       await this.unitOfWork.statement((manager) => manager.query(SWEEP_SQL)).catch(() => undefined);
     return counts;
   }
 
-  /** Starts a window of one point, or starts it again. */
+  /** Starts or restarts a window, with a count of 1. */
   async restart({ keys: [own], policy }: Counter): Promise<void> {
     const windowMs = policy.windowSeconds * 1000;
-    await this.unitOfWork.statement((manager) => manager.query(KEEP_SQL, [own, windowMs, windowMs]));
+    await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, [own, windowMs, windowMs]));
   }
 
   async clear({ keys }: Counter): Promise<void> {

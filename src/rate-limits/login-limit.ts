@@ -6,22 +6,22 @@ import { networkOf } from '../common/network.js';
 import { KNOWN_NETWORK, loginNetworkPolicy, loginPolicy, loginUserPolicy } from './policies.js';
 import { tooManyRequests } from './too-many-requests.js';
 
-/** A login that may go on to the comparison of its password. */
+/** A login that is within the limits, so that its password may be compared. */
 export interface LoginAttempt {
   email: string;
   network: string;
-  /** Whether the user has logged in from this network lately. */
+  /** Whether the user has logged in from this network recently. */
   isKnownNetwork: boolean;
-  /** What its failure is counted under: user and network, network, and user where the network is not known. */
+  /** The counters of a failure: user and network, network, and user if the network is not known. */
   counters: Counter[];
   userAndNetwork: Counter;
   knownNetwork: Counter;
 }
 
 /**
- * Limits failed logins per user and network, per network, and per user over all networks that it has not logged in from.
- * A failure from elsewhere never counts against a network that the user logs in from, so a stranger who fails in a
- * merchant's name can't lock it out there.
+ * Limits failed logins per user and network, per network, and per user over all networks that are new to the user.
+ * Failures from other networks never count against a network that the user logs in from, so that strangers can't lock a
+ * merchant out.
  */
 @Injectable()
 export class LoginLimit {
@@ -34,11 +34,11 @@ export class LoginLimit {
   ) {}
 
   /**
-   * Checks the limits before bcrypt is spent.
+   * Checks the limits before the expensive password comparison.
    *
-   * @param email in the form in which emails compare.
-   * @param address the caller's, as Express gives it.
-   * @throws Problem too_many_requests where too many logins have failed.
+   * @param email in its canonical form.
+   * @param address the client's address, as Express reports it.
+   * @throws Problem too_many_requests if too many logins have failed.
    */
   async admit(email: string, address: string | undefined): Promise<LoginAttempt> {
     const network = networkOf(address);
@@ -56,8 +56,8 @@ export class LoginLimit {
   /**
    * Counts a failure.
    *
-   * @throws Problem too_many_requests for an attempt that was admitted together with many others, all of which failed:
-   *   only as many as the limits allow learn whether they guessed right.
+   * @throws Problem too_many_requests if concurrent attempts exceeded the limit after this one was admitted, so that no
+   *   more guesses than the limit allows get an answer.
    */
   async failed(attempt: LoginAttempt): Promise<void> {
     const counts = await this.counts.add(attempt.counters);
@@ -66,10 +66,10 @@ export class LoginLimit {
   }
 
   /**
-   * Clears the failures of the user on this network, and keeps the network as known. The other counts stay: one right
-   * password would pay for any number of guesses at others.
+   * Clears the failures of the user on this network, and marks the network as known. The other counts stay, so that one
+   * valid login does not allow further guesses at other users' passwords.
    *
-   * @throws Problem too_many_requests where a limit was reached while the attempt waited for its turn.
+   * @throws Problem too_many_requests if a limit was reached while the attempt waited for its turn.
    */
   async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);
@@ -82,7 +82,7 @@ export class LoginLimit {
     return { policy, keys: this.keys.all(policy, ...parts) };
   }
 
-  /** Logs a lockout once: when the last failure that the limit allows is counted. */
+  /** Logs a lockout once, when the last failure that the limit allows is counted. */
   #reportLockout({ email, network }: LoginAttempt, { policy }: Counter, count: Count | undefined): void {
     if (count?.points !== policy.quota) return;
     this.#log.warn({
@@ -95,7 +95,7 @@ export class LoginLimit {
   }
 }
 
-/** @param own points that the caller's own failure has just added. */
+/** @param own the points that the caller's own failure has just added. */
 function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
   counters.forEach(({ policy }, index) => {
     const { points, msLeft } = counts[index] as Count;
@@ -103,7 +103,7 @@ function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
   });
 }
 
-/** Enough to recognize a merchant's email, and not enough to write to it. */
+/** Keeps enough to recognize a merchant's email, but not the address itself. */
 function masked(email: string): string {
   const at = email.lastIndexOf('@');
   return `${at > 2 ? email[0] : ''}***${email.slice(at)}`;

@@ -18,14 +18,14 @@ import { RateLimiter } from './rate-limiter.js';
 const POLICIES = 'rateLimitPolicies';
 
 /**
- * Limits the requests to a route or a controller: per API user, or per network where the route needs no access token.
+ * Limits the requests to a route or a controller: per API user, or per network if the route needs no access token.
  * Routes with the same policies share one count per caller.
  */
 export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
   return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard), ApiProblems('too_many_requests'));
 }
 
-/** Counts a request under the policies of its route. It runs after the global guard, which knows the caller. */
+/** Counts a request under the policies of its route. Runs after the global guard, which authenticates the caller. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

@@ -7,36 +7,36 @@ import type { RateLimitPolicy } from './policies.js';
 import { tooManyRequests, type UsedUp } from './too-many-requests.js';
 
 const REDIS_PREFIX = 'cashback:rate-limits';
-/** A Redis that is unreachable fails with every request: one log line per minute is enough. */
-const COMPLAIN_EVERY_MS = 60_000;
+/** While Redis is unreachable, every request fails to use it. One log line per minute is enough. */
+const LOG_INTERVAL_MS = 60_000;
 
 /**
- * Counts requests: in this process's memory, or in Redis for all instances together. While Redis is unreachable each
- * instance counts for itself: no request fails because of a counter.
+ * Counts requests in this process's memory, or in Redis for all instances together. While Redis is unreachable, each
+ * instance counts its own requests, so no request fails because of the counter.
  *
- * Windows in memory end by a timer, and those in Redis by its own clock, so a step of the system's clock prolongs none.
+ * Windows in memory end by a timer, and those in Redis by its own clock, so a change of the system clock extends none.
  */
 @Injectable()
 export class RateLimiter implements OnApplicationShutdown {
   readonly #log = new Logger('RateLimits');
   readonly #limiters = new Map<string, RateLimiterAbstract>();
-  #complainedAt = -COMPLAIN_EVERY_MS;
+  #loggedAt = -LOG_INTERVAL_MS;
 
   constructor(
     private readonly keys: CounterKeys,
     private readonly metrics: Metrics,
     private readonly redis: Redis | undefined,
   ) {
-    // ioredis connects again by itself; without a listener its errors would be written to stderr.
-    redis?.on('error', (error: Error) => this.#complain(error));
+    // ioredis reconnects by itself. Without a listener, its errors would be written to stderr.
+    redis?.on('error', (error: Error) => this.#logFailure(error));
   }
 
   /**
-   * Counts one request under the first policy that has room for it.
+   * Counts one request under the first policy that is not used up.
    *
-   * @param policies in the order in which they are used up; with none, nothing is limited.
-   * @param subject who or what is counted, such as an API user.
-   * @throws Problem too_many_requests where all policies are used up.
+   * @param policies in the order in which they are used up; without any, nothing is limited.
+   * @param subject what is counted, such as an API user.
+   * @throws Problem too_many_requests if all policies are used up.
    */
   async count(policies: RateLimitPolicy[], ...subject: string[]): Promise<void> {
     const usedUp: UsedUp[] = [];
@@ -45,7 +45,7 @@ export class RateLimiter implements OnApplicationShutdown {
         await this.#limiterOf(policy).consume(this.keys.of(policy, ...subject));
         return;
       } catch (error) {
-        // The library throws its result when it refuses.
+        // For a refusal, the library throws its result.
         if (!(error instanceof RateLimiterRes)) throw error;
         usedUp.push({ policy, msBeforeNext: error.msBeforeNext });
       }
@@ -74,14 +74,14 @@ export class RateLimiter implements OnApplicationShutdown {
     return limiter;
   }
 
-  #complain(error: Error): void {
+  #logFailure(error: Error): void {
     this.metrics.rateLimitStoreFailed();
-    if (performance.now() - this.#complainedAt < COMPLAIN_EVERY_MS) return;
-    this.#complainedAt = performance.now();
-    // The message alone: the error of a refused AUTH carries the password.
+    if (performance.now() - this.#loggedAt < LOG_INTERVAL_MS) return;
+    this.#loggedAt = performance.now();
+    // Only the message: the error of a failed AUTH contains the password.
     this.#log.warn(
       { event: 'rate_limit_store_unavailable', reason: error.message },
-      'each instance counts for itself until Redis is back',
+      'Redis is unreachable: each instance counts its own requests',
     );
   }
 }

@@ -7,7 +7,7 @@ import { LoginLimit } from './login-limit.js';
 import { RateLimiter } from './rate-limiter.js';
 import { connectRedis } from './redis.js';
 
-/** How often a caller may do something: requests are counted by `RateLimiter`, failed logins by `LoginLimit`. */
+/** Rate limits: `RateLimiter` counts requests, `LoginLimit` counts failed logins. */
 @Module({
   providers: [
     CounterKeys,

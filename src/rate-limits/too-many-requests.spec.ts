@@ -21,18 +21,18 @@ describe('the problem too_many_requests', () => {
     });
   });
 
-  it('never asks to wait for longer than the window, whatever the clock of the store was set to', () => {
+  it('never asks to wait longer than the window, even if the clock of the store was changed', () => {
     const { headers } = tooManyRequests([{ policy: LOGIN, msBeforeNext: 3_900_000 }]);
     expect(headers).toMatchObject({ 'retry-after': '900', ratelimit: '"login";r=0;t=900' });
   });
 
-  it.each([-1, 0, 1, 999, 1000])('asks to wait for at least a second, at %i ms', (msBeforeNext) => {
+  it.each([-1, 0, 1, 999, 1000])('asks to wait for at least a second, with %i ms left', (msBeforeNext) => {
     const { headers, message } = tooManyRequests([{ policy: REQUESTS, msBeforeNext }]);
     expect(headers).toMatchObject({ 'retry-after': '1', ratelimit: '"requests";r=0;t=1' });
     expect(message).toBe('try again in 1 second');
   });
 
-  it('asks to wait for the first of several limits that opens', () => {
+  it('asks to wait until the first of several limits is available again', () => {
     const limits = [
       { policy: REQUESTS, msBeforeNext: 400 },
       { policy: BURST, msBeforeNext: 41_500 },

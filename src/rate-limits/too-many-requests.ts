@@ -1,20 +1,20 @@
 import { Problem } from '../common/problem.js';
 import type { RateLimitPolicy } from './policies.js';
 
-/** A limit that is used up, and how long until it opens again. */
+/** A limit that is used up, and the time until its window ends. */
 export interface UsedUp {
   policy: RateLimitPolicy;
   msBeforeNext: number;
 }
 
-/** At least a second, as an immediate retry would be refused again; at most the window, whatever a clock was set to. */
+/** At least a second, because an immediate retry would be refused; at most the window, even if a clock was changed. */
 const secondsOf = ({ policy, msBeforeNext }: UsedUp): number =>
   Math.min(policy.windowSeconds, Math.max(1, Math.ceil(msBeforeNext / 1000)));
 
 /**
- * A 429 with `Retry-After` (RFC 9110, section 10.2.3) and the fields of draft-ietf-httpapi-ratelimit-headers.
+ * Returns a 429 with `Retry-After` (RFC 9110, section 10.2.3) and the fields of draft-ietf-httpapi-ratelimit-headers.
  *
- * @param limits all of them are used up; the first that opens again lets the caller through.
+ * @param limits the limits that are used up; the caller can retry when the first of them is available again.
  */
 export function tooManyRequests(limits: UsedUp[]): Problem {
   const retryAfter = Math.min(...limits.map(secondsOf));

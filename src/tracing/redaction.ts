@@ -1,8 +1,8 @@
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-node';
 
 /**
- * The attributes that are exported, in OpenTelemetry's old names and its stable ones. A path or a query can hold
- * anything, a caller's address is personal data: they are not exported.
+ * The attributes that are exported, with OpenTelemetry's old and its stable names. Paths, queries and client addresses
+ * are not exported, because they can contain personal data.
  */
 const ALLOWED_ATTRIBUTES = new Set([
   'http.method',
@@ -25,8 +25,8 @@ const ALLOWED_ATTRIBUTES = new Set([
 ]);
 
 /**
- * Removes from each span what must not be exported: the attributes that are not in the list, the caller's `tracestate`,
- * and the texts of errors, because a database repeats the values that it refuses. The log has them, masked, under the request's id.
+ * Removes from each span what must not be exported: attributes that are not in the list, the caller's `tracestate`, and
+ * error messages, because those of the database contain values. The log has them, masked, under the request ID.
  */
 export function redact(next: SpanProcessor): SpanProcessor {
   return {
@@ -34,7 +34,7 @@ export function redact(next: SpanProcessor): SpanProcessor {
     onEnd: (span: ReadableSpan) => {
       for (const name of Object.keys(span.attributes)) if (!ALLOWED_ATTRIBUTES.has(name)) delete span.attributes[name];
       delete span.status.message;
-      // What the caller's `tracestate` says is for the caller's vendors.
+      // The caller's `tracestate` is meant for the caller's vendors.
       delete span.spanContext().traceState;
       span.events.length = 0;
       next.onEnd(span);

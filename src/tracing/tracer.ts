@@ -8,14 +8,14 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, ConsoleSpanExporter, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { redact } from './redaction.js';
 
-/** What is asked every few seconds, and is not what anybody wants to know the course of. */
+/** Frequent requests whose traces are of no use. */
 const NOT_TRACED = /^\/(health|metrics)(\/|\?|$)/;
 
 /**
- * Records a span for each request, for its handler and for each of its queries. Endpoint, headers, sampling, batches and
- * the resource's attributes are read by the libraries from OpenTelemetry's own variables.
+ * Records a span for each request, for its handler and for each of its queries. The libraries read the endpoint,
+ * headers, sampling, batches and resource attributes from OpenTelemetry's own variables.
  *
- * @returns what sends the rest and ends it.
+ * @returns a function that sends the remaining spans and stops tracing.
  */
 export function startTracer(env: NodeJS.ProcessEnv): () => Promise<void> {
   const exporter = env.OTEL_TRACES_EXPORTER === 'console' ? new ConsoleSpanExporter() : new OTLPTraceExporter();
@@ -33,12 +33,12 @@ export function startTracer(env: NodeJS.ProcessEnv): () => Promise<void> {
         ignoreIncomingRequestHook: ({ url = '' }) => NOT_TRACED.test(url),
       }),
       new ExpressInstrumentation({ ignoreLayersType: [ExpressLayerType.MIDDLEWARE, ExpressLayerType.ROUTER] }),
-      // Without this the statements would be recorded with their parameters filled in.
+      // Otherwise statements are recorded with their parameter values.
       new MySQL2Instrumentation({ maskStatement: true }),
     ],
   });
-  // The instrumentations change prototypes when a module is required. All three are CommonJS or Node's own, so whoever
-  // imports them later gets the same objects: no loader of ES modules has to be hooked.
+  // The instrumentations patch a module when it is required. All three are CommonJS or built in, so later imports get
+  // the same objects and no hook for ES modules is needed.
   const require = createRequire(import.meta.url);
   for (const traced of ['node:http', 'express', 'mysql2']) require(traced);
   return () => provider.shutdown();

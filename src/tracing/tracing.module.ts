@@ -1,7 +1,7 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { finishTracing } from './tracing.js';
 
-/** By the time this is called, every request has been answered. */
+/** Sends the remaining spans at shutdown, after all requests have been answered. */
 @Module({})
 export class TracingModule implements OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A collector that does not answer must not hold up the end of the service. */
-const FLUSH_WITHIN_MS = 3000;
+/** An unresponsive collector must not delay the shutdown. */
+const FLUSH_TIMEOUT_MS = 3000;
 
 let flush: (() => Promise<void>) | undefined;
 
 /**
- * Starts tracing if OpenTelemetry's own variables ask for it; otherwise nothing of it is even loaded. It must be
- * done before anything that is traced is used.
+ * Starts tracing if OpenTelemetry's own variables enable it; otherwise its libraries are not even loaded. Must be
+ * called before the traced modules are loaded.
  */
 export async function startTracing(env: NodeJS.ProcessEnv): Promise<void> {
   if (!isTracingWanted(env)) return;
@@ -15,12 +15,12 @@ export async function startTracing(env: NodeJS.ProcessEnv): Promise<void> {
   flush = startTracer(env);
 }
 
-/** Sends what has been recorded and not yet sent. */
+/** Sends the spans that have not been sent yet. */
 export async function finishTracing(): Promise<void> {
-  await Promise.race([flush?.().catch(() => undefined), sleep(FLUSH_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([flush?.().catch(() => undefined), sleep(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
-/** Whether spans have somewhere to go: an endpoint, or an exporter that needs none or has one by default. */
+/** Returns whether the variables name an endpoint, or an exporter that needs none or has a default. */
 export function isTracingWanted(env: NodeJS.ProcessEnv): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   const exporter = env.OTEL_TRACES_EXPORTER?.trim() ?? '';

@@ -113,7 +113,7 @@ describe('migrations applied by two processes', () => {
 
     for (const run of [first, second])
       expect({ code: run.process.exitCode, output: run.output() }).toMatchObject({ code: 0 });
-    expect(second.output()).toContain('Another process applies migrations');
+    expect(second.output()).toContain('Another process is applying migrations');
     const dataSource = await createDataSource(database.url).initialize();
     const applied: unknown[] = await dataSource.query('SELECT name FROM migrations');
     expect(applied).toHaveLength(dataSource.migrations.length);
