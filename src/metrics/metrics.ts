@@ -35,7 +35,7 @@ export class Metrics {
 
   readonly #orders = new Counter({
     name: 'orders_total',
-    help: 'Orders created, replayed and completed',
+    help: 'Events of orders by type, such as created, replayed and completed',
     labelNames: ['event'],
     registers: [this.registry],
   });
