@@ -1,5 +1,5 @@
 # The packages that the service needs when it runs, and no others. No package has to run a script of its own:
-# bcrypt brings its binary along.
+# bcrypt contains its binary.
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -16,7 +16,7 @@ RUN npm run build
 
 FROM node:24-bookworm-slim
 WORKDIR /app
-# Inside a container the service has to be reachable from outside it.
+# The service must be reachable from outside the container.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 # All of it belongs to root, and the service runs as another user: it cannot change its own code. It writes no files,
 # so the root file system may be read-only.
