@@ -10,14 +10,14 @@ const REFRESH = new RegExp(`^cbrt_${UUID_V4}$`);
 const key = tokenKey(SECRET);
 const otherKey = tokenKey(`${SECRET}!`);
 
-describe('a token pair', () => {
-  it('consists of two tokens, each with a prefix and a UUID', () => {
+describe('token pairs', () => {
+  it('both tokens of a pair consist of a prefix and a UUID', () => {
     const pair = randomPair(key);
     expect(pair.accessToken).toMatch(ACCESS);
     expect(pair.refreshToken).toMatch(REFRESH);
   });
 
-  it('has unique tokens that share no part', () => {
+  it('token pairs never repeat, and the two tokens of a pair share no part', () => {
     const uuids = Array.from({ length: 500 }, () => randomPair(key)).flatMap(({ accessToken, refreshToken }) => [
       accessToken.slice(5),
       refreshToken.slice(5),
@@ -26,8 +26,8 @@ describe('a token pair', () => {
   });
 });
 
-describe('an access token', () => {
-  it('is recognized when one of several keys issued it', () => {
+describe('looksIssued', () => {
+  it('looksIssued accepts an access token when one of the keys issued it', () => {
     for (const { accessToken } of [randomPair(key), successorOf('cbrt_x', key)]) {
       expect(looksIssued(accessToken, [key])).toBe(true);
       expect(looksIssued(accessToken, [otherKey, key])).toBe(true);
@@ -35,7 +35,7 @@ describe('an access token', () => {
     }
   });
 
-  it('is not recognized when it is made up or changed', () => {
+  it('looksIssued rejects access tokens that are made up or changed', () => {
     fc.assert(
       fc.property(fc.uuid({ version: 4 }), fc.string(), (uuid, text) => {
         expect(looksIssued(`cbat_${uuid}`, [key])).toBe(false);
@@ -50,8 +50,8 @@ describe('an access token', () => {
   });
 });
 
-describe('the successor of a refresh token', () => {
-  it('is a valid pair, and always the same one', () => {
+describe('successorOf', () => {
+  it('successorOf returns a valid pair and always the same one', () => {
     fc.assert(
       fc.property(fc.string(), (refreshToken) => {
         const pair = successorOf(refreshToken, key);
@@ -63,7 +63,7 @@ describe('the successor of a refresh token', () => {
     );
   });
 
-  it('differs for different refresh tokens', () => {
+  it('successorOf returns different pairs for different refresh tokens', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.uuid(), (one, other) => {
         fc.pre(one !== other);
@@ -73,17 +73,17 @@ describe('the successor of a refresh token', () => {
     );
   });
 
-  it('cannot be derived without the server’s secret', () => {
+  it('successorOf depends on the secret of the server', () => {
     const { refreshToken } = randomPair(key);
     expect(successorOf(refreshToken, tokenKey(`${SECRET}!`))).not.toEqual(successorOf(refreshToken, key));
   });
 
-  it('is derived with a key that is not the signing secret itself', () => {
+  it('successorOf uses a derived key and not the signing secret itself', () => {
     expect(key).toHaveLength(32);
     expect(key.equals(Buffer.from(SECRET).subarray(0, 32))).toBe(false);
   });
 });
 
-it('stores the SHA-256 of a token', () => {
+it('digest returns the SHA-256 of a token', () => {
   expect(digest('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });

@@ -29,31 +29,31 @@ const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>
   ]);
 
 describe('applyExpiries', () => {
-  it('changes nothing before a hold lapses or a credit expires', () => {
+  it('applyExpiries changes nothing before a hold lapses or a credit expires', () => {
     const credit = aCredit();
     expect(applyExpiries([credit], [aHold()], new Date(day(5).getTime() - 1))).toEqual([]);
     expect(credit).toEqual(aCredit());
   });
 
-  it('releases a hold at the instant it lapses', () => {
+  it('applyExpiries releases a hold when it lapses', () => {
     const credit = aCredit();
     expect(inShort(applyExpiries([credit], [aHold()], day(5)))).toEqual([['release', 'a', 30, 5]]);
     expect(credit.remainingCents).toBe(130);
   });
 
-  it('writes off what is left at the instant a credit expires', () => {
+  it('applyExpiries writes off the remaining amount when a credit expires', () => {
     const credit = aCredit();
     expect(inShort(applyExpiries([credit], [], day(10)))).toEqual([['expire', 'a', -100, 10]]);
     expect(credit.remainingCents).toBe(0);
   });
 
-  it('writes off nothing a second time', () => {
+  it('applyExpiries does not write off a credit twice', () => {
     const credit = aCredit();
     applyExpiries([credit], [], day(10));
     expect(applyExpiries([credit], [], day(11))).toEqual([]);
   });
 
-  it('lets what expired while it was held come back for a week, without what was not held', () => {
+  it('applyExpiries makes the held part of an expired credit available for 7 days after its release', () => {
     const credit = aCredit();
     expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(13)))).toEqual([
       ['expire', 'a', -100, 10],
@@ -62,7 +62,7 @@ describe('applyExpiries', () => {
     expect(credit).toMatchObject({ remainingCents: 30, expiresAt: new Date(day(12).getTime() + COMEBACK_MS) });
   });
 
-  it('writes what came back off after that week', () => {
+  it('applyExpiries writes off the released part of an expired credit after those 7 days', () => {
     const credit = aCredit();
     expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(19)))).toEqual([
       ['expire', 'a', -100, 10],
@@ -71,11 +71,11 @@ describe('applyExpiries', () => {
     ]);
   });
 
-  it('throws if the credit of a lapsed hold was not loaded', () => {
+  it('applyExpiries throws if the credit of a lapsed hold was not loaded', () => {
     expect(() => applyExpiries([], [aHold()], day(6))).toThrow('was not loaded');
   });
 
-  it('has the same result whenever and however often it runs', () => {
+  it('applyExpiries gives the same result whenever and however often it runs', () => {
     const id = fc.constantFrom('a', 'b', 'c');
     const instant = fc.integer({ min: 0, max: 40 }).map(day);
     const amount = fc.integer({ min: 1, max: 500 });
@@ -116,13 +116,13 @@ describe('applyExpiries', () => {
   });
 });
 
-/** Credits are independent of each other, so only the order of each one's own movements counts. */
+/** Groups movements by credit, because only the order of the movements of one credit matters. */
 function byCredit(movements: unknown[]): unknown[] {
   return ['a', 'b', 'c'].map((id) => (movements as [string, string][]).filter(([, creditId]) => creditId === id));
 }
 
-describe('a credit', () => {
-  it('is available from its release on, until just before its expiry', () => {
+describe('the availability of a credit', () => {
+  it('a credit is available from its release until just before its expiry', () => {
     const credit = aCredit({ availableAt: day(8) });
     expect(isAvailable(credit, new Date(day(8).getTime() - 1))).toBe(false);
     expect(isAvailable(credit, day(8))).toBe(true);

@@ -13,7 +13,7 @@ const aPolicy = (members: Partial<Policy> = {}): Policy => ({
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
-/** The table of the design, row by row. */
+/** Worked examples, one per row. */
 const TABLE: {
   T: string;
   methods: Record<string, string>;
@@ -119,51 +119,57 @@ const TABLE: {
   },
 ];
 
-describe('the table of the design', () => {
-  it.each(TABLE)('of $T paid by $methods, $R redeemed, $B in the wallet: $maximum ($limitedBy) and $receive', (row) => {
-    const policy = aPolicy(row.policy);
-    const totalCents = parseMoney(row.T);
-    const paymentMethods = Object.entries(row.methods).map(([id, amount]) => ({ id, amountCents: parseMoney(amount) }));
-    expect(redeemableMaximum(totalCents, parseMoney(row.B), policy)).toEqual({
-      maximumCents: parseMoney(row.maximum),
-      limitedBy: row.limitedBy,
-    });
-    expect(cashbackToReceive({ totalCents, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
-      parseMoney(row.receive),
-    );
-  });
+describe('worked examples', () => {
+  it.each(TABLE)(
+    'a total of $T paid by $methods, with $R redeemed and a balance of $B, gives a maximum of $maximum ($limitedBy) and earns $receive',
+    (row) => {
+      const policy = aPolicy(row.policy);
+      const totalCents = parseMoney(row.T);
+      const paymentMethods = Object.entries(row.methods).map(([id, amount]) => ({
+        id,
+        amountCents: parseMoney(amount),
+      }));
+      expect(redeemableMaximum(totalCents, parseMoney(row.B), policy)).toEqual({
+        maximumCents: parseMoney(row.maximum),
+        limitedBy: row.limitedBy,
+      });
+      expect(cashbackToReceive({ totalCents, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
+        parseMoney(row.receive),
+      );
+    },
+  );
 });
 
-describe('the redeemable maximum', () => {
+describe('redeemableMaximum', () => {
   it.each([
     ['the balance is exactly the share', 10_000, 5_000, 5_000, 'balance'],
-    ['the balance is one centavo over the share', 10_000, 5_001, 5_000, 'order_share'],
+    ['the balance is one centavo above the share', 10_000, 5_001, 5_000, 'order_share'],
     ['the wallet is empty', 10_000, 0, 0, 'balance'],
-  ])('where %s', (_, totalCents, balanceCents, maximumCents, limitedBy) => {
+  ])('redeemableMaximum is correct when %s', (_, totalCents, balanceCents, maximumCents, limitedBy) => {
     expect(redeemableMaximum(totalCents, balanceCents, aPolicy())).toEqual({ maximumCents, limitedBy });
   });
 
-  it('is limited by nothing but the total where share and balance reach it', () => {
+  it('redeemableMaximum has no limit other than the total when share and balance reach the total', () => {
     expect(redeemableMaximum(100, 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({
       maximumCents: 100,
       limitedBy: null,
     });
   });
 
-  it('is the share where nothing may be redeemed at all', () => {
+  it('redeemableMaximum is limited by the share when the share is zero', () => {
     expect(redeemableMaximum(100, 50, aPolicy({ redeemShareBps: 0 }))).toEqual({
       maximumCents: 0,
       limitedBy: 'order_share',
     });
   });
 
-  it('applies the minimum from under it, not at it', () => {
+  it('redeemableMaximum is zero below the minimum total but not at it', () => {
     const policy = aPolicy({ redeemMinimumTotalCents: 5_000 });
     expect(redeemableMaximum(4_999, 100, policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
     expect(redeemableMaximum(5_000, 100, policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
   });
 
-  it('never passes the balance, the total or the share', () => {
+  it('redeemableMaximum never exceeds the balance, the total, or the share', () => {
     fc.assert(
       fc.property(
         cents,
@@ -186,7 +192,7 @@ describe('the redeemable maximum', () => {
   });
 });
 
-describe('the cashback to receive', () => {
+describe('cashbackToReceive', () => {
   const order = fc
     .record({
       totalCents: cents,
@@ -202,7 +208,7 @@ describe('the cashback to receive', () => {
       redeemedCents: Math.floor(totalCents * redeemed),
     }));
 
-  it('is exactly the rate of what is paid, rounded down once, where there is one rate', () => {
+  it('cashbackToReceive with a single rate equals that rate of the paid amount, rounded down once', () => {
     fc.assert(
       fc.property(order, bps, (given, earnRateBps) => {
         const received = cashbackToReceive(given, aPolicy({ earnRateBps, earnRatesByPaymentMethod: {} }));
@@ -211,7 +217,7 @@ describe('the cashback to receive', () => {
     );
   });
 
-  it('lies between what the lowest and the highest rate would give', () => {
+  it('cashbackToReceive is between the results of the lowest and the highest rate', () => {
     fc.assert(
       fc.property(order, (given) => {
         const at = (rate: number): number =>
@@ -223,7 +229,7 @@ describe('the cashback to receive', () => {
     );
   });
 
-  it('never grows when more is redeemed, and is nothing where all is', () => {
+  it('cashbackToReceive never grows when more is redeemed and is zero when everything is redeemed', () => {
     fc.assert(
       fc.property(order, (given) => {
         const { totalCents, redeemedCents } = given;
@@ -234,7 +240,7 @@ describe('the cashback to receive', () => {
     );
   });
 
-  it('does not depend on how a method is cut up or in which order the methods stand', () => {
+  it('cashbackToReceive does not depend on how payment methods are split or ordered', () => {
     const whole = [
       { id: 'pix', amountCents: 999 },
       { id: 'card', amountCents: 1 },
@@ -250,7 +256,7 @@ describe('the cashback to receive', () => {
   });
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'earns the plain rate by a method called %s',
+    'cashbackToReceive uses the default rate for a payment method named %s',
     (id) => {
       expect(
         cashbackToReceive(
@@ -262,8 +268,8 @@ describe('the cashback to receive', () => {
   );
 });
 
-describe('refunds', () => {
-  /** Cuts an order's total into refunds and adds up what each of them moves. */
+describe('refundParts', () => {
+  /** Applies refunds one after another. @returns the parts of each. */
   function refundInTurn(
     order: { totalCents: number; redeemedCents: number; earnedCents: number },
     amounts: number[],
@@ -278,7 +284,7 @@ describe('refunds', () => {
     });
   }
 
-  it('bring what the design’s example says', () => {
+  it('refundParts gives the results of the documented example', () => {
     expect(refundInTurn({ totalCents: 10_000, redeemedCents: 1_000, earnedCents: 450 }, [3333, 3333, 3334])).toEqual([
       { returnedCents: 333, clawedBackCents: 150, toPayBackCents: 3000 },
       { returnedCents: 333, clawedBackCents: 150, toPayBackCents: 3000 },
@@ -286,7 +292,7 @@ describe('refunds', () => {
     ]);
   });
 
-  it('bring each part to exactly the whole with the last one, however the total is cut, and no part is ever negative', () => {
+  it('refundParts add up exactly to each total, however an order is refunded, and are never negative', () => {
     const scenario = fc.record({
       totalCents: cents,
       redeemed: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -2,10 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isCpf, maskDocument } from './cpf.js';
 
-describe('a CPF', () => {
-  it.each(['52998224725', '12345678909', '11144477735', '00000000191', '98765432100'])('is valid: %s', (digits) => {
-    expect(isCpf(digits)).toBe(true);
-  });
+describe('CPF check digits', () => {
+  it.each(['52998224725', '12345678909', '11144477735', '00000000191', '98765432100'])(
+    'the check digits of the CPF %s are valid',
+    (digits) => {
+      expect(isCpf(digits)).toBe(true);
+    },
+  );
 
   it.each([
     '52998224726',
@@ -18,18 +21,18 @@ describe('a CPF', () => {
     '52998224725\n',
     '',
     '٥٢٩٩٨٢٢٤٧٢٥',
-  ])('is not valid: %j', (text) => {
+  ])('the check digits of %j are not valid', (text) => {
     expect(isCpf(text)).toBe(false);
   });
 
   it.each(Array.from({ length: 10 }, (_, digit) => String(digit).repeat(11)))(
-    'is not valid if all digits are the same: %s',
+    'the CPF %s is not valid because all of its digits are equal',
     (digits) => {
       expect(isCpf(digits)).toBe(false);
     },
   );
 
-  it('is not valid if any one digit is mistyped', () => {
+  it('the check digits detect any single mistyped digit', () => {
     const valid = '52998224725';
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 }), fc.integer({ min: 1, max: 9 }), (at, by) => {
@@ -40,6 +43,6 @@ describe('a CPF', () => {
   });
 });
 
-it('shows six digits of a document in a log and hides the other five', () => {
+it('a masked document shows six digits and hides the other five', () => {
   expect(maskDocument('52998224725')).toBe('***.982.247-**');
 });

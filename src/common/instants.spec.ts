@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isInstant } from './instants.js';
 
-describe('an instant', () => {
+describe('instants', () => {
   it.each([
     '2026-11-20T13:45:00.000Z',
     '2026-11-20T13:45:00Z',
@@ -10,7 +10,7 @@ describe('an instant', () => {
     '2026-11-20T23:45:00+05:30',
     '2028-02-29T00:00:00Z',
     '2026-12-31T23:59:59.999Z',
-  ])('can be written as %s', (text) => {
+  ])('%s is a valid instant', (text) => {
     expect(isInstant(text)).toBe(true);
   });
 
@@ -40,7 +40,7 @@ describe('an instant', () => {
     undefined,
     {},
     ['2026-11-20T13:45:00Z'],
-  ])('is not %j', (value) => {
+  ])('%j is not a valid instant', (value) => {
     expect(isInstant(value)).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { exactCents, formatMoney, MAX_CENTS, parseMoney, sumCents } from './money.js';
 
-describe('parsing money', () => {
+describe('parseMoney', () => {
   it.each([
     ['0', 0],
     ['0.0', 0],
@@ -11,9 +11,9 @@ describe('parsing money', () => {
     ['150', 15_000],
     ['150.5', 15_050],
     ['150.05', 15_005],
-    ['1.15', 115], // 1.15 * 100 is 114.99999999999999 as a double.
+    ['1.15', 115], // As a double, 1.15 * 100 is 114.99999999999999.
     ['999999999.99', MAX_CENTS],
-  ])('parses %s as %d centavos', (text, cents) => {
+  ])('the amount %s is parsed as %d centavos', (text, cents) => {
     expect(parseMoney(text)).toBe(cents);
   });
 
@@ -39,11 +39,11 @@ describe('parsing money', () => {
     '1000000000',
     '١',
     '1.٥',
-  ])('refuses %j', (text) => {
+  ])('the amount %j is rejected', (text) => {
     expect(() => parseMoney(text)).toThrow(RangeError);
   });
 
-  it('parses every amount that it formats', () => {
+  it('every formatted amount is parsed as the same number of centavos', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_CENTS }), (cents) => {
         expect(parseMoney(formatMoney(cents))).toBe(cents);
@@ -61,12 +61,12 @@ describe('formatting money', () => {
     [-15_000, '-150.00'],
     [MAX_CENTS, '999999999.99'],
     [Number.MAX_SAFE_INTEGER, '90071992547409.91'],
-  ])('formats %d centavos as %s', (cents, text) => {
+  ])('%d centavos are formatted as %s', (cents, text) => {
     expect(formatMoney(cents)).toBe(text);
   });
 
   it.each([0.5, NaN, Infinity, Number.MAX_SAFE_INTEGER + 1])(
-    'refuses %d, which is not an exact number of centavos',
+    '%d is rejected because it is not an exact number of centavos',
     (cents) => {
       expect(() => formatMoney(cents)).toThrow(RangeError);
     },
@@ -79,15 +79,18 @@ describe('centavos from the database', () => {
     [7, 7],
     ['9007199254740991', Number.MAX_SAFE_INTEGER],
     [12n, 12],
-  ])('can be %p', (value, cents) => {
+  ])('the database value %p is accepted as centavos', (value, cents) => {
     expect(exactCents(value)).toBe(cents);
   });
 
-  it.each(['9007199254740992', 9007199254740993n, '1.5', 'abc'])('throw for %p instead of being inexact', (value) => {
-    expect(() => exactCents(value)).toThrow(RangeError);
-  });
+  it.each(['9007199254740992', 9007199254740993n, '1.5', 'abc'])(
+    'the database value %p is rejected because it cannot be represented exactly',
+    (value) => {
+      expect(() => exactCents(value)).toThrow(RangeError);
+    },
+  );
 
-  it('add up to zero if there are none, and throw if a sum is no longer exact', () => {
+  it('the sum of no amounts is zero, and a sum that is not exact throws', () => {
     expect(sumCents([])).toBe(0);
     expect(sumCents([1, 2, 3])).toBe(6);
     expect(() => sumCents([Number.MAX_SAFE_INTEGER, 1])).toThrow(RangeError);

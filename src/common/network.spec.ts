@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { networkOf } from './network.js';
 
-describe('the network of an address', () => {
+describe('networkOf', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1:51234', '192.0.2.1'],
@@ -23,7 +23,7 @@ describe('the network of an address', () => {
     ['2001:db8::1::', '2001:db8::1::'],
     ['', ''],
     [undefined, ''],
-  ])('is, for %s, %s', (address, network) => {
+  ])('the network of the address %s is %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Problem, problemCodes, validationFailed } from './problem.js';
 
-/** The published codes. A code never changes its status. */
+/** The published codes. The status of a code never changes. */
 const PUBLISHED = {
   malformed_json: 400,
   validation_failed: 400,
@@ -24,12 +24,12 @@ const PUBLISHED = {
   unavailable: 503,
 };
 
-describe('a problem', () => {
-  it('has the status that is published for its code', () => {
+describe('problems', () => {
+  it('each problem code has its published status', () => {
     expect(Object.fromEntries(problemCodes().map(({ code, status }) => [code, status]))).toMatchObject(PUBLISHED);
   });
 
-  it('is retryable for 408, 429, 500 and 503, and for no other status', () => {
+  it('a problem is retryable for 408, 429, 500, and 503 only', () => {
     const retryable = problemCodes().filter(({ code }) => new Problem(code).retryable);
     expect(retryable.map(({ code }) => code)).toEqual([
       'request_timeout',
@@ -39,7 +39,7 @@ describe('a problem', () => {
     ]);
   });
 
-  it('carries its extensions beside the members of RFC 9457, and no cause', () => {
+  it('a problem body contains the extensions and the members of RFC 9457 but not the cause', () => {
     const problem = new Problem('redemption_exceeds_maximum', {
       detail: 'at most 75.00',
       extensions: { maximum: '75.00' },
@@ -58,7 +58,7 @@ describe('a problem', () => {
     });
   });
 
-  it('counts the errors of a validation', () => {
+  it('the detail of a validation problem contains the number of errors', () => {
     const fault = { pointer: '/total', detail: 'wrong' };
     expect(validationFailed([fault]).message).toBe('1 member is not valid');
     expect(validationFailed([fault, fault]).message).toBe('2 members are not valid');

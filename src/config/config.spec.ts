@@ -9,8 +9,8 @@ const environment = (variables: Record<string, string | undefined> = {}): Record
   ...variables,
 });
 
-/** The variables that a refusal names. */
-function refusedOf(env: Record<string, string | undefined>): string[] {
+/** The variables that the error message names. */
+function rejectedVariables(env: Record<string, string | undefined>): string[] {
   try {
     loadConfig(env);
   } catch (error) {
@@ -21,7 +21,7 @@ function refusedOf(env: Record<string, string | undefined>): string[] {
 }
 
 describe('the configuration', () => {
-  it('has safe defaults', () => {
+  it('the configuration has safe defaults', () => {
     expect(loadConfig(environment())).toMatchObject({
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
@@ -36,36 +36,42 @@ describe('the configuration', () => {
     });
   });
 
-  it('treats an empty variable as not set', () => {
+  it('an empty variable has the default value', () => {
     expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({
       PORT: 3000,
       CPF_CHECK_DIGITS: false,
     });
   });
 
-  it('parses numbers and booleans', () => {
+  it('the configuration converts text to numbers and booleans', () => {
     expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({
       PORT: 0,
       CPF_CHECK_DIGITS: true,
     });
   });
 
-  it('is immutable', () => {
+  it('the configuration is immutable', () => {
     const config = loadConfig(environment()) as { PORT: number };
     expect(() => (config.PORT = 1)).toThrow(TypeError);
   });
 
-  it('lists every missing and every invalid variable, with what is expected', () => {
+  it('the configuration error names every missing or invalid variable and what is expected', () => {
     expect(
-      refusedOf({ PORT: 'abc', BCRYPT_COST: '3', CPF_CHECK_DIGITS: 'yes', LOG_LEVEL: 'loud', NODE_ENV: 'prod' }),
+      rejectedVariables({
+        PORT: 'abc',
+        BCRYPT_COST: '3',
+        CPF_CHECK_DIGITS: 'yes',
+        LOG_LEVEL: 'loud',
+        NODE_ENV: 'prod',
+      }),
     ).toEqual(['BCRYPT_COST', 'CPF_CHECK_DIGITS', 'DATABASE_URL', 'JWT_SECRET', 'LOG_LEVEL', 'NODE_ENV', 'PORT']);
     expect(() => loadConfig({})).toThrow(
       /DATABASE_URL is missing: it must be a URL such as mysql:\/\/.*\n.*JWT_SECRET is missing: it must be at least 32 bytes/,
     );
   });
 
-  it.each(['-1', '65536', '1.5', '1e9', 'NaN', 'Infinity'])('refuses the port %s', (PORT) => {
-    expect(refusedOf(environment({ PORT }))).toEqual(['PORT']);
+  it.each(['-1', '65536', '1.5', '1e9', 'NaN', 'Infinity'])('the configuration rejects PORT=%s', (PORT) => {
+    expect(rejectedVariables(environment({ PORT }))).toEqual(['PORT']);
   });
 
   it.each([
@@ -82,19 +88,19 @@ describe('the configuration', () => {
     'mysql://127.0.0.1/cashback?ssl-mode=VERIFY_IDENTITY',
     'mysql://db/cashback?ssl-mode=REQUIRED&ssl-ca=/there/is/no/such/file.pem',
     'cashback',
-  ])('refuses the database %s', (DATABASE_URL) => {
-    expect(refusedOf(environment({ DATABASE_URL }))).toEqual(['DATABASE_URL']);
+  ])('the configuration rejects the database URL %s', (DATABASE_URL) => {
+    expect(rejectedVariables(environment({ DATABASE_URL }))).toEqual(['DATABASE_URL']);
   });
 
   it.each([
     'mysql://root@127.0.0.1:3306/cashback',
     'mysql://u:p%40ss@db/cashback',
     'mariadb://u:p@[::1]:3307/cashback',
-  ])('accepts the database %s', (DATABASE_URL) => {
+  ])('the configuration accepts the database URL %s', (DATABASE_URL) => {
     expect(loadConfig(environment({ DATABASE_URL })).DATABASE_URL).toBe(DATABASE_URL);
   });
 
-  it('takes the password from DATABASE_PASSWORD, not encoded, if the URL has none', () => {
+  it('DATABASE_PASSWORD is used literally when the database URL has no password', () => {
     const urlWith = (DATABASE_URL: string): string =>
       loadConfig(environment({ DATABASE_URL, DATABASE_PASSWORD: 'p@ss/w#rd%41' })).DATABASE_URL;
     expect(decodeURIComponent(new URL(urlWith('mysql://u@db/cashback')).password)).toBe('p@ss/w#rd%41');
@@ -102,8 +108,8 @@ describe('the configuration', () => {
   });
 });
 
-describe('the limits', () => {
-  it('are on by default, are counted per instance, and trust no proxy', () => {
+describe('rate limits and related variables', () => {
+  it('by default, rate limits are enabled, counted per instance, and trust no proxy', () => {
     const config = loadConfig(environment());
     expect(config).toMatchObject({ LOGIN_RATE_LIMIT: 10, RATE_LIMIT: 100, TRUST_PROXY: '' });
     expect(config.REDIS_URL).toBeUndefined();
@@ -122,8 +128,8 @@ describe('the limits', () => {
     { CORS_ORIGINS: 'shop.example' },
     { CORS_ORIGINS: 'https://shop.example/' },
     { CORS_ORIGINS: 'https://shop.example,' },
-  ])('refuse %j', (variable) => {
-    expect(refusedOf(environment(variable))).toEqual(Object.keys(variable));
+  ])('the configuration rejects %j', (variable) => {
+    expect(rejectedVariables(environment(variable))).toEqual(Object.keys(variable));
   });
 
   it.each<Record<string, string>>([
@@ -133,24 +139,24 @@ describe('the limits', () => {
     { TRUST_PROXY: '2' },
     { CORS_ORIGINS: 'https://shop.example, http://localhost:8080' },
     { TRUST_PROXY: '10.0.0.0/8, ::1' },
-  ])('accept %j', (variable) => {
-    expect(refusedOf(environment(variable))).toEqual([]);
+  ])('the configuration accepts %j', (variable) => {
+    expect(rejectedVariables(environment(variable))).toEqual([]);
   });
 });
 
-describe('the signing secret', () => {
-  it('has at least 32 bytes, everywhere', () => {
+describe('JWT_SECRET', () => {
+  it('JWT_SECRET must have at least 32 bytes in every environment', () => {
     for (const NODE_ENV of ['production', 'development', 'test']) {
-      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 31) }))).toEqual(['JWT_SECRET']);
-      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 32) }))).toEqual([]);
+      expect(rejectedVariables(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 31) }))).toEqual(['JWT_SECRET']);
+      expect(rejectedVariables(environment({ NODE_ENV, JWT_SECRET: SECRET.slice(0, 32) }))).toEqual([]);
     }
   });
 
-  it('has at least 8 different characters, everywhere, and the refusal says so', () => {
+  it('JWT_SECRET must have at least 8 different characters in every environment, and the error says so', () => {
     for (const NODE_ENV of ['production', 'development', 'test']) {
       for (const characters of ['a', '01', 'abcdefg'])
-        expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: characters.repeat(32) }))).toEqual(['JWT_SECRET']);
-      expect(refusedOf(environment({ NODE_ENV, JWT_SECRET: 'abcdefgh'.repeat(4) }))).toEqual([]);
+        expect(rejectedVariables(environment({ NODE_ENV, JWT_SECRET: characters.repeat(32) }))).toEqual(['JWT_SECRET']);
+      expect(rejectedVariables(environment({ NODE_ENV, JWT_SECRET: 'abcdefgh'.repeat(4) }))).toEqual([]);
     }
     expect(() => loadConfig(environment({ JWT_SECRET: 'a'.repeat(32) }))).toThrow(
       /JWT_SECRET must be at least 32 bytes with at least 8 different characters.*openssl rand -base64 48/,
@@ -161,13 +167,13 @@ describe('the signing secret', () => {
     'change-me-change-me-change-me-change-me',
     'CHANGE_ME_'.repeat(4),
     'this-is-a-placeholder-for-a-real-secret',
-  ])('is not a placeholder such as %s in production', (JWT_SECRET) => {
-    expect(refusedOf(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
-    expect(refusedOf(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
-    expect(refusedOf(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
+  ])('JWT_SECRET cannot be a placeholder such as %s in production', (JWT_SECRET) => {
+    expect(rejectedVariables(environment({ NODE_ENV: 'production', JWT_SECRET }))).toEqual(['JWT_SECRET']);
+    expect(rejectedVariables(environment({ JWT_SECRET }))).toEqual(['JWT_SECRET']);
+    expect(rejectedVariables(environment({ NODE_ENV: 'development', JWT_SECRET }))).toEqual([]);
   });
 
-  it('can be accompanied by previous secrets, separated by commas, of at least 32 bytes each', () => {
+  it('JWT_SECRET_PREVIOUS accepts secrets of at least 32 bytes, separated by commas', () => {
     const [one, other] = ['1'.repeat(32), 'o'.repeat(40)];
     expect(signingSecrets(loadConfig(environment()))).toEqual([SECRET]);
     expect(signingSecrets(loadConfig(environment({ JWT_SECRET_PREVIOUS: '' })))).toEqual([SECRET]);
@@ -177,10 +183,10 @@ describe('the signing secret', () => {
       other,
     ]);
     for (const JWT_SECRET_PREVIOUS of ['short', `${one},`, `${one},short`])
-      expect(refusedOf(environment({ JWT_SECRET_PREVIOUS }))).toEqual(['JWT_SECRET_PREVIOUS']);
+      expect(rejectedVariables(environment({ JWT_SECRET_PREVIOUS }))).toEqual(['JWT_SECRET_PREVIOUS']);
   });
 
-  it('does not appear in the error message', () => {
+  it('the error for an invalid JWT_SECRET does not contain the secret', () => {
     expect(() => loadConfig(environment({ JWT_SECRET: 'hunter2-too-short' }))).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
     );

@@ -14,7 +14,7 @@ describe('TRUST_PROXY', () => {
     ['loopback, uniquelocal', ['loopback', 'uniquelocal']],
     ['::1', ['::1']],
     ['10.0.0.1/32, ::1/128', ['10.0.0.1/32', '::1/128']],
-  ])('%j is parsed as %j, which Express accepts', (text, proxies) => {
+  ])('TRUST_PROXY=%j is parsed as %j, which Express accepts', (text, proxies) => {
     expect(trustedProxies(text)).toEqual(proxies);
     expect(() => express().set('trust proxy', proxies)).not.toThrow();
   });
@@ -35,7 +35,7 @@ describe('TRUST_PROXY', () => {
     'proxy.local',
     '10.0.0.1,',
     '10.0.0.0/255.0.0.0',
-  ])('%s is not valid', (text) => {
+  ])('TRUST_PROXY=%s is rejected', (text) => {
     expect(trustedProxies(text)).toBeUndefined();
   });
 });

@@ -5,8 +5,8 @@ const LOGIN = { name: 'login', quota: 10, windowSeconds: 900 };
 const REQUESTS = { name: 'requests', quota: 100, windowSeconds: 1 };
 const BURST = { name: 'requests-burst', quota: 1000, windowSeconds: 60 };
 
-describe('the problem too_many_requests', () => {
-  it('names the limit and says when to retry', () => {
+describe('the too_many_requests problem', () => {
+  it('a too_many_requests problem names the limit and says when to retry', () => {
     const problem = tooManyRequests([{ policy: LOGIN, msBeforeNext: 811_001 }]);
     expect(problem).toMatchObject({
       code: 'too_many_requests',
@@ -21,18 +21,18 @@ describe('the problem too_many_requests', () => {
     });
   });
 
-  it('never asks to wait longer than the window, even if the clock of the store was changed', () => {
+  it('Retry-After is never longer than the window, whatever the clock of the store', () => {
     const { headers } = tooManyRequests([{ policy: LOGIN, msBeforeNext: 3_900_000 }]);
     expect(headers).toMatchObject({ 'retry-after': '900', ratelimit: '"login";r=0;t=900' });
   });
 
-  it.each([-1, 0, 1, 999, 1000])('asks to wait for at least a second, with %i ms left', (msBeforeNext) => {
+  it.each([-1, 0, 1, 999, 1000])('Retry-After is at least one second when %i ms remain', (msBeforeNext) => {
     const { headers, message } = tooManyRequests([{ policy: REQUESTS, msBeforeNext }]);
     expect(headers).toMatchObject({ 'retry-after': '1', ratelimit: '"requests";r=0;t=1' });
     expect(message).toBe('try again in 1 second');
   });
 
-  it('asks to wait until the first of several limits is available again', () => {
+  it('Retry-After is that of the first limit that allows a request again', () => {
     const limits = [
       { policy: REQUESTS, msBeforeNext: 400 },
       { policy: BURST, msBeforeNext: 41_500 },
