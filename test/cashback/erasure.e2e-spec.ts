@@ -46,7 +46,7 @@ describe('erasing a customer', () => {
     expect(await placesOf(document)).toEqual([]);
     await expectInvariants(service);
 
-    // A refund of an order that was created before still finds its wallet.
+    // A refund of the erased order still finds its wallet.
     const refund = await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'late', amount: '150.00' });
     expect(refund).toMatchObject({ status: 201, body: { cashback_returned: '20.00', cashback_taken_back: '6.50' } });
     await expectInvariants(service);

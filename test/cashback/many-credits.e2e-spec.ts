@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aCreatedOrder, aMerchant, grant, type TestMerchant } from '../support/factories.js';
-import { aLastingMerchant } from '../support/lasting-merchant.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
@@ -128,7 +128,7 @@ describe('a wallet with 10,000 open credits', () => {
   });
 
   it('500 expired credits are written off at a time, and none of the others is available', async () => {
-    const lasting = await aLastingMerchant(service);
+    const lasting = await aLongLivedMerchant(service);
     const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
     const document = await aCustomerWithCredits(service, database.url, lasting, credits);
     for (const { clock } of [service, reconciler]) clock.advance({ days: 40 });

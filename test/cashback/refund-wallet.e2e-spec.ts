@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
-import { aLastingMerchant } from '../support/lasting-merchant.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { daysAfter, movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
 
-const { service, merchant } = useService({ merchant: aLastingMerchant });
+const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
@@ -84,7 +84,7 @@ describe('cashback restored by a refund', () => {
 
 describe('cashback clawed back by a refund', () => {
   it('a refund claws back from the credit of the order first, then from the earliest to expire, pending or available', async () => {
-    const shop = await aLastingMerchant(service, { releaseDays: 0 });
+    const shop = await aLongLivedMerchant(service, { releaseDays: 0 });
     const document = aDocument();
     const order = await aCompletedOrder(shop, { document, total: '400.00' });
     expect((await walletOf(shop, document)).available).toBe('20.00');
@@ -188,7 +188,7 @@ describe('debt of a wallet', () => {
 
   it('debt with one merchant does not affect the wallet with another merchant', async () => {
     const { document } = await aDebtor();
-    const other = await aLastingMerchant(service);
+    const other = await aLongLivedMerchant(service);
     await grant(service, other, document, '10.00');
     expect(await walletOf(other, document)).toMatchObject({ available: '10.00', debt: '0.00' });
   });

@@ -53,7 +53,7 @@ describe('concurrent requests', () => {
   describe('concurrent requests without the wallet lock', () => {
     it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
       const stage = await naiveStage((builder) => builder.overrideProvider(WalletsService).useClass(NaiveWallets));
-      await expectBite(race, stage);
+      await expectRaceToFail(race, stage);
     });
   });
 
@@ -69,19 +69,19 @@ describe('concurrent requests', () => {
         (builder) => builder.overrideProvider(OrderLock).useValue(new NaiveOrderLock()),
         withoutKeys,
       );
-      await expectBite(race, stage);
+      await expectRaceToFail(race, stage);
     });
   });
 
   describe('concurrent requests to a service that reads before it inserts', () => {
     it(`in a service that reads before it inserts, this race fails: ${sameOrder.title}`, async () => {
       const stage = await naiveStage((builder) => builder.overrideProvider(OrdersService).useClass(NaiveOrders));
-      await expectBite(sameOrder as Race<unknown>, stage);
+      await expectRaceToFail(sameOrder as Race<unknown>, stage);
     });
   });
 });
 
-async function expectBite(race: Race<unknown>, stage: Stage): Promise<void> {
+async function expectRaceToFail(race: Race<unknown>, stage: Stage): Promise<void> {
   try {
     const outcome = await race.run(stage);
     race.expectUnfair(outcome);

@@ -14,7 +14,7 @@ const WORKERS = 6;
 describe('a process that is killed under load', () => {
   let database: TestDatabase;
   /** An instance inside the test process, used to read data. */
-  let onlooker: Service;
+  let observer: Service;
   let merchant: TestMerchant;
   let documents: string[];
   let running: BuiltService;
@@ -32,17 +32,17 @@ describe('a process that is killed under load', () => {
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    onlooker = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
-    merchant = await aMerchant(onlooker);
+    observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
+    merchant = await aMerchant(observer);
     documents = Array.from({ length: 4 }, aDocument);
-    for (const document of documents) await grant(onlooker, merchant, document, '100000.00');
+    for (const document of documents) await grant(observer, merchant, document, '100000.00');
     running = await start();
     spare = start();
   });
   afterAll(async () => {
     for (const settled of await Promise.allSettled(started))
       if (settled.status === 'fulfilled') await settled.value.kill();
-    await onlooker.stop();
+    await observer.stop();
     await database.drop();
   });
 
@@ -62,16 +62,16 @@ describe('a process that is killed under load', () => {
       await working;
       answered += load.answered;
       unanswered += load.unanswered;
-      await load.expectKept(onlooker.dataSource);
-      await expectInvariants(onlooker);
+      await load.expectStored(observer.dataSource);
+      await expectInvariants(observer);
 
       running = await spare;
       if (kill < KILLS) spare = start();
       await load.finish(running.url);
-      expect(load.surprises).toEqual([]);
-      await load.expectKept(onlooker.dataSource);
+      expect(load.unexpected).toEqual([]);
+      await load.expectStored(observer.dataSource);
     }
-    await expectInvariants(onlooker);
+    await expectInvariants(observer);
     process.stdout.write(
       `${KILLS} kills: ${answered} requests answered before them, ${unanswered} left without an answer\n`,
     );

@@ -27,7 +27,7 @@ if (servers.length > 0) {
     let server: Awaited<ReturnType<typeof startPrivateServer>>;
     let service: BuiltService;
     /** An instance inside the test process, used to read data. It loses its database too. */
-    let onlooker: Service;
+    let observer: Service;
     let merchant: TestMerchant;
     let documents: string[];
 
@@ -45,15 +45,15 @@ if (servers.length > 0) {
       const schema = await createDataSource(server.url).initialize();
       await schema.runMigrations({ transaction: 'each' });
       await schema.destroy();
-      onlooker = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'silent' } });
-      merchant = await aMerchant(onlooker);
+      observer = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'silent' } });
+      merchant = await aMerchant(observer);
       documents = Array.from({ length: 4 }, aDocument);
-      for (const document of documents) await grant(onlooker, merchant, document, '100000.00');
+      for (const document of documents) await grant(observer, merchant, document, '100000.00');
       service = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
     });
     afterAll(async () => {
       await service?.stop();
-      await onlooker?.stop();
+      await observer?.stop();
       await server?.stop();
       rmSync(folder, { recursive: true, force: true });
     });
@@ -72,20 +72,20 @@ if (servers.length > 0) {
         isOver = true;
         await working;
 
-        expect(load.surprises).toEqual([]);
+        expect(load.unexpected).toEqual([]);
         expect({ refused: load.refused > 0, unanswered: load.unanswered }).toEqual({
           refused: true,
           unanswered: 0,
         });
-        await load.expectKept(onlooker.dataSource);
-        await expectInvariants(onlooker);
+        await load.expectStored(observer.dataSource);
+        await expectInvariants(observer);
         await load.finish(service.url);
-        await load.expectKept(onlooker.dataSource);
+        await load.expectStored(observer.dataSource);
         process.stdout.write(
           `outage ${outage}: ${load.answered} requests answered, ${load.refused} refused with 503\n`,
         );
       }
-      await expectInvariants(onlooker);
+      await expectInvariants(observer);
     });
   });
 

@@ -23,17 +23,17 @@ describe('lock conflicts in the database', () => {
   /** A separate connection that takes the same locks in another order. */
   let other: mysql.Connection;
   /** A separate connection that checks for locks and releases its own at once. */
-  let onlooker: mysql.Connection;
+  let observer: mysql.Connection;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
     service = await startService({ databaseUrl: database.url });
     merchant = await aMerchant(service);
-    [other, onlooker] = await Promise.all([connect(database), connect(database)]);
+    [other, observer] = await Promise.all([connect(database), connect(database)]);
     await other.query('CREATE TABLE ballast (n INT PRIMARY KEY) ENGINE = InnoDB');
   });
   afterAll(async () => {
-    await Promise.all([other.end(), onlooker.end()]);
+    await Promise.all([other.end(), observer.end()]);
     await service.stop();
     await database.drop();
   });
@@ -41,7 +41,7 @@ describe('lock conflicts in the database', () => {
   /** Whether the service holds the lock of the order. */
   async function isLocked(orderId: string): Promise<boolean> {
     try {
-      await onlooker.query('SELECT id FROM orders WHERE id = ? FOR UPDATE NOWAIT', [orderId]);
+      await observer.query('SELECT id FROM orders WHERE id = ? FOR UPDATE NOWAIT', [orderId]);
       return false;
     } catch {
       return true;

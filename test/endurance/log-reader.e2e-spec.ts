@@ -10,7 +10,7 @@ import { type BuiltService, startBuiltService } from '../support/built-service.j
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aRequest } from '../support/raw.js';
-import { refuseSecrets } from '../support/discretion.js';
+import { assertNoSecrets } from '../support/log-secrets.js';
 
 /** Enough log lines of about 200 bytes to exceed the 64 KiB that a pipe holds. */
 const REQUESTS = 2000;
@@ -62,13 +62,13 @@ describe('the log of the build without a reader', () => {
   }
 
   /** Reads the log until the lines satisfy the predicate. */
-  async function readUntil(isThere: (lines: string[]) => boolean): Promise<string[]> {
+  async function readUntil(isComplete: (lines: string[]) => boolean): Promise<string[]> {
     let text = '';
     const reader = spawn('cat', [pipe]);
     reader.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    for (let attempt = 0; attempt < 200 && !isThere(text.split('\n')); attempt++) await sleep(50);
+    for (let attempt = 0; attempt < 200 && !isComplete(text.split('\n')); attempt++) await sleep(50);
     reader.kill();
-    refuseSecrets(text);
+    assertNoSecrets(text);
     return text.split('\n');
   }
   const linesOf = (route: string, lines: string[]): number =>
@@ -76,7 +76,7 @@ describe('the log of the build without a reader', () => {
 
   it('requests are answered while nobody reads the log, and no line is lost when reading resumes', async () => {
     expect(await ask('/health/live', REQUESTS)).toEqual([200]);
-    const lines = await readUntil((sofar) => linesOf('/health/live', sofar) >= REQUESTS);
+    const lines = await readUntil((soFar) => linesOf('/health/live', soFar) >= REQUESTS);
     expect(linesOf('/health/live', lines)).toBe(REQUESTS);
   }, 60_000);
 
@@ -84,8 +84,8 @@ describe('the log of the build without a reader', () => {
     // The request ID is the only part of a log line that the client can make longer.
     const requests = 60_000;
     await pipeline('/health/live', requests, { 'x-request-id': 'x'.repeat(128) });
-    const lines = await readUntil((sofar) =>
-      sofar.some((line) => line.includes('log_lines_dropped') && line.endsWith('}')),
+    const lines = await readUntil((soFar) =>
+      soFar.some((line) => line.includes('log_lines_dropped') && line.endsWith('}')),
     );
     const report = lines.find((line) => line.includes('log_lines_dropped'));
     expect(linesOf('/health/live', lines) + (JSON.parse(report ?? '{}') as { lines: number }).lines).toBe(requests);
@@ -108,7 +108,7 @@ describe('the log of the build without a reader', () => {
   });
 
   it('the last log lines are written before the process exits', async () => {
-    const reading = readUntil((sofar) => linesOf('/health/live', sofar) >= AT_ONCE);
+    const reading = readUntil((soFar) => linesOf('/health/live', soFar) >= AT_ONCE);
     await ask('/health/live', AT_ONCE);
     expect(await service.stop()).toBe(0);
     expect(linesOf('/health/live', await reading)).toBe(AT_ONCE);

@@ -21,8 +21,8 @@ describe('slow clients', () => {
 
   it('a client that does not finish its headers gets 408 and is disconnected, even if it sends single bytes', async () => {
     const silent = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\n');
-    const dribbling = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\nx-slow: ', 'a');
-    for (const answer of [await silent.answer(), await dribbling.answer()])
+    const trickling = new SlowClient(service.url, 'POST /orders HTTP/1.1\r\nhost: localhost\r\nx-slow: ', 'a');
+    for (const answer of [await silent.answer(), await trickling.answer()])
       expectProblem(answer, 408, 'request_timeout');
   });
 
@@ -33,8 +33,8 @@ describe('slow clients', () => {
       connection: 'keep-alive',
     }).toString();
     const silent = new SlowClient(service.url, `${head}{`);
-    const dribbling = new SlowClient(service.url, `${head}{"email":"`, 'a');
-    for (const client of [silent, dribbling]) {
+    const trickling = new SlowClient(service.url, `${head}{"email":"`, 'a');
+    for (const client of [silent, trickling]) {
       expectProblem(await client.answer(), 408, 'request_timeout');
       expect(client.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
     }

@@ -18,19 +18,19 @@ const DELAY_SECONDS = 3;
 describe('SIGTERM', () => {
   let database: TestDatabase;
   /** An instance inside the test process, used to read data. */
-  let onlooker: Service;
+  let observer: Service;
   let merchant: TestMerchant;
   let service: BuiltService;
   let client: Client;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    onlooker = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'silent' } });
-    merchant = await aMerchant(onlooker);
+    observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'silent' } });
+    merchant = await aMerchant(observer);
   });
   afterEach(() => service?.kill());
   afterAll(async () => {
-    await onlooker?.stop();
+    await observer?.stop();
     await database?.drop();
   });
 
@@ -126,7 +126,7 @@ describe('SIGTERM', () => {
       0,
     );
     expect(stream.sent.filter(({ status }) => ![201, 503, undefined].includes(status))).toEqual([]);
-    const rows = await onlooker.dataSource.query<{ id: string; external_id: Buffer }[]>(
+    const rows = await observer.dataSource.query<{ id: string; external_id: Buffer }[]>(
       'SELECT id, external_id FROM orders',
     );
     const idOf = new Map(rows.map((row) => [row.external_id.toString(), row.id]));

@@ -9,7 +9,7 @@ import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 
 /** Makes Node print each module that it loads. */
-const TELL_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
+const DEBUG_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
 const TRACER = /@opentelemetry\/(sdk-trace|instrumentation|exporter)/;
 
 let database: TestDatabase;
@@ -44,7 +44,7 @@ describe('tracing with an endpoint', () => {
 
   beforeAll(async () => {
     service = await startBuiltService(database.url, {
-      ...TELL_MODULES,
+      ...DEBUG_MODULES,
       OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
       OTEL_BSP_SCHEDULE_DELAY: '100',
     });
@@ -133,7 +133,7 @@ describe('tracing without an endpoint', () => {
       ...(variables.OTEL_EXPORTER_OTLP_ENDPOINT && { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl }),
     };
     const before = collector.received.length;
-    const service = await startBuiltService(database.url, { ...TELL_MODULES, ...here });
+    const service = await startBuiltService(database.url, { ...DEBUG_MODULES, ...here });
     await logIn(service);
     expect(await service.stop()).toBe(0);
     expect(collector.received).toHaveLength(before);

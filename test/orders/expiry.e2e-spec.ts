@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
-import { aLastingMerchant } from '../support/lasting-merchant.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { daysAfter, movementsOf, statementOf, walletOf } from '../support/wallets.js';
 
-const { service, merchant } = useService({ merchant: aLastingMerchant });
+const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
 
 const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { refuseSecrets } from './discretion.js';
+import { assertNoSecrets } from './log-secrets.js';
 import { testEnvironment } from './service.js';
 
 const ENTRY = 'dist/src/main.js';
@@ -42,7 +42,7 @@ export async function startBuiltService(
   env: Record<string, string> = {},
   stdout: 'pipe' | number = 'pipe',
 ): Promise<BuiltService> {
-  if (!existsSync(ENTRY)) throw new Error(`${ENTRY} is not there: run \`npm run build\` first`);
+  if (!existsSync(ENTRY)) throw new Error(`${ENTRY} does not exist: run \`npm run build\` first`);
   const port = Number(env.PORT ?? (await freePort()));
   const child = spawn(process.execPath, [ENTRY], {
     env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
@@ -64,17 +64,17 @@ export async function startBuiltService(
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
-      refuseSecrets(output);
+      assertNoSecrets(output);
       return child.exitCode;
     },
     kill: async () => {
       child.kill('SIGKILL');
       await gone;
-      refuseSecrets(output);
+      assertNoSecrets(output);
     },
   };
   for (let attempt = 0; attempt < 300; attempt++) {
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}:\n${output}`);
+    if (child.exitCode !== null) throw new Error(`the service exited with ${child.exitCode}:\n${output}`);
     const ready = await fetch(`${url}/health/ready`).then(
       (answer) => answer.ok,
       () => false,

@@ -56,6 +56,6 @@ export class Collector {
       if (spans.some(({ kind }) => kind === 2)) return spans;
       await sleep(50);
     }
-    throw new Error(`no whole trace ${traceId} among ${this.spans.length} spans`);
+    throw new Error(`no complete trace ${traceId} among ${this.spans.length} spans`);
   }
 }

@@ -4,7 +4,7 @@ import { createDataSource } from '../../src/schema.js';
 
 export interface OrderLock {
   /** Waits until this number of database connections wait for a locked row. */
-  untilWaiting(howMany?: number): Promise<void>;
+  untilWaiting(count?: number): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export async function lockOrder(databaseUrl: string, orderId: string): Promise<O
   await holder.startTransaction();
   await holder.query('SELECT id FROM orders WHERE id = ? FOR UPDATE', [orderId]);
   return {
-    untilWaiting: (howMany = 1) => untilWaiting(own, howMany),
+    untilWaiting: (count = 1) => untilWaiting(own, count),
     release: async () => {
       await holder.rollbackTransaction();
       await holder.release();
@@ -27,14 +27,14 @@ export async function lockOrder(databaseUrl: string, orderId: string): Promise<O
   };
 }
 
-async function untilWaiting(dataSource: DataSource, howMany: number): Promise<void> {
+async function untilWaiting(dataSource: DataSource, count: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
     // InnoDB's transaction list would be more direct, but it is stale when it is queried more than ten times per second.
     const rows = await dataSource.query<unknown[]>(
       "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE%'",
     );
-    if (rows.length >= howMany) return;
+    if (rows.length >= count) return;
     await sleep(10);
   }
-  throw new Error('nobody waits for the lock');
+  throw new Error('no request waits for the lock');
 }

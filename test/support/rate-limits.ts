@@ -5,7 +5,7 @@ import type { Service } from './service.js';
 
 /** Expects a 429 with these policies and a Retry-After within the window. */
 export function expectLimited(answer: Answer | undefined, policies: string, windowSeconds: number): void {
-  if (answer === undefined) throw new Error('there is no answer');
+  if (answer === undefined) throw new Error('there is no response');
   expectProblem(answer, 429, 'too_many_requests');
   expect(answer.body.retryable).toBe(true);
   const retryAfter = answer.headers.get('retry-after') ?? '';

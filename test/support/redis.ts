@@ -31,7 +31,7 @@ export async function startRedis(port?: number): Promise<RedisServer> {
   running.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const stop = (): Promise<void> => running.end(5000);
   try {
-    await Promise.race([untilAnswered(ownPort), running.exited.then(() => Promise.reject(new Error('it ended')))]);
+    await Promise.race([untilAnswered(ownPort), running.exited.then(() => Promise.reject(new Error('it exited')))]);
   } catch (error) {
     await stop();
     throw new Error(`redis-server did not start (${String(error)}):\n${output}`, { cause: error });

@@ -11,7 +11,7 @@ import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
 import { HttpServer } from '../../src/http/http-server.js';
 import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
-import { refuseSecrets } from './discretion.js';
+import { assertNoSecrets } from './log-secrets.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
@@ -80,7 +80,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stop: async () => {
       await app.close();
       await database?.drop();
-      refuseSecrets(logged.join(''));
+      assertNoSecrets(logged.join(''));
     },
   };
 }

@@ -89,7 +89,7 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
   const document = aDocument();
   await grant(service, merchant, document, '1.00');
   const [[wallet]] = await sql.query<RowDataPacket[]>('SELECT id FROM wallets WHERE document = ?', [document]);
-  if (wallet === undefined) throw new Error('the grant made no wallet');
+  if (wallet === undefined) throw new Error('the grant created no wallet');
   const ofWallet = `wallet_id = '${wallet.id}'`;
   const later = { expires_at: 'expires_at + INTERVAL n SECOND' };
   await copyRow(sql, 'cashback_credits', ofWallet, CREDITS - 1, { id: ID_OF_COPY, ...later });

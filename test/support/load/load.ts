@@ -15,7 +15,7 @@ export async function load(url: string, seconds: number, streams: Stream[]): Pro
   const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(JSON.stringify({ url, seconds, streams } satisfies Plan));
   const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  if (child.exitCode !== 0) throw new Error(`the load process ended with ${child.exitCode}`);
+  if (child.exitCode !== 0) throw new Error(`the load process exited with ${child.exitCode}`);
   return JSON.parse(output) as Record<string, Outcome>;
 }
 

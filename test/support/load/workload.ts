@@ -54,7 +54,7 @@ function laterIntents(orderId: string, number: number): Intent[] {
 export class Workload {
   readonly sales: Sale[] = [];
   /** Responses that are neither a success nor a 503. */
-  readonly surprises: string[] = [];
+  readonly unexpected: string[] = [];
   /** The number of 503 responses. */
   refused = 0;
   /** The number of requests without a response. */
@@ -138,13 +138,13 @@ export class Workload {
       // A request that hangs fails with a timeout here.
       answer = await withinSeconds(15, client.send(intent.method, intent.path, { body: intent.body }));
     } catch (error) {
-      if (error instanceof TooLate) this.surprises.push(`${intent.path}: no answer within 15 s`);
+      if (error instanceof TooLate) this.unexpected.push(`${intent.path}: no answer within 15 s`);
       this.unanswered++;
       return false;
     }
     if (answer.status === 503) {
       this.refused++;
-      if (!answer.headers.has('retry-after')) this.surprises.push(`${intent.path}: 503 without Retry-After`);
+      if (!answer.headers.has('retry-after')) this.unexpected.push(`${intent.path}: 503 without Retry-After`);
       return false;
     }
     this.#note(sale, intent, answer);
@@ -153,7 +153,7 @@ export class Workload {
 
   #note(sale: Sale, intent: Intent, { status, body }: Answer): void {
     if (status !== (intent.kind === 'create' || intent.kind === 'refund' ? 201 : 200)) {
-      this.surprises.push(`${intent.method} ${intent.path}: ${status} ${JSON.stringify(body)}`);
+      this.unexpected.push(`${intent.method} ${intent.path}: ${status} ${JSON.stringify(body)}`);
       return;
     }
     const told = {
@@ -163,7 +163,7 @@ export class Workload {
     };
     if (intent.told === undefined) intent.told = told;
     else if (JSON.stringify(intent.told) !== JSON.stringify(told))
-      this.surprises.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
+      this.unexpected.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
     intent.answered++;
     if (intent.kind === 'create' && sale.orderId === undefined) {
       sale.orderId = body.id as string;
@@ -172,7 +172,7 @@ export class Workload {
   }
 
   /** Expects every answered request in the database exactly once, under the ID in its response. */
-  async expectKept(database: DataSource): Promise<void> {
+  async expectStored(database: DataSource): Promise<void> {
     const rows = await database.query<
       { id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]
     >(
@@ -188,7 +188,7 @@ export class Workload {
       for (const intent of intents.filter(({ answered }) => answered > 0)) {
         const externalId = (intents[0]!.body as { external_id: string }).external_id;
         const found = rows.filter((row) => row.external_id.toString() === externalId);
-        if (found.length !== 1 || !isKept(intent, found[0]!)) lost.push({ intent, found });
+        if (found.length !== 1 || !isStored(intent, found[0]!)) lost.push({ intent, found });
       }
     }
     expect(lost).toEqual([]);
@@ -205,7 +205,7 @@ async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
 }
 
-function isKept(
+function isStored(
   { kind, told }: Intent,
   row: { id: string; status: string; refunds: string | number; earned: string | number },
 ): boolean {

@@ -2,15 +2,15 @@ import type { EntityManager } from 'typeorm';
 import { notFound } from '../../../src/common/problem.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { OrderLock } from '../../../src/orders/order-lock.js';
-import { Meeting } from './meeting.js';
+import { Barrier } from './barrier.js';
 
 /** An unsafe variant that reads an order without locking it. */
 export class NaiveOrderLock extends OrderLock {
-  readonly #meeting = new Meeting(10);
+  readonly #barrier = new Barrier(10);
 
   override async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
     const order = await manager.findOneBy(Order, { id, merchantId });
-    await this.#meeting.arrive();
+    await this.#barrier.arrive();
     if (order === null) throw notFound();
     return order;
   }

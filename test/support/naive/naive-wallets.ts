@@ -5,7 +5,7 @@ import type { WalletOwner } from '../../../src/cashback/balances.service.js';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { Wallet } from '../../../src/cashback/wallet.entity.js';
 import { WalletsService } from '../../../src/cashback/wallets.service.js';
-import { Meeting } from './meeting.js';
+import { Barrier } from './barrier.js';
 
 /**
  * An unsafe variant that reads a wallet without locking it and writes it back. The database numbers the entries, because
@@ -13,13 +13,13 @@ import { Meeting } from './meeting.js';
  */
 @Injectable()
 export class NaiveWallets extends WalletsService {
-  readonly #meeting = new Meeting(10);
+  readonly #barrier = new Barrier(10);
   #lastSeq = 1_000_000;
 
   override async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
     const { merchantId, document } = owner;
     const known = await this.view(manager, owner, orderId);
-    await this.#meeting.arrive();
+    await this.#barrier.arrive();
     if (known !== null) return known;
     await manager.insert(Wallet, {
       id: randomUUID(),

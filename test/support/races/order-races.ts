@@ -21,8 +21,8 @@ export const completeOrCancel: Race<{
       stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`),
     );
     return {
-      completions: truth(sent.filter((_, at) => at % 2 === 0)),
-      cancellations: truth(sent.filter((_, at) => at % 2 === 1)),
+      completions: reportedBy(sent.filter((_, at) => at % 2 === 0)),
+      cancellations: reportedBy(sent.filter((_, at) => at % 2 === 1)),
       status: (await stage.send(0, 'GET', `/orders/${order.id}`)).body.status,
       pending: (await stage.wallet(document)).pending,
       discrepancies: await stage.discrepancies(),
@@ -67,7 +67,7 @@ function present(values: (number | undefined)[]): number {
 }
 
 /** The number of callers per reported state of the order. */
-function truth(answers: Answer[]): Record<string, number> {
+function reportedBy(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
     const told = `${status} ${body.current_status ?? body.code ?? body.status}`;
@@ -170,7 +170,7 @@ export const completeWhileHolding: Race<{
     const { body } = await stage.send(0, 'GET', path);
     const wallet = await stage.wallet(document);
     return {
-      answers: truth(answers),
+      answers: reportedBy(answers),
       redeemed: Number(body.cashback.to_redeem.redeemed),
       spent: 50 - Number(wallet.available),
       held: wallet.held,

@@ -23,7 +23,7 @@ export const CREDIT_EDITS: Edit[] = [
   ['a granted credit of an order', granted('pending', 'order_id = {pending.order}')],
   ['an earned credit that is available earlier', earned('plain', 'available_at = available_at - INTERVAL 8 DAY')],
   ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a restored credit that expires later', granted('cameback', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a restored credit that expires later', granted('restored', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['an expired credit that expires later', granted('settled', 'expires_at = expires_at + INTERVAL 9 DAY')],
   [
     'a granted credit that is available only after it was held',
@@ -95,7 +95,7 @@ export const ENTRY_EDITS: Edit[] = [
   ],
   [
     'a different effective date of a lapsed hold',
-    entry('cameback', 'release', 'effective_at = effective_at - INTERVAL 1 SECOND'),
+    entry('restored', 'release', 'effective_at = effective_at - INTERVAL 1 SECOND'),
   ],
   [
     'a different effective date of an expiry',

@@ -50,22 +50,22 @@ async function ok<T extends { status: number; body: unknown }>(answer: Promise<T
   return answer;
 }
 
-/** Holds and credits whose dates have passed: written down (`settled`, `cameback`) or not yet (`expired`). */
+/** Holds and credits whose dates have passed: written down (`settled`, `restored`) or not yet (`expired`). */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
-  const [expired, settled, cameback] = [aDocument(), aDocument(), aDocument()];
+  const [expired, settled, restored] = [aDocument(), aDocument(), aDocument()];
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
   const orders = [];
-  for (const document of [expired, settled, cameback]) {
+  for (const document of [expired, settled, restored]) {
     await grant(service, merchant, document, '50.00', document === expired ? {} : soon);
     orders.push(await aCreatedOrder(merchant, { document }));
   }
   await hold(merchant, orders[0], '10.00');
   await hold(merchant, orders[2], '10.00');
   service.clock.advance({ minutes: 31 });
-  for (const document of [settled, cameback]) await grant(service, merchant, document, '1.00');
+  for (const document of [settled, restored]) await grant(service, merchant, document, '1.00');
   await note('expired', merchant, expired, orders[0].id);
   await note('settled', merchant, settled, orders[1].id);
-  await note('cameback', merchant, cameback, orders[2].id);
+  await note('restored', merchant, restored, orders[2].id);
 }
 
 async function makeFinished(

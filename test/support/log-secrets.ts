@@ -14,9 +14,9 @@ const SECRETS: Record<string, RegExp> = {
  * Checks everything that a service logged during a test file. Every test service calls it when it stops, so that each
  * test also verifies that nothing secret is logged.
  */
-export function refuseSecrets(logged: string): void {
+export function assertNoSecrets(logged: string): void {
   for (const [what, pattern] of Object.entries(SECRETS)) {
     const found = logged.split('\n').find((line) => pattern.test(line));
-    if (found !== undefined) throw new Error(`the log holds ${what}:\n${found}`);
+    if (found !== undefined) throw new Error(`the log contains ${what}:\n${found}`);
   }
 }

@@ -4,7 +4,7 @@ import { aMerchant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
 /** Logs in again when its token has expired, like a real merchant system. */
-class LastingClient extends Client {
+class LongLivedClient extends Client {
   #current: Client;
 
   constructor(
@@ -26,7 +26,7 @@ class LastingClient extends Client {
 }
 
 /** A merchant for tests that move the clock forward by days. */
-export async function aLastingMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
+export async function aLongLivedMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
   const merchant = await aMerchant(service, policy);
-  return { ...merchant, client: new LastingClient(service, merchant) };
+  return { ...merchant, client: new LongLivedClient(service, merchant) };
 }

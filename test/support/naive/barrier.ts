@@ -2,7 +2,7 @@
  * Makes use cases wait for each other between reading and writing, so that a race that fails sometimes fails every
  * time. A use case that is alone continues after a while.
  */
-export class Meeting {
+export class Barrier {
   #waiting: (() => void)[] = [];
 
   constructor(
@@ -11,14 +11,14 @@ export class Meeting {
   ) {}
 
   async arrive(): Promise<void> {
-    await new Promise<void>((goOn) => {
-      this.#waiting.push(goOn);
+    await new Promise<void>((resume) => {
+      this.#waiting.push(resume);
       if (this.#waiting.length >= this.size) this.#end();
-      else setTimeout(() => this.#waiting.includes(goOn) && this.#end(), this.patienceMs);
+      else setTimeout(() => this.#waiting.includes(resume) && this.#end(), this.patienceMs);
     });
   }
 
   #end(): void {
-    for (const goOn of this.#waiting.splice(0)) goOn();
+    for (const resume of this.#waiting.splice(0)) resume();
   }
 }
