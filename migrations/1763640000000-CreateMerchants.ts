@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Merchants with their cashback policy, and the API users that log in for them. */
+/** Merchants with their cashback policies, and their API users. */
 export class CreateMerchants1763640000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

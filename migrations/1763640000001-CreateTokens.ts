@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Sessions, each the family of token sets that began with one login. Of tokens there is only the SHA-256. */
+/** Sessions and their token sets. Only the SHA-256 digests of tokens are stored. */
 export class CreateTokens1763640000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

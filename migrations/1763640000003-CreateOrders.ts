@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Orders and their refunds. What the client sent and nobody changes is JSON; its own ids are the bytes of
- * their UTF-8, because every collation holds some different texts for equal.
+ * Orders and their refunds. Content that never changes is stored as JSON. External IDs are stored as UTF-8 bytes,
+ * because every collation treats some different texts as equal.
  */
 export class CreateOrders1763640000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Credits (lots), the holds of open orders on them, and the append-only ledger of every movement. */
+/** Credits, the holds of open orders, and the append-only ledger of all movements. */
 export class CreateLedger1763640000004 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -74,9 +74,8 @@ export class CreateLedger1763640000004 implements MigrationInterface {
 }
 
 /**
- * A mistake in the program must not be able to rewrite history. A server with binary logging lets only
- * trusted users create triggers (log_bin_trust_function_creators); without the trigger the service works
- * just as well, so that is said and not fatal.
+ * The triggers prevent bugs from changing ledger entries. A server with binary logging lets only trusted users create
+ * triggers (log_bin_trust_function_creators). The service also works without them, so this only prints a warning.
  */
 async function closeLedgerTo(runner: QueryRunner, event: string): Promise<void> {
   try {

@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The counts behind the rate limits, shared by all instances. The order of the columns is what rate-limiter-flexible needs. */
+/**
+ * The counters of the rate limits, which all instances share. rate-limiter-flexible needs this order of the columns.
+ */
 export class CreateRateLimits1763640000005 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

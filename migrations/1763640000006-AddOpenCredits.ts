@@ -17,7 +17,7 @@ export class AddOpenCredits1763640000006 implements MigrationInterface {
           DROP INDEX ix_cashback_credits_wallet,
           ADD INDEX ix_cashback_credits_wallet (wallet_id, is_open, expires_at, available_at, remaining_cents)`);
     }
-    // No server returns an expression exactly as it was written, so TypeORM compares with what it finds here.
+    // TypeORM compares the entity with this row, because servers do not return an expression exactly as it was written.
     await runner.query(FORGET_EXPRESSION);
     await runner.query(
       "INSERT INTO typeorm_metadata (type, `schema`, `table`, name, value) VALUES ('GENERATED_COLUMN', DATABASE(), 'cashback_credits', 'is_open', 'remaining_cents > 0')",

@@ -1,14 +1,14 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn, hasIndex } from '../src/database/migration-checks.js';
 
-/** As in the entity: TypeORM compares it with what `typeorm_metadata` says. */
+/** Identical to the entity's expression, because TypeORM compares it with `typeorm_metadata`. */
 const LIFETIME_BUCKET =
   "IF(status = 'pending', TRUNCATE(TIMESTAMPDIFF(MINUTE, created_at, expires_at), 2 - LENGTH(TIMESTAMPDIFF(MINUTE, created_at, expires_at))), 0)";
 
 /**
- * The index of `GET /orders?status=`. Whether a pending order has expired depends on `created_at` alone among orders that
- * live equally long, so the index sorts pending orders by how long they live, and then by `created_at`. The column is
- * virtual: it takes no room in the table, and adding it rewrites no row. Both statements run while orders are written.
+ * The index for `GET /orders?status=`. Among pending orders with the same lifetime, expiry depends only on
+ * `created_at`, so the index sorts pending orders by lifetime and then by `created_at`. The column is virtual: it takes
+ * no space in the table, and adding it rewrites no rows. Both statements run while orders are written.
  */
 export class IndexOrderStatus1763640000007 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

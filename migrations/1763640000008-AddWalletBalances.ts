@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn, hasIndex } from '../src/database/migration-checks.js';
 
 /**
- * A wallet keeps its available balance, so that an order reads only the credits whose dates have passed since. The two
- * indexes of the credits find those credits, and the ones that a hold takes from, without reading the others.
+ * A wallet stores its available balance, so that an order only reads the credits whose dates have passed since. The two
+ * indexes on credits find those credits, and the credits that a hold needs, without reading the others.
  */
 export class AddWalletBalances1763640000008 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

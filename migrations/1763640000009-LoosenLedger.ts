@@ -2,9 +2,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
 
 /**
- * An entry that releases the lapsed hold of another order locked that order's row through the foreign key, against the
- * order of locks; `reconcile` finds entries without their order instead. Orders keep a digest of the content that they
- * were created with, so that a replay is recognized after the customer was erased.
+ * Removes the foreign key from entries to orders: an entry that released the lapsed hold of another order locked that
+ * order's row, which violates the lock order. `reconcile` finds entries without an order instead. Orders get a digest
+ * of their original content, so that a replay is recognized after the customer was erased.
  */
 export class LoosenLedger1763640000009 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,12 +1,12 @@
 import { exactCents } from '../common/money.js';
 import { type DatedCredit, isAvailable } from './expiry.js';
 
-/** The available balance of a wallet of which only some credits are in memory. */
+/** The available balance of a wallet when only some of its credits are in memory. */
 export class AvailableBalance {
-  /** What can be spent of the credits that are not in memory; they do not change. */
+  /** The available part of the credits that are not in memory. They do not change. */
   #elsewhereCents: number;
 
-  /** @param totalCents what can be spent of all credits at `now`. */
+  /** @param totalCents the available part of all credits at `now`. */
   constructor(
     totalCents: number,
     private readonly now: Date,
@@ -14,7 +14,7 @@ export class AvailableBalance {
     this.#elsewhereCents = totalCents;
   }
 
-  /** Counts a credit in memory from now on, which is as it is in the database. */
+  /** Counts a credit as in memory from now on. It must have the same values as in the database. */
   countInMemory(credit: DatedCredit): void {
     this.#elsewhereCents = exactCents(this.#elsewhereCents - this.#spendableCents(credit));
   }

@@ -2,11 +2,11 @@ import { after } from '../common/clock.js';
 import { COMEBACK_MS } from './expiry.js';
 
 /**
- * What a customer can spend, as SQL over a wallet `w` that is found by a unique key. Neither expression reads more rows
- * than have passed a date since the wallet was last written, because the wallet keeps its balance of that instant.
+ * SQL expressions for the available balance of a wallet `w`, which the query finds by a unique key. The wallet stores
+ * its balance at the last write, so the expressions only read the credits and holds whose dates have passed since.
  */
 
-/** A wallet that was last written by a release without this column, or by hand, is added up from all of its credits. */
+/** If an older release (without this column) or a person wrote the wallet last, all of its credits are added up. */
 const IS_CURRENT = 'w.available_seq = w.last_seq';
 const SINCE = `IF(${IS_CURRENT}, w.available_as_of, TIMESTAMP'1000-01-01 00:00:00.000')`;
 
@@ -24,15 +24,16 @@ export const AVAILABLE_BY_DATE = `(
 export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
 
 /**
- * The end of the week for which an expired credit `c` comes back: it begins with the first hold that lapsed after the
- * credit had expired.
+ * The start of the week for which an expired credit `c` is available again: when the first hold lapsed after the credit
+ * had expired.
  */
 export const COMEBACK_STARTED_AT = `(
   SELECT MIN(late.expires_at) FROM cashback_holds late WHERE late.credit_id = c.id AND late.expires_at >= c.expires_at)`;
 
 /**
- * The lapsed holds `h` on credits `c` that can be spent again once somebody writes the wallet; `expiry.ts` has the rule.
- * Only a hold that lapses more than a week after another one on the same credit is passed over until then.
+ * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written. `expiry.ts`
+ * has the rule. A hold that lapses more than a week after another one on the same credit is only counted after that
+ * write.
  */
 export const LAPSED_HOLDS = `
   FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id
@@ -51,6 +52,6 @@ export const availableParameters = (now: Date): Date[] => [
   ...lapsedHoldsParameters(now),
 ];
 
-/** Centavos that an order `o` holds. Its parameter is now. */
+/** Centavos that an order `o` holds. The parameter is the current instant. */
 export const HELD = `COALESCE(
   (SELECT SUM(held.amount_cents) FROM cashback_holds held WHERE held.order_id = o.id AND held.expires_at > ?), 0)`;

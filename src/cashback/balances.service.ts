@@ -9,11 +9,11 @@ export interface WalletOwner {
   document: string;
 }
 
-/** What an order is shown with, in centavos. */
+/** The balances in an order's response, in centavos. */
 export interface OrderBalance {
-  /** What its customer can spend, not counting what is held. */
+  /** What the customer can spend, without held amounts. */
   availableCents: number;
-  /** What the order holds. */
+  /** The amount held for the order. */
   heldCents: number;
 }
 
@@ -37,7 +37,7 @@ export class BalancesService {
   ): Promise<Map<string, number>> {
     const wanted = [...new Set(documents)];
     if (wanted.length === 0) return new Map();
-    // One SELECT per document: only for one wallet at a time do the servers use the index for a range of dates.
+    // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
     const sql = wanted.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
     const parameters = wanted.flatMap((document) => [...availableParameters(now), merchantId, document]);
     const rows = await manager.query<{ document: string; cents: string }[]>(sql, parameters);

@@ -30,7 +30,7 @@ export class Credit {
   remainingCents!: number;
 
   /**
-   * 1 while something is left, else 0. The database computes it, for indexes that pass over what is spent.
+   * 1 while something remains, otherwise 0. The database computes it, for indexes that skip spent credits.
    */
   @Column({
     name: 'is_open',

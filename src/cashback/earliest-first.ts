@@ -1,6 +1,6 @@
 import type { Credit } from './credit.entity.js';
 
-/** Takes up to an amount from credits, the earliest to expire first. Returns what it took from which. */
+/** Takes up to an amount from credits, earliest expiry first. Returns the credits and the amount taken from each. */
 export function takeEarliest(credits: readonly Credit[], amountCents: number): [Credit, number][] {
   const taken: [Credit, number][] = [];
   let leftCents = amountCents;
@@ -14,7 +14,7 @@ export function takeEarliest(credits: readonly Credit[], amountCents: number): [
   return taken;
 }
 
-/** Sorts the earliest to expire first; of two that expire together, the older one. */
+/** Sorts by expiry, earliest first; credits with the same expiry by age, oldest first. */
 export function byExpiry(a: Credit, b: Credit): number {
   return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }

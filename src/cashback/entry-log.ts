@@ -4,13 +4,13 @@ import type { Entry } from './entry.entity.js';
 import type { Movement } from './expiry.js';
 import type { Wallet } from './wallet.entity.js';
 
-/** What an entry was caused by. */
+/** The order and refund that caused an entry. */
 export interface Cause {
   orderId: string | null;
   refundId?: string | undefined;
 }
 
-/** Records the movements of a wallet as entries of its statement, each with its number and the balance and debt after it. */
+/** Records movements as entries of the wallet's statement, each with its number and the balance and debt after it. */
 export class EntryLog {
   readonly entries: Entry[] = [];
   readonly changedCredits = new Set<Credit>();
@@ -31,7 +31,7 @@ export class EntryLog {
     for (const movement of movements) this.record(movement);
   }
 
-  /** A movement of the debt, which is on no credit. */
+  /** Records a change of the debt, which belongs to no credit. */
   recordDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
     this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
     this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);

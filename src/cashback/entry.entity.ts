@@ -3,7 +3,7 @@ import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
-/** The kinds of movement, and the sign each has. `debt` and `repay` move the debt, all others a credit. */
+/** The kinds of movement and their signs. `debt` and `repay` change the debt, all others change a credit. */
 export const ENTRY_KINDS = {
   earn: +1,
   grant: +1,
@@ -19,7 +19,7 @@ export const ENTRY_KINDS = {
 
 export type EntryKind = keyof typeof ENTRY_KINDS;
 
-/** A row of the ledger: one movement on one credit (or on the debt). Written once; a correction is a new entry. */
+/** A ledger entry: one movement of one credit or of the debt. Entries never change; a correction is a new entry. */
 @Entity('cashback_entries')
 @Index('ix_cashback_entries_credit', ['creditId'])
 @Index('ix_cashback_entries_order', ['orderId'])
@@ -29,7 +29,7 @@ export class Entry {
   @ForeignKey(() => Wallet, { name: 'fk_cashback_entries_wallet' })
   walletId!: string;
 
-  /** Its number in the wallet's statement, from 1 without a gap. */
+  /** The number in the wallet's statement, from 1 without gaps. */
   @PrimaryColumn({ name: 'seq', type: 'bigint' })
   seq!: number;
 
@@ -40,7 +40,7 @@ export class Entry {
   @CentsColumn('amount_cents')
   amountCents!: number;
 
-  /** What all credits hold after this entry. */
+  /** The sum of all credits after this entry. */
   @CentsColumn('balance_cents')
   balanceCents!: number;
 
@@ -60,7 +60,7 @@ export class Entry {
   @ForeignKey('Refund', { name: 'fk_cashback_entries_refund' })
   refundId!: string | null;
 
-  /** When it took effect: for a lapse or an expiry its date, which may lie before `createdAt`. */
+  /** When it took effect. For an expiry or a lapsed hold, this can be earlier than `createdAt`. */
   @InstantColumn('effective_at')
   effectiveAt!: Date;
 

@@ -3,13 +3,13 @@ import type { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
 
-/** How long cashback comes back that expired while it was held. */
+/** How long cashback that expired while it was held is available again after its release. */
 export const COMEBACK_MS = 7 * DAY_MS;
 
 /** The part of a credit that dates change. */
 export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt'>;
 
-/** The part of a hold that dates end; `expiresAt` is when it lapses. */
+/** The part of a hold that lapses. `expiresAt` is when it does. */
 export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt'>;
 
 /** A change of one credit, as the ledger records it. */
@@ -23,10 +23,10 @@ export interface Movement<C extends DatedCredit = DatedCredit> {
 }
 
 /**
- * Brings credits up to date: releases the holds that have lapsed, then writes off what has expired. Only dates decide,
- * so it makes no difference when, or how often, this is done.
+ * Brings credits up to date: releases lapsed holds, then writes off expired amounts. Only dates decide, so the result
+ * does not depend on when or how often this runs.
  *
- * @param credits changed in place; those of every lapsed hold must be among them.
+ * @param credits changed in place; they must include those of every lapsed hold.
  * @returns the movements, in the order in which they took effect on each credit.
  */
 export function applyExpiries<C extends DatedCredit>(
@@ -48,7 +48,7 @@ export function applyExpiries<C extends DatedCredit>(
   return movements;
 }
 
-/** Returns a hold to its credit at an instant; a credit that expired while it was held comes back for a week. */
+/** Releases a hold at an instant. A credit that expired while it was held is available again for a week. */
 export function release<C extends DatedCredit>(credit: C, hold: DatedHold, at: Date): Movement<C>[] {
   const { amountCents, orderId } = hold;
   const movements = revive(credit, at);
@@ -57,7 +57,7 @@ export function release<C extends DatedCredit>(credit: C, hold: DatedHold, at: D
   return movements;
 }
 
-/** Makes a credit that has expired spendable for a week, without what it had left when it expired. */
+/** Makes an expired credit available for a week, without the amount that remained when it expired. */
 export function revive<C extends DatedCredit>(credit: C, at: Date): Movement<C>[] {
   if (credit.expiresAt > at) return [];
   const movements = expireRest(credit);

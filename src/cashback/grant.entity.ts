@@ -4,8 +4,8 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 
 /**
- * The external ID of a grant, and what was asked for: with it a grant that is sent again is recognized. The amount and the
- * reason are the credit's, the document is the wallet's.
+ * The external ID of a grant and the requested dates, which identify a replay. The amount and the reason are in the
+ * credit, the document is in the wallet.
  */
 @Entity('cashback_grants')
 @Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })

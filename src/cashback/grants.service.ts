@@ -14,14 +14,14 @@ import { WalletsService } from './wallets.service.js';
 export interface GrantOptions {
   /** The idempotency key, unique per merchant. */
   externalId?: string;
-  /** When it can first be spent; now, if left out. */
+  /** When it becomes available. Default: now. */
   availableAt?: Date;
-  /** When it expires; after the validity of the merchant's policy, if left out. */
+  /** When it expires. Default: after the validity in the merchant's policy. */
   expiresAt?: Date;
   reason?: string;
 }
 
-/** Grants cashback that no order earned. */
+/** Grants cashback that was not earned by an order. */
 @Injectable()
 export class GrantsService {
   constructor(
@@ -31,7 +31,7 @@ export class GrantsService {
   ) {}
 
   /**
-   * Grants cashback, or returns the grant that has this external ID: the unique key decides.
+   * Grants cashback, or returns the grant that already has this external ID. The unique key decides.
    *
    * @returns the credit in its current state, and whether it existed before.
    * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent;
@@ -84,7 +84,7 @@ export class GrantsService {
       if (grant === null) return undefined;
       const credit = await manager.findOneByOrFail(Credit, { id: grant.creditId });
       const wallet = await manager.findOneByOrFail(Wallet, { id: credit.walletId });
-      // An erased customer has a pseudonym: neither the document nor the reason is there to be compared.
+      // An erased customer has neither a document nor a reason to compare.
       const isErased = !/^\d{11}$/.test(wallet.document);
       const pairs: [string, unknown, unknown][] = [
         ['/document', isErased ? document : wallet.document, document],
@@ -102,13 +102,13 @@ export class GrantsService {
 /** @throws Problem validation_failed. */
 function refuseDates(availableAt: Date, expiresAt: Date, now: Date): void {
   const errors: Fault[] = [];
-  const outside = 'must be an instant of the years 1970 to 9998';
+  const outside = 'must be an instant in the years 1970 to 9998';
   if (!isStorable(availableAt)) errors.push({ pointer: '/available_at', detail: outside });
   if (!isStorable(expiresAt)) errors.push({ pointer: '/expires_at', detail: outside });
   else if (expiresAt <= availableAt || expiresAt <= now) {
     errors.push({
       pointer: '/expires_at',
-      detail: 'must be later than now and than the instant from which it can be spent',
+      detail: 'must be later than now and later than the instant at which the cashback becomes available',
     });
   }
   if (errors.length > 0) throw validationFailed(errors);
@@ -125,7 +125,7 @@ async function insertGrant(
   await manager.insert(Grant, { creditId, merchantId, externalId, ...requested });
 }
 
-/** @throws Problem external_id_conflict, pointing at each member that differs. */
+/** @throws Problem external_id_conflict, which points to each member that differs. */
 function refuseDifferences(pairs: [pointer: string, existing: unknown, requested: unknown][]): void {
   const errors: Fault[] = pairs
     .filter(([, existing, requested]) => existing !== requested)

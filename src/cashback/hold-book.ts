@@ -1,6 +1,6 @@
 import type { Hold } from './hold.entity.js';
 
-/** The loaded holds of a wallet, and which of them began or ended in this use case. */
+/** The loaded holds of a wallet, and those that this use case added or ended. */
 export class HoldBook {
   readonly #open: Set<Hold>;
   readonly added = new Set<Hold>();
@@ -24,7 +24,7 @@ export class HoldBook {
     const ended = [...this.#open].filter(matches);
     for (const hold of ended) {
       this.#open.delete(hold);
-      // A hold that begins and ends in the same use case never reaches the table.
+      // A hold that is added and ended in the same use case is never written.
       if (!this.added.delete(hold)) this.ended.push(hold);
     }
     return ended;

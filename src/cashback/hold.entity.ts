@@ -3,7 +3,7 @@ import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/col
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
-/** What an open order took from one credit; deleted once it is captured or released. */
+/** The amount of one credit that is held for an open order. Deleted when it is captured or released. */
 @Entity('cashback_holds')
 @Index('ix_cashback_holds_expiry', ['walletId', 'expiresAt', 'amountCents'])
 @Index('ix_cashback_holds_credit', ['creditId'])
@@ -23,7 +23,7 @@ export class Hold {
   @CentsColumn('amount_cents')
   amountCents!: number;
 
-  /** The order's `expiresAt`: from then on the amount is the customer's again. */
+  /** The order's `expiresAt`. From then on the amount is available again. */
   @InstantColumn('expires_at')
   expiresAt!: Date;
 }

@@ -2,13 +2,13 @@ import type { Credit } from './credit.entity.js';
 import type { Hold } from './hold.entity.js';
 import type { Wallet } from './wallet.entity.js';
 
-/** The part of a wallet that a use case begins with. */
+/** The part of a wallet that every use case loads first. */
 export interface LoadedWallet {
   wallet: Wallet;
-  /** What can be spent of all credits by their dates, lapsed holds not released yet; loaded or not, in centavos. */
+  /** Centavos of all credits, loaded or not, that are available by their dates, before lapsed holds are released. */
   availableByDateCents: number;
-  /** All holds that have lapsed, and all holds of the order that the use case is about. */
+  /** All lapsed holds, and all holds of the use case's order. */
   holds: Hold[];
-  /** The credits of these holds, and credits that have expired. */
+  /** The credits of these holds, and expired credits. */
   credits: Credit[];
 }

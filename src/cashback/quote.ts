@@ -1,7 +1,7 @@
 import { after, DAY_MS } from '../common/clock.js';
 import type { Policy } from '../merchants/policy.js';
 
-/** Why no more than the maximum can be redeemed; null where nothing but the total limits it. */
+/** What limits the maximum; null if only the total does. */
 export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | null;
 
 export interface RedeemableMaximum {
@@ -10,11 +10,11 @@ export interface RedeemableMaximum {
 }
 
 /**
- * The most that can be redeemed on an order: the balance, but no more than the policy's share of the
- * total, and nothing on orders under the policy's minimum.
+ * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the total,
+ * and nothing on orders below the policy's minimum.
  *
  * @param totalCents the order's total.
- * @param balanceCents what the customer could spend on this order, its own hold included.
+ * @param balanceCents what the customer could spend on this order, including its own hold.
  */
 export function redeemableMaximum(totalCents: number, balanceCents: number, policy: Policy): RedeemableMaximum {
   if (totalCents < policy.redeemMinimumTotalCents) return { maximumCents: 0, limitedBy: 'minimum_total' };
@@ -25,12 +25,13 @@ export function redeemableMaximum(totalCents: number, balanceCents: number, poli
 }
 
 /**
- * The cashback a customer receives for an order: the order's blended rate, on what is really paid.
- * Cashback earns no cashback. What no payment method names earns the policy's plain rate.
+ * Returns the cashback that a customer receives for an order: the order's blended rate, applied to the amount that is
+ * paid in money. Redeemed cashback earns nothing. The part of the total without a payment method earns the policy's
+ * base rate.
  *
- * The products pass 2^53, so they are computed as bigint; there is one division and one floor, at the end.
+ * The products can exceed 2^53, so they are computed as bigint, with a single division and rounding at the end.
  *
- * @param order its total and payment methods (together at most the total), and what is redeemed on it.
+ * @param order its total, its payment methods (which add up to at most the total), and the redeemed amount.
  * @returns centavos.
  */
 export function cashbackToReceive(
@@ -48,21 +49,21 @@ export function cashbackToReceive(
   return Number(((total - BigInt(order.redeemedCents)) * weighted) / (total * 10_000n));
 }
 
-/** The id is the caller's word: `constructor` must not find what every object has. */
+/** The caller chooses the ID, so an ID such as `constructor` must not find an inherited property. */
 function rateOf(paymentMethodId: string, policy: Policy): number {
   const { earnRatesByPaymentMethod: overrides, earnRateBps } = policy;
   return Object.hasOwn(overrides, paymentMethodId) ? (overrides[paymentMethodId] ?? earnRateBps) : earnRateBps;
 }
 
-/** Returns when the cashback of an order that is completed at `completedAt` can be spent. */
+/** Returns when the cashback of an order completed at `completedAt` becomes available and when it expires. */
 export function validityOf(policy: Policy, completedAt: Date): { availableAt: Date; expiresAt: Date } {
   const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
   return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
 }
 
 /**
- * What a refund of `amountCents` moves. Each part is the floor of its running total less what earlier
- * refunds moved, so that the last one brings each to exactly the whole, however it was cut.
+ * Returns the cashback that a refund of `amountCents` moves. Each part is the rounded-down running total minus the
+ * amount that earlier refunds moved, so that the refunds of a whole order add up exactly, however it is split.
  */
 export function refundParts(
   order: {

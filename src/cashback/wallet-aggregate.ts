@@ -13,8 +13,8 @@ import type { Wallet } from './wallet.entity.js';
 
 /**
  * A wallet in memory for one use case, brought up to date to an instant. Each operation changes credits and records one
- * ledger entry for each credit it touched. It reads and writes no database: the caller loads the credits that an
- * operation needs beforehand (`load`), and saves what changed.
+ * ledger entry per changed credit. It does not access the database: the caller loads the credits that an operation
+ * needs (`load`), and saves the changes.
  */
 export class WalletAggregate {
   readonly wallet: Wallet;
@@ -53,7 +53,7 @@ export class WalletAggregate {
     return this.#holds.ended;
   }
 
-  /** The credits that are loaded. */
+  /** The loaded credits. */
   get credits(): Iterable<Credit> {
     return this.#credits.values();
   }
@@ -62,13 +62,13 @@ export class WalletAggregate {
     return this.#available.cents(this.#credits.values());
   }
 
-  /** What is held for an order whose holds are loaded. */
+  /** Returns the amount held for an order whose holds are loaded. */
   heldForCents(orderId: string): number {
     return sumCents(this.#holds.of(orderId).map((hold) => hold.amountCents));
   }
 
   /**
-   * Adds credits from the database. A credit that is loaded already stays as it is in memory.
+   * Adds credits from the database. A credit that is already loaded keeps its state in memory.
    *
    * @returns the wallet's own objects for these credits, brought up to date.
    */
@@ -83,8 +83,8 @@ export class WalletAggregate {
   }
 
   /**
-   * Takes an amount from the available credits for an order until the order expires, the earliest to expire first. The
-   * caller has loaded the earliest ones, until they cover the amount.
+   * Holds an amount for an order until the order expires. It is taken from the available credits, earliest expiry
+   * first. The caller must have loaded enough of them to cover the amount.
    */
   hold(order: { id: string; expiresAt: Date }, amountCents: number): void {
     const spendable = [...this.#credits.values()].filter((credit) => isAvailable(credit, this.now));
@@ -103,13 +103,13 @@ export class WalletAggregate {
     }
   }
 
-  /** Releases what is held for an order. */
+  /** Releases the hold of an order. */
   releaseHold(orderId: string): void {
     for (const hold of this.#holds.end((hold) => hold.orderId === orderId))
       this.#log.recordAll(release(this.#credit(hold.creditId), hold, this.now));
   }
 
-  /** Spends what is held for an order: the hold is released and redeemed at once. */
+  /** Captures the hold of an order: it is released and redeemed in one step. */
   capture(orderId: string): void {
     for (const { creditId, amountCents } of this.#holds.end((hold) => hold.orderId === orderId)) {
       const credit = this.#credit(creditId);
@@ -118,7 +118,7 @@ export class WalletAggregate {
     }
   }
 
-  /** Adds new cashback, earned by an order or granted by the operator. It pays a debt first. */
+  /** Adds new cashback, earned by an order or granted by the operator. It repays debt first. */
   addCredit(
     from: { orderId: string } | { reason: string | null },
     amountCents: number,
@@ -149,8 +149,9 @@ export class WalletAggregate {
   }
 
   /**
-   * Takes granted cashback back: from the order's own credit, then from the others, pending and available, earliest to
-   * expire first; what they do not cover becomes debt. The caller has loaded them until they cover the amount.
+   * Takes back granted cashback: from the order's own credit, then from the others, pending and available, earliest
+   * expiry first. The uncovered rest becomes debt. The caller must have loaded enough credits to cover the amount, if
+   * there are.
    */
   clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
     const credits = [...this.#credits.values()];
@@ -167,10 +168,11 @@ export class WalletAggregate {
   }
 
   /**
-   * Returns redeemed cashback to the credits it came from, the last to expire first; one that has expired meanwhile
-   * comes back for a week.
+   * Returns redeemed cashback to the credits it came from, latest expiry first. A credit that has expired since is
+   * available again for a week.
    *
-   * @param redeemed the wallet's credits that the order redeemed from, each with what has not been returned to it yet.
+   * @param redeemed the credits that the order redeemed from, each with the amount that has not been returned to it
+   *   yet.
    */
   restore(
     amountCents: number,

@@ -9,17 +9,17 @@ import type { LoadedWallet } from './loaded-wallet.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**
- * Reads the rows of a wallet. None of these statements locks: every use case that writes them has locked the wallet's row
- * before, and at READ COMMITTED each statement sees what is committed by then.
+ * Statements that read the rows of a wallet. They take no locks: use cases that write these rows have locked the
+ * wallet's row first, and at READ COMMITTED each statement sees everything that was committed before it.
  */
 
-/** How many expired credits a use case writes off. The rest waits for the next one: expired credits are not available. */
+/** How many expired credits a use case writes off. The next one handles the rest; expired credits are not available. */
 const WRITE_OFF_AT_MOST = 500;
 
-/** How many ids or rows one statement carries. */
+/** Maximum number of IDs or rows per statement. */
 const BATCH = 2000;
 
-/** Loads what every use case on a wallet begins with. @param orderId the order whose holds are needed, if any. */
+/** Loads what every use case on a wallet needs first. @param orderId the order whose holds are needed, if any. */
 export async function loadWallet(
   manager: EntityManager,
   wallet: Wallet,
@@ -59,13 +59,13 @@ export async function creditsById(manager: EntityManager, ids: readonly string[]
   return credits;
 }
 
-/** Where a page of open credits begins. */
+/** The position after which a page of open credits starts. */
 export type CreditPosition = Pick<Credit, 'id' | 'expiresAt'>;
 
 /**
- * Reads a page of a wallet's open credits that have not expired, the earliest to expire first.
+ * Reads a page of a wallet's open credits that have not expired, earliest expiry first.
  *
- * @param availableOnly leaves out credits that are not released yet.
+ * @param availableOnly excludes pending credits.
  */
 export function openCredits(
   manager: EntityManager,
@@ -92,7 +92,7 @@ interface OpenCreditsPage {
   availableOnly: boolean;
 }
 
-/** @returns the centavos by credit that an order redeemed and no refund has returned yet. */
+/** @returns by credit, the centavos that an order redeemed and that no refund has returned yet. */
 export async function redeemedByCredit(manager: EntityManager, orderId: string): Promise<Map<string, number>> {
   const rows = await manager.query<{ credit_id: string; cents: string }[]>(
     "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE order_id = ? AND kind IN ('redeem', 'restore') GROUP BY credit_id",

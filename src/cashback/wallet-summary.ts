@@ -10,7 +10,7 @@ import {
 import type { WalletOwner } from './balances.service.js';
 import { COMEBACK_MS } from './expiry.js';
 
-/** An amount that dates move, and when. */
+/** An amount that changes its state at an instant. */
 export interface DatedAmount {
   cents: number;
   at: Date;
@@ -40,7 +40,7 @@ const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
    WHERE wallet_id = ? AND is_open = 1 AND available_at > ? GROUP BY available_at ORDER BY available_at LIMIT 1`;
 
-/** Credits that are available now, and what lapsed holds return to credits. */
+/** Credits that are available now, and the amounts that lapsed holds return to credits. */
 const NEXT_EXPIRY = `
   SELECT at, SUM(cents) AS cents FROM (
     (SELECT expires_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)

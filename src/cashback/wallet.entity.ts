@@ -3,7 +3,7 @@ import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../
 import { Merchant } from '../merchants/merchant.entity.js';
 
 /**
- * A customer's cashback with one merchant. Its row is the lock of everything in it; its value is in its credits.
+ * A customer's cashback with one merchant. Its row is the lock for all of the wallet's credits, holds and entries.
  */
 @Entity('wallets')
 @Index('uq_wallets_merchant_document', ['merchantId', 'document'], { unique: true })
@@ -18,7 +18,7 @@ export class Wallet {
   @WordColumn('document', 36)
   document!: string;
 
-  /** What refunds could not claw back; new cashback pays it first. */
+  /** The amount that refunds could not claw back. New cashback repays it first. */
   @CentsColumn('debt_cents')
   debtCents!: number;
 
@@ -26,7 +26,7 @@ export class Wallet {
   @CentsColumn('balance_cents')
   balanceCents!: number;
 
-  /** What could be spent at `availableAsOf`, in centavos. Dates have changed it since; `balance-sql.ts` adds them up. */
+  /** The available centavos at `availableAsOf`. `balance-sql.ts` adds the changes since then. */
   @CentsColumn('available_cents', { nullable: true })
   availableCents!: number | null;
 
@@ -34,7 +34,10 @@ export class Wallet {
   @InstantColumn('available_as_of', { nullable: true })
   availableAsOf!: Date | null;
 
-  /** Number of the last entry that `availableCents` includes. If it is not `lastSeq`, the three members mean nothing. */
+  /**
+   * Number of the last entry that `availableCents` includes. If it differs from `lastSeq`, all three members are
+   * invalid.
+   */
   @Column({ name: 'available_seq', type: 'bigint', nullable: true })
   availableSeq!: number | null;
 

@@ -11,45 +11,47 @@ import { WalletAggregate } from './wallet-aggregate.js';
 import { batches, creditsById, lastEntryAt, loadWallet, openCredits, redeemedByCredit } from './wallet-rows.js';
 import { Wallet } from './wallet.entity.js';
 
-/** How many credits are read at first, and at most at a time, until they cover an amount. */
+/** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
 const FIRST_PAGE = 50;
 const LARGEST_PAGE = 5000;
 
-/** Loads wallets, for changing them under their lock or for reading, and saves what changed. */
+/** Loads wallets, locked for changes or unlocked for reading, and saves changes. */
 @Injectable()
 export class WalletsService {
   constructor(protected readonly clock: Clock) {}
 
   /**
-   * Locks a customer's wallet, creating it if there is none, for the rest of the transaction. Callers that lock an order
-   * too lock it first: order row, then wallet row, then its credits. `now` of the use case is the aggregate's: it is read
-   * after the lock, and never before the wallet's last entry.
+   * Locks a customer's wallet for the rest of the transaction, and creates it if there is none. Callers that also lock
+   * an order must lock it first: order row, then wallet row, then credits. The use case must use the aggregate's `now`,
+   * which is read after the lock and is never before the wallet's last entry.
    *
-   * @param orderId the order that the use case is about: its holds are loaded.
+   * @param orderId the order whose holds are loaded.
    */
   async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
     return this.#open(manager, await this.#lockRow(manager, owner), orderId);
   }
 
-  /** Loads a customer's wallet for reading, up to date in memory, nothing locked. Null if there is none. */
+  /**
+   * Loads a customer's wallet for reading, brought up to date in memory, without a lock. Returns null if there is none.
+   */
   async view(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate | null> {
     const { merchantId, document } = owner;
     const wallet = await manager.findOneBy(Wallet, { merchantId, document });
     return wallet === null ? null : this.#open(manager, wallet, orderId);
   }
 
-  /** Loads what `hold` takes an amount from. */
+  /** Loads the credits that `hold` needs for an amount. */
   loadAvailable(manager: EntityManager, wallet: WalletAggregate, amountCents: number): Promise<void> {
     return this.#loadEarliest(manager, wallet, amountCents, true);
   }
 
-  /** Loads open credits for reading, pending ones too, the earliest to expire first. */
+  /** Loads open credits for reading, including pending ones, earliest expiry first. */
   async loadOpen(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
     const page = { walletId: wallet.wallet.id, now: wallet.now, after: undefined, limit, availableOnly: false };
     wallet.load(await openCredits(manager, page));
   }
 
-  /** Loads what `clawBack` takes an amount from: the order's own credit, and others if it does not cover the amount. */
+  /** Loads the credits that `clawBack` needs: the order's own credit, and others if it does not cover the amount. */
   async loadForClawback(
     manager: EntityManager,
     wallet: WalletAggregate,
@@ -61,7 +63,7 @@ export class WalletsService {
     if (leftCents > 0) await this.#loadEarliest(manager, wallet, amountCents, false);
   }
 
-  /** Loads the credits that an order redeemed from, each with what no refund has returned to it yet. */
+  /** Loads the credits that an order redeemed from, each with the amount that no refund has returned to it yet. */
   async loadRedeemed(
     manager: EntityManager,
     wallet: WalletAggregate,
@@ -72,7 +74,7 @@ export class WalletsService {
     return credits.map((credit) => ({ credit, amountCents: openCents.get(credit.id) ?? 0 }));
   }
 
-  /** Saves what a use case did to a locked wallet. */
+  /** Saves the changes of a use case to a locked wallet. */
   async save(manager: EntityManager, wallet: WalletAggregate): Promise<void> {
     if (wallet.entries.length === 0) return;
     for (const credits of batches(wallet.changedCredits))
@@ -91,7 +93,7 @@ export class WalletsService {
     const where = { merchantId, document };
     const wallet = await manager.findOne(Wallet, { where, lock: { mode: 'pessimistic_write' } });
     if (wallet !== null) return wallet;
-    // Of several that create it at once, the unique key lets one win, and the others find it.
+    // If several transactions create it concurrently, the unique key lets one succeed, and the others find it.
     const row = newWallet({ merchantId, document }, this.clock.now());
     await manager.createQueryBuilder().insert().into(Wallet).values(row).orIgnore().updateEntity(false).execute();
     return manager.findOneOrFail(Wallet, { where, lock: { mode: 'pessimistic_write' } });
@@ -103,7 +105,7 @@ export class WalletsService {
     return new WalletAggregate(await loadWallet(manager, wallet, at, orderId), at);
   }
 
-  /** Loads open credits, the earliest to expire first, until those that were loaded cover an amount. */
+  /** Loads open credits, earliest expiry first, until they cover an amount. */
   async #loadEarliest(
     manager: EntityManager,
     wallet: WalletAggregate,

@@ -73,10 +73,10 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
 }
 
 /**
- * Calls back once the deadline, which may move, has passed.
+ * Calls `stalled` once the deadline, which may move, has passed.
  *
- * @param deadline in milliseconds of `performance.now()`, read again whenever the last one is reached.
- * @returns what stops it.
+ * @param deadline returns the current deadline, in milliseconds of `performance.now()`.
+ * @returns a function that cancels the timer.
  */
 function whenStalled(deadline: () => number, stalled: () => void): () => void {
   const check = (): void => {

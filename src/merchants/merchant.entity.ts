@@ -2,7 +2,7 @@ import { Column, Entity } from 'typeorm';
 import { InstantColumn, PrimaryId } from '../database/columns.js';
 import { type Policy, policyTransformer } from './policy.js';
 
-/** A shop whose systems call this service; orders, wallets and API users belong to one. */
+/** A merchant whose systems call this service. Orders, wallets and API users belong to one merchant. */
 @Entity('merchants')
 export class Merchant {
   @PrimaryId()

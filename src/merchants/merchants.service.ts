@@ -6,10 +6,10 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from './merchant.entity.js';
 import { DEFAULT_POLICY, type Policy } from './policy.js';
 
-/** How long a policy is used without reading it again. */
+/** How long a policy is cached. */
 const POLICY_MAX_AGE_MS = 1000;
 
-/** Policies that are kept in memory: a few hundred bytes each. */
+/** Maximum number of cached policies, a few hundred bytes each. */
 const POLICIES_KEPT = 1000;
 
 @Injectable()
@@ -34,7 +34,7 @@ export class MerchantsService {
   }
 
   /**
-   * Changes a merchant's name or parts of its policy; orders that exist keep the policy they have.
+   * Changes a merchant's name or parts of its policy. Existing orders keep their policy.
    *
    * @throws Problem not_found.
    */
@@ -52,7 +52,7 @@ export class MerchantsService {
   }
 
   /**
-   * The rules that a merchant's new orders are quoted with, at most a second old: another process may change them.
+   * Returns the policy for a merchant's new orders. It can be up to a second old if another process changed it.
    *
    * @throws Problem not_found.
    */

@@ -1,18 +1,20 @@
-/** The cashback rules of a merchant; an order keeps the ones it was quoted with. */
+/** The cashback rules of a merchant. Each order keeps the rules that were valid at its creation. */
 export interface Policy {
-  /** Share of what is paid that comes back, in basis points: 500 is 5 %. */
+  /** Share of the paid amount that is earned as cashback, in basis points: 500 is 5 %. */
   earnRateBps: number;
-  /** Overrides of the earn rate by `payment_methods[].id`; 0 excludes a method. */
+  /** Earn rates by `payment_methods[].id`, which override the general rate. 0 excludes a method. */
   earnRatesByPaymentMethod: Record<string, number>;
-  /** Most of an order's total that may be redeemed, in basis points. */
+  /** Maximum share of an order's total that can be redeemed, in basis points. */
   redeemShareBps: number;
-  /** Orders with a lower total redeem nothing. */
+  /** No cashback can be redeemed on orders with a lower total. */
   redeemMinimumTotalCents: number;
-  /** Days from completion until the cashback can be spent; 8 outlasts the 7 in which a distance purchase can be withdrawn. */
+  /**
+   * Days from completion until the cashback is available; 8 is longer than the 7 days in which customers can withdraw.
+   */
   releaseDays: number;
-  /** Days it can then be spent. */
+  /** Days for which it is then available. */
   validityDays: number;
-  /** Until when an order can be finished, and how long a hold lasts. */
+  /** Minutes until a pending order expires and its hold lapses. */
   orderTtlMinutes: number;
 }
 
@@ -27,12 +29,12 @@ export const DEFAULT_POLICY: Policy = {
 };
 
 /**
- * Reads a stored policy. A member that it lacks, because it was stored before that member existed, has its default: so the
- * default of a new member must be what the service did before.
+ * Reads a stored policy. Members that did not exist when it was stored have their defaults. Therefore the default of a
+ * new member must be the earlier behavior of the service.
  */
 export function policyFrom(stored: Partial<Policy>): Policy {
   return { ...DEFAULT_POLICY, ...stored };
 }
 
-/** For the columns that hold a policy. */
+/** For columns that contain a policy. */
 export const policyTransformer = { to: (policy: Policy) => policy, from: policyFrom };

@@ -5,8 +5,8 @@ import { signingSecrets } from '../config/signing-secrets.js';
 import type { RequestedOrder } from './order-input.js';
 
 /**
- * Digests of the content that orders were created with. They recognize a replay once the order no longer has the
- * document. There are few enough documents to try them all, so the digest needs a key that is not in the database.
+ * Digests of the content that orders were created with. They recognize a replay after the document was erased from the
+ * order. A plain hash could be reversed by trying all documents, so the digest uses a key that is not in the database.
  */
 @Injectable()
 export class ContentDigests {
@@ -19,12 +19,12 @@ export class ContentDigests {
     this.#accepted = [this.#current, ...previous.map(keyFrom)];
   }
 
-  /** Returns the digest of an order's content, 32 bytes. Contents that mean the same have the same digest. */
+  /** Returns the digest of an order's content, 32 bytes. Equivalent contents have the same digest. */
   of(content: RequestedOrder): Buffer {
     return digest(this.#current, content);
   }
 
-  /** Returns whether a digest is of that content. */
+  /** Returns whether the digest is that of the content. */
   matches(content: RequestedOrder, expected: Buffer | null): boolean {
     return expected !== null && this.#accepted.some((key) => timingSafeEqual(digest(key, content), expected));
   }
@@ -34,7 +34,7 @@ function keyFrom(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'cashback order content', 32));
 }
 
-/** Members in a fixed order, as the database keeps JSON in an order of its own. */
+/** Members are in a fixed order, because the database reorders JSON members. */
 function digest(key: Buffer, { externalId, document, totalCents, items, paymentMethods }: RequestedOrder): Buffer {
   const content = [
     externalId,

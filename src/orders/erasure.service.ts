@@ -9,15 +9,15 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { ContentDigests } from './content-digests.js';
 import { Order } from './order.entity.js';
 
-/** How many orders are read at a time: each may have 256 KiB. */
+/** The number of orders that are read at a time. Each can have 256 KiB. */
 const BATCH = 20;
 
-/** What was erased. `wallet_id` is how the operator finds the wallet from now on. */
+/** The result of an erasure. From then on, the operator finds the wallet by `wallet_id`. */
 export type Erasure = { pseudonym: string; wallet_id: string | null; orders: number; wallets: number };
 
 /**
- * Forgets a person and keeps the sums: a pseudonym that leads back to nobody replaces the document. Orders, credits and
- * the ledger keep their amounts, so every sum still adds up, and a refund of an old order still finds its wallet.
+ * Erases a customer's personal data: a random pseudonym replaces the document. Orders, credits and the ledger keep
+ * their amounts, so all sums remain correct and a refund of an old order still finds its wallet.
  */
 @Injectable()
 export class ErasureService {
@@ -30,10 +30,10 @@ export class ErasureService {
 
   /**
    * Erases a customer in one transaction, because an order finds its wallet by the document. Orders are locked first,
-   * then the wallet, as always. Once the wallet is locked no order of the customer can change it, so the orders that were
-   * created meanwhile are found then. An order created later begins a new wallet.
+   * then the wallet, as always. While the wallet is locked, no order of the customer can change it, so orders that were
+   * created in the meantime are erased then. An order that is created later starts a new wallet.
    *
-   * @returns the pseudonym, the wallet, and how many rows have the pseudonym; zeros for a document that is not known.
+   * @returns the pseudonym, the wallet, and the number of changed rows; zeros for an unknown document.
    */
   erase(merchantId: string, document: string): Promise<Erasure> {
     return this.unitOfWork.transaction(async (manager) => {
@@ -50,7 +50,7 @@ export class ErasureService {
     });
   }
 
-  /** Reads the ids without a lock and changes these rows only: no index finds the orders of a document. */
+  /** Reads the IDs without a lock and changes only these rows, because no index finds the orders of a document. */
   async #eraseOrders(
     manager: EntityManager,
     owner: { merchantId: string; document: string },
@@ -67,7 +67,7 @@ export class ErasureService {
     return erased;
   }
 
-  /** Gives a digest to orders that an older release created. */
+  /** Adds the digest to orders that an older release created without one. */
   async #addDigests(manager: EntityManager, orders: readonly Order[]): Promise<void> {
     for (const order of orders)
       await manager.update(Order, { id: order.id }, { contentDigest: this.digests.of(order) });

@@ -2,12 +2,12 @@ import type { Fault } from '../common/problem.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 import type { RequestedOrder } from './order-input.js';
 
-/** The part of an order by which a request is recognized as a replay. */
+/** The part of an order that decides whether a request is a replay. */
 export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
 
 const DIFFERS = 'differs from the earlier request';
 
-/** Where two requests with one `external_id` differ, by meaning: `"150"` is `"150.00"`. */
+/** Returns the members in which two requests with the same `external_id` differ. `"150"` and `"150.00"` are equal. */
 export function differences(sent: RequestedOrder, existing: OrderContent): Fault[] {
   return [
     ...differing('/document', sent.document, existing.document),
@@ -21,7 +21,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
   ];
 }
 
-/** Where two lists of payment methods differ. */
+/** Returns the members in which two lists of payment methods differ. */
 export function differingPaymentMethods(
   sent: readonly OrderPaymentMethod[],
   existing: readonly OrderPaymentMethod[],
@@ -33,7 +33,7 @@ function differing(pointer: string, sent: unknown, existing: unknown): Fault[] {
   return sent === existing ? [] : [{ pointer, detail: DIFFERS }];
 }
 
-/** @param members names of the members in the program, each with its name in JSON. */
+/** @param members the members to compare, each with its name in JSON. */
 function differingLists<T extends object>(
   pointer: string,
   sent: readonly T[],
@@ -41,7 +41,7 @@ function differingLists<T extends object>(
   members: { [K in keyof Required<T>]: string },
 ): Fault[] {
   if (sent.length !== existing.length)
-    return [{ pointer, detail: `has ${sent.length} elements; before it had ${existing.length}` }];
+    return [{ pointer, detail: `has ${sent.length} elements; the earlier request had ${existing.length}` }];
   const names = Object.entries(members) as [keyof T, string][];
   return sent.flatMap((element, at) =>
     names.flatMap(([member, name]) => differing(`${pointer}/${at}/${name}`, element[member], existing[at]?.[member])),

@@ -3,11 +3,11 @@ import { Problem } from '../common/problem.js';
 import type { CreateOrderDto, PaymentMethodDto } from './dto/create-order.dto.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
-/** The part of an order that the caller decides. */
+/** The part of an order that comes from the request. */
 export type RequestedOrder = Pick<Order, 'externalId' | 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
 
 /**
- * Reads a request whose members are valid each by itself.
+ * Reads a request whose members have been validated individually.
  *
  * @throws Problem payments_exceed_total.
  */

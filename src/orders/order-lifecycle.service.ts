@@ -97,7 +97,7 @@ export class OrderLifecycleService {
     });
   }
 
-  /** Makes the hold of an order exactly that much. @returns false where it already was. */
+  /** Sets the order's hold to an amount. @returns false if it already was that amount. */
   async #holdExactly(
     manager: EntityManager,
     order: Order,
@@ -123,7 +123,7 @@ export class OrderLifecycleService {
     return toOrderDto(order, balanceOf(order, wallet), wallet.now);
   }
 
-  /** An order that holds nothing, in its current state. */
+  /** Returns an order that has no hold, in its current state. */
   async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
     const now = this.clock.now();
     const availableCents = await this.balances.availableTo(manager, order, now);
@@ -135,7 +135,7 @@ function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
   return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
 }
 
-/** Marks the order completed and grants its cashback. @returns the cashback it earned, in centavos. */
+/** Marks the order as completed and adds its cashback. @returns the earned cashback in centavos. */
 function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): number {
   const { totalCents, policy } = order;
   const earnedCents = cashbackToReceive(
@@ -154,7 +154,7 @@ function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: n
   const { maximumCents, limitedBy } = maximumToRedeem(order, balanceOf(order, wallet));
   if (amountCents <= maximumCents) return;
   const maximum = formatMoney(maximumCents);
-  // The hold has lapsed and another order took the balance: a smaller amount would not have been refused before.
+  // The hold lapsed and another order took the balance, so the same amount may have been accepted before.
   const isLate = statusOf(order, wallet.now) === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
     detail: `at most ${maximum} can be redeemed on this order now`,
@@ -162,7 +162,7 @@ function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: n
   });
 }
 
-/** Completing again with the same values returns the order; different values would get a result they did not ask for. */
+/** Completing again with the same values is a replay. With different values it is an error. */
 function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Date): void {
   const errors: Fault[] = [];
   if (typeof request.redeem === 'string' && parseMoney(request.redeem) !== order.redemptionCents) {

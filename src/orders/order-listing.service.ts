@@ -9,13 +9,16 @@ import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
 import { findPage, type PageRow } from './order-page.query.js';
 
-/** A page ends before its body exceeds this, so that a few large orders do not fill the memory of the process. */
+/** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** The most that the members of fixed length add to an order's JSON. An item or payment method is never longer in the response than in its column. */
+/**
+ * Upper bound for the members of fixed length in an order's JSON. Items and payment methods are never longer in the
+ * response than in their columns.
+ */
 const FIXED_BYTES = 2048;
 
-/** The default page. */
+/** The default page size. */
 const FIRST_SIZES = 20;
 
 /** Lists orders. */
@@ -30,7 +33,7 @@ export class OrderListingService {
   /**
    * Returns a page of the merchant's orders, newest first.
    *
-   * @throws Problem validation_failed if the cursor is not one of this service.
+   * @throws Problem validation_failed if the cursor is not valid.
    */
   list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
@@ -49,8 +52,9 @@ export class OrderListingService {
 }
 
 /**
- * Returns how many of the orders that were found fit into a page: at least one, if any was found. The sizes of the later
- * orders are read only if the first do not fill the page, as reading the size of a large order takes the server a millisecond.
+ * Returns how many of the found orders fit into a page: at least one, if any was found. The sizes of later orders are
+ * read only if the first ones do not fill the page, because reading the size of a large order takes the server a
+ * millisecond.
  */
 async function pageLength(manager: EntityManager, found: PageRow[], limit: number): Promise<number> {
   const wanted = found.slice(0, limit);

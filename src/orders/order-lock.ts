@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { notFound } from '../common/problem.js';
 import { Order } from './order.entity.js';
 
-/** Takes the lock of an order: first of all locks, before the wallet's. */
+/** Locks orders. The order's row is always locked first, before the wallet's. */
 @Injectable()
 export class OrderLock {
   /** @throws Problem not_found, also for an order of another merchant. */

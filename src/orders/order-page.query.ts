@@ -14,7 +14,7 @@ export interface PageRow {
 /** A condition with its parameters. */
 type Condition = [sql: string, ...parameters: unknown[]];
 
-/** Orders that are one range of one index, in the index's own order, apart from what `rest` leaves out. */
+/** Orders in one range of an index, in the order of the index. `rest` filters them. */
 interface IndexRange {
   index: 'uq_orders_merchant_external_id' | 'ix_orders_merchant_created' | 'ix_orders_status';
   prefix: Condition[];
@@ -23,11 +23,11 @@ interface IndexRange {
 }
 
 /**
- * Finds the orders of a page, newest first, without loading them: at most `limit + 1`, to know whether more are left.
- * The filter becomes a few ranges of an index. Each is read from its end and stops when the page is full, so the rows
- * that the database reads do not grow with the number of orders.
+ * Finds the orders of a page, newest first, without loading them: at most `limit + 1`, to detect whether there are
+ * more. The filter becomes a few ranges of an index. Each is read from its end until the page is full, so the number of
+ * rows that the database reads does not grow with the number of orders.
  *
- * @throws Problem validation_failed if the cursor is not one of this service.
+ * @throws Problem validation_failed if the cursor is not valid.
  */
 export async function findPage(
   manager: EntityManager,
@@ -77,8 +77,9 @@ function deadline(status: OrderStatus, now: Date): Condition[] {
 }
 
 /**
- * The lifetimes that the merchant's pending orders have, as `lifetime_bucket` rounds them: one for each
- * `order_ttl_minutes` of its policy so far. A statement looks up one, as no server skips from value to value of an index.
+ * Returns the lifetimes of the merchant's pending orders, as `lifetime_bucket` rounds them: one for each value that
+ * `order_ttl_minutes` has had. Each statement finds the next one, because no server can skip through an index by
+ * itself.
  */
 async function lifetimeBuckets(manager: EntityManager, merchantId: string): Promise<number[]> {
   const buckets: number[] = [];
@@ -94,8 +95,8 @@ async function lifetimeBuckets(manager: EntityManager, merchantId: string): Prom
 }
 
 /**
- * When orders that live for `bucket` minutes, give or take the bucket's width, were created if they are pending or expired
- * at `now`. `expires_at` decides for those that were created within the width.
+ * Returns when orders with a lifetime of about `bucket` minutes must have been created to be pending or expired at
+ * `now`. For orders within the rounding error, `expires_at` decides.
  */
 function createdAround(status: 'pending' | 'expired', bucket: number, now: Date): IndexRange['created'] {
   if (status === 'expired') return bucket <= 0 ? {} : { to: now.getTime() - bucket * MINUTE_MS + 1 };
@@ -119,8 +120,8 @@ function withBounds({ created_from: from, created_to: to }: ListOrdersDto): (ran
 }
 
 /**
- * The statements that read a range from its end, or from the cursor: `(created_at, id) < (?, ?)` is two ranges of an
- * index, and servers read them as such only if they are two statements.
+ * Returns the statements that read a range from its end, or from the cursor. `(created_at, id) < (?, ?)` becomes two
+ * statements, because servers do not read it as two ranges of the index.
  */
 function selectsOf(
   merchantId: string,

@@ -3,21 +3,21 @@ import type { Order } from './order.entity.js';
 import { isOpen, wasCompleted } from './order-status.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
 
-/** What becomes of the cashback of an order; `status` is in the words of the API. */
+/** The cashback that the customer receives for an order. `status` has the values of the API. */
 export interface CashbackToReceive {
   amountCents: number;
   reversedCents: number;
   status: 'quoted' | 'pending' | 'available' | 'partially_reversed' | 'reversed';
-  /** When it can be spent; null once the order is cancelled. */
+  /** When it can be spent; null if the order is cancelled. */
   validity: { availableAt: Date; expiresAt: Date } | null;
 }
 
-/** Returns how the order was paid or, while it is open, is going to be. */
+/** Returns how the order was paid or, while it is open, will be paid. */
 export function effectivePaymentMethods(order: Order): Order['paymentMethods'] {
   return order.finalPaymentMethods ?? order.paymentMethods;
 }
 
-/** Returns the most that an order can redeem now: nothing once it is completed or cancelled. */
+/** Returns the maximum that can be redeemed on an order now: nothing once it is completed or cancelled. */
 export function maximumToRedeem(order: Order, { availableCents, heldCents }: OrderBalance): RedeemableMaximum {
   if (!isOpen(order)) return { maximumCents: 0, limitedBy: null };
   return redeemableMaximum(order.totalCents, availableCents + heldCents, order.policy);

@@ -1,7 +1,7 @@
 import { type Fault, Problem } from '../common/problem.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
-/** The statuses a caller sees. `expired` is computed on every read: no job has to run for it to be true. */
+/** The statuses in the API. `expired` is computed on every read, so no job is needed. */
 export const ORDER_STATUSES = [
   'pending',
   'completed',
@@ -19,7 +19,7 @@ interface Transition {
   refusal: string;
 }
 
-/** What can be done to an order: in which statuses, and which statuses it leads to. */
+/** The operations on an order, with the statuses in which they are allowed and those that they lead to. */
 const TRANSITIONS = {
   hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending' },
   complete: { from: ['pending', 'expired'], to: ['completed'], refusal: 'it cannot be completed' },
@@ -46,13 +46,13 @@ export function wasCompleted(order: Pick<Order, 'completedAt'>): boolean {
   return order.completedAt !== null;
 }
 
-/** @throws Problem invalid_transition where the order's status does not allow the operation. */
+/** @throws Problem invalid_transition if the order's status does not allow the operation. */
 export function requireTransition(order: Order, operation: keyof typeof TRANSITIONS, now: Date): void {
   const { from, refusal }: Transition = TRANSITIONS[operation];
   if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
 }
 
-/** A 409 that says the order's status and the statuses it can go to. */
+/** Returns a 409 with the order's status and the statuses that it can change to. */
 export function invalidTransition(order: Order, now: Date, detail: string, errors?: Fault[]): Problem {
   const status = statusOf(order, now);
   return new Problem('invalid_transition', {

@@ -5,15 +5,15 @@ import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
 
-/** An order with its balance at the same moment. */
+/** An order with its balance at the same instant. */
 export interface OrderWithBalance {
   order: Order;
   balance: OrderBalance;
 }
 
 /**
- * Finds an order with its balance by one statement, and so at one moment: with one statement after the other, a hold
- * could be counted twice or not at all. It takes no lock and no transaction.
+ * Finds an order with its balance in one statement, so that both are consistent: with two statements, a hold could be
+ * counted twice or not at all. It needs no lock and no transaction.
  */
 export async function findOrderWithBalance(
   manager: EntityManager,

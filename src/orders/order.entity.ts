@@ -11,7 +11,7 @@ import {
 import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
 
-/** What is kept of an item: what the client sent, money as centavos. */
+/** An item as the client sent it, with money in centavos. */
 export interface OrderItem {
   id: string;
   priceCents: number;
@@ -23,7 +23,7 @@ export interface OrderPaymentMethod {
   amountCents: number;
 }
 
-/** The statuses that are kept. That a pending order has expired is computed from `expiresAt`. */
+/** The stored statuses. Whether a pending order has expired is computed from `expiresAt`. */
 export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_refunded' | 'refunded';
 
 @Entity('orders')
@@ -53,19 +53,19 @@ export class Order {
   @Column({ name: 'items', type: 'json' })
   items!: OrderItem[];
 
-  /** As the order was created with; what it is compared with when it is sent again. */
+  /** As sent when the order was created. A replay is compared with them. */
   @Column({ name: 'payment_methods', type: 'json' })
   paymentMethods!: OrderPaymentMethod[];
 
-  /** As the order was completed with, where that said others. */
+  /** The payment methods sent at completion, if any. */
   @Column({ name: 'final_payment_methods', type: 'json', nullable: true })
   finalPaymentMethods!: OrderPaymentMethod[] | null;
 
-  /** The rules it was quoted under; a later change of the merchant's touches no open order. */
+  /** The rules at the order's creation. Later changes of the merchant's policy do not affect the order. */
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 
-  /** What is to be redeemed: while pending it is held, once completed it has been redeemed. */
+  /** The amount that is held while the order is pending, and redeemed when it is completed. */
   @CentsColumn('redemption_cents')
   redemptionCents!: number;
 
@@ -84,7 +84,9 @@ export class Order {
   @CentsColumn('clawed_back_cents')
   clawedBackCents!: number;
 
-  /** Digest of the content that the order was created with (`content-digests.ts`); null if an older release created it. */
+  /**
+   * Digest of the content that the order was created with (`content-digests.ts`); null if an older release created it.
+   */
   @DigestColumn('content_digest', { nullable: true })
   contentDigest!: Buffer | null;
 
@@ -101,8 +103,8 @@ export class Order {
   cancelledAt!: Date | null;
 
   /**
-   * How long a pending order lives: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for other
-   * statuses. The database computes it, for the index that finds pending and expired orders.
+   * The lifetime of a pending order: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for
+   * other statuses. The database computes it for the index that finds pending and expired orders.
    */
   @Column({
     name: 'lifetime_bucket',

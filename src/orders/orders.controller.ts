@@ -35,12 +35,12 @@ export class OrdersController {
   /**
    * Create an order
    *
-   * @remarks Creates the order as `pending` and says at once what cashback the customer can redeem on it and will
-   * receive for it. `external_id` is the idempotency key: the same body again answers 201 with the order as it now
-   * stands and `Idempotency-Replayed: true`, other content 409.
+   * @remarks Creates a `pending` order and returns how much cashback the customer can redeem on it and will receive for
+   * it. `external_id` is the idempotency key: if you send the same content again, you get 201 with the current order
+   * and `Idempotency-Replayed: true`. Different content returns 409.
    */
   @Post()
-  @ApiCreatedResponse({ type: OrderDto, description: 'The order, as it now stands', headers: REPLAY_HEADER })
+  @ApiCreatedResponse({ type: OrderDto, description: 'The order in its current state', headers: REPLAY_HEADER })
   @ApiProblems(
     'malformed_json',
     'validation_failed',
@@ -62,8 +62,9 @@ export class OrdersController {
   /**
    * List orders
    *
-   * @remarks The merchant's orders, newest first, one page at a time. A page holds at most `limit` orders and 1 MiB,
-   * but always at least one order if any is left: continue with `next_cursor` until it is null.
+   * @remarks Returns the merchant's orders, newest first, one page at a time. A page has at most `limit` orders and 1
+   *   MiB,
+   * but at least one order if any is left. Continue with `next_cursor` until it is null.
    */
   @Get()
   @UseInterceptors(FairList)
@@ -75,7 +76,7 @@ export class OrdersController {
   /**
    * Read an order
    *
-   * @remarks The order as it now stands. An order of another merchant is 404, as if it were not there.
+   * @remarks Returns the order in its current state. An order of another merchant returns 404.
    */
   @Get(':id')
   @ApiIdParam('The order')
@@ -87,7 +88,8 @@ export class OrdersController {
   /**
    * Hold cashback for an order
    *
-   * @remarks Holds that much of the customer's cashback until the order expires, in place of an earlier hold.
+   * @remarks Holds an amount of the customer's cashback until the order expires. It replaces an earlier hold of the
+   *   order.
    */
   @Put(':id/redemption')
   @ApiIdParam('The order')
@@ -111,8 +113,9 @@ export class OrdersController {
   /**
    * Complete an order
    *
-   * @remarks The sale is done: what is held (or `redeem`) is redeemed, and the cashback is granted. It works after
-   * `expires_at` too, if the balance still allows it. Completing again answers the same.
+   * @remarks Redeems the held cashback (or the amount in `redeem`), and grants the customer the cashback that the order
+   * earns. It also works after `expires_at` if the balance is still sufficient. Completing again with the same values
+   * returns the order.
    */
   @Post(':id/complete')
   @HttpCode(200)
@@ -136,7 +139,7 @@ export class OrdersController {
   /**
    * Cancel an order
    *
-   * @remarks Lets the hold go; only from `pending` or `expired`. Cancelling again answers the same.
+   * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
    */
   @Post(':id/cancel')
   @HttpCode(200)
@@ -149,7 +152,7 @@ export class OrdersController {
   /**
    * Refund an order
    *
-   * @remarks A return, whole or in part, of a completed order; idempotent by its `external_id`, as orders are.
+   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
    */
   @Post(':id/refunds')
   @ApiIdParam('The order')

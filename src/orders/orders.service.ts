@@ -18,7 +18,7 @@ import { differences } from './idempotency.js';
 import { readOrder, type RequestedOrder } from './order-input.js';
 import { toOrderDto } from './order.mapper.js';
 
-/** Creates and reads an order. Lists are in `order-listing.service.ts`, changes in `order-lifecycle.service.ts` and `refunds.service.ts`. */
+/** Creates and reads orders. */
 @Injectable()
 export class OrdersService {
   constructor(
@@ -30,11 +30,11 @@ export class OrdersService {
   ) {}
 
   /**
-   * Creates an order, or replays the one with this `external_id`: the unique key decides, so of many
-   * at once one creates. No lock is taken, and with the token's look-up it is three statements.
+   * Creates an order, or replays the one with this `external_id`. The unique key decides which of several concurrent
+   * requests creates it, so no lock is needed.
    *
-   * @returns the order as it now stands, and whether it was there before.
-   * @throws Problem payments_exceed_total; external_id_conflict, pointing at each member that differs.
+   * @returns the order in its current state, and whether it existed before.
+   * @throws Problem payments_exceed_total; external_id_conflict, which points to each member that differs.
    */
   async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
@@ -63,18 +63,18 @@ export class OrdersService {
     return { order, balance: { availableCents: await this.balances.availableTo(manager, order, now), heldCents: 0 } };
   }
 
-  /** The order that has the `external_id` of one that was sent. @throws Problem external_id_conflict where they differ. */
+  /** Finds the order with the same `external_id`. @throws Problem external_id_conflict if its content is different. */
   async #findSame(manager: EntityManager, sent: Order, now: Date, record: Recorder): Promise<OrderWithBalance> {
     const existing = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
     if (existing === undefined)
-      throw new Error('the order that has this external_id is missing: orders are never deleted');
+      throw new Error('the order with this external_id is missing, although orders are never deleted');
     this.#refuseDifferences(sent, existing.order);
     record({ type: 'order.replayed', merchantId: sent.merchantId, orderId: existing.order.id });
     return existing;
   }
 
   #refuseDifferences(sent: Order, existing: Order): void {
-    // An erased order has no document; its digest says whether the one that was sent was the customer's.
+    // An erased order has no document. Its digest tells whether the document in the request is the same.
     const asSent = { ...existing, document: sent.document };
     const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
@@ -104,7 +104,7 @@ function newOrder(given: RequestedOrder & Pick<Order, 'merchantId' | 'policy' | 
   };
 }
 
-/** @returns whether it is new: false where there is an order with this `external_id`. */
+/** @returns false if an order with this `external_id` already exists. */
 async function insertNew(manager: EntityManager, order: Order, record: Recorder): Promise<boolean> {
   try {
     await insertRow(manager, Order, order);

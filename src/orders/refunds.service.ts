@@ -15,7 +15,7 @@ import { OrderLock } from './order-lock.js';
 import { requireTransition } from './order-status.js';
 import { Refund } from './refund.entity.js';
 
-/** Returns of completed orders, in part and in whole. */
+/** Full and partial refunds of completed orders. */
 @Injectable()
 export class RefundsService {
   constructor(
@@ -26,7 +26,7 @@ export class RefundsService {
   ) {}
 
   /**
-   * Refunds a part of an order, or replays the refund with this `external_id`.
+   * Refunds an amount of an order, or replays the refund with this `external_id`.
    *
    * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the maximum.
    */
@@ -38,7 +38,7 @@ export class RefundsService {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      // Under the order's lock: of many at once the first one wrote it, and the others find it.
+      // The order's lock serializes concurrent requests, so the first one creates the refund and the others find it.
       const existing = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
       if (existing !== null) return { refund: toRefundDto(replay(existing, amountCents)), replayed: true };
 
@@ -101,7 +101,7 @@ function replay(existing: Refund, amountCents: number): Refund {
   if (existing.amountCents === amountCents) return existing;
   throw new Problem('external_id_conflict', {
     detail: `refund ${existing.id} has this external_id and differs in 1 member`,
-    errors: [{ pointer: '/amount', detail: 'differs from what was sent with this external_id before' }],
+    errors: [{ pointer: '/amount', detail: 'differs from the earlier request' }],
   });
 }
 

@@ -2,19 +2,19 @@ import { DAY_MS } from '../common/clock.js';
 import { COMEBACK_MS } from '../cashback/expiry.js';
 import { inPage, type SqlChecks } from './finding.js';
 
-/** The entries after which an expired credit can be spent for some more days. */
+/** The entries after which an expired credit is available again for some days. */
 export const COMEBACK_KINDS = `('release', 'restore')`;
 export const COMEBACK = `INTERVAL ${COMEBACK_MS / DAY_MS} DAY`;
 
-/** Credits and the holds on them, by wallet. */
+/** Checks of credits and their holds, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
-  'a credit belongs to a wallet that exists, and to no order or one of its customer': `
+  'a credit belongs to an existing wallet, and to no order or to an order of the same customer': `
     SELECT c.id AS credit_id, c.wallet_id, w.id AS existing_wallet_id, c.order_id, o.id AS existing_order_id
       FROM cashback_credits c LEFT JOIN wallets w ON w.id = c.wallet_id LEFT JOIN orders o ON o.id = c.order_id
      WHERE ${inPage('c.wallet_id')}
        AND (w.id IS NULL OR (c.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document)`,
 
-  'a credit has left what its entries add up to, between 0 and its amount': `
+  'the remaining amount of a credit is the sum of its entries, from 0 to its amount': `
     SELECT c.id AS credit_id, c.remaining_cents, c.amount_cents, COALESCE(SUM(e.amount_cents), 0) AS entries_cents
       FROM cashback_credits c LEFT JOIN cashback_entries e ON e.credit_id = c.id
      WHERE ${inPage('c.wallet_id')}
@@ -29,20 +29,20 @@ export const CREDIT_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('earn', 'grant')
        AND (c.amount_cents <> e.amount_cents OR NOT (c.order_id <=> e.order_id) OR c.created_at <> e.created_at)`,
 
-  'a credit can be spent from its first date to its last, and was held in between only': `
+  'a credit becomes available before it expires, and was only held while it was available': `
     SELECT c.id AS credit_id, c.available_at, c.expires_at, e.wallet_id, e.seq, e.effective_at
       FROM cashback_credits c LEFT JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'hold'
      WHERE ${inPage('c.wallet_id')}
        AND (c.available_at >= c.expires_at OR c.created_at >= c.expires_at OR e.effective_at < c.available_at OR e.effective_at >= c.expires_at)`,
 
-  'a credit expired on its last date, or came back for some days since': `
+  'a credit expired at its expiry, or was available again for some days since then': `
     SELECT c.id AS credit_id, c.expires_at, e.wallet_id, e.seq, e.effective_at
       FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
      WHERE ${inPage('e.wallet_id')} AND e.kind = 'expire' AND e.effective_at <> c.expires_at
        AND NOT EXISTS (SELECT 1 FROM cashback_entries b
                         WHERE b.credit_id = c.id AND b.kind IN ${COMEBACK_KINDS} AND b.effective_at = c.expires_at - ${COMEBACK})`,
 
-  'an order gets no more back on a credit than it redeemed from it': `
+  'refunds of an order return no more to a credit than the order redeemed from it': `
     SELECT e.wallet_id, e.order_id, e.credit_id, SUM(e.amount_cents) AS entries_cents
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'restore')
@@ -61,7 +61,7 @@ export const CREDIT_CHECKS: SqlChecks = {
             OR o.merchant_id <> w.merchant_id OR o.document <> w.document
             OR h.expires_at <> o.expires_at OR o.status <> 'pending' OR h.amount_cents <= 0)`,
 
-  'what is held is what hold and release add up to, for each order and credit': `
+  'the held amount is the sum of the hold and release entries, for each order and credit': `
     SELECT x.order_id, x.credit_id, SUM(x.held_cents) AS held_cents, SUM(x.entries_cents) AS entries_cents
       FROM (SELECT h.order_id, h.credit_id, h.amount_cents AS held_cents, 0 AS entries_cents
               FROM cashback_holds h WHERE ${inPage('h.wallet_id')}

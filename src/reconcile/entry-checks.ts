@@ -1,7 +1,7 @@
 import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
-/** What an entry of a kind names: `null` where it may or may not. The debt is on no credit. */
+/** What an entry of each kind refers to; `null` means optional. Entries of the debt have no credit. */
 interface Names {
   credit: boolean;
   order: boolean | null;
@@ -15,16 +15,16 @@ const NAMES: Record<EntryKind, Names> = {
   release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },
   restore: { credit: true, order: true, refund: true },
-  // Taken back by a refund, or a debt paid from new cashback, which an order earned or the operator granted.
+  // Taken back by a refund, or repays debt from new cashback that an order earned or the operator granted.
   clawback: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
   debt: { credit: false, order: true, refund: true },
   repay: { credit: false, order: null, refund: false },
 };
 
-/** The entries of the ledger, by wallet. */
+/** Checks of ledger entries, by wallet. */
 export const ENTRY_CHECKS: SqlChecks = {
-  'an entry belongs to a wallet that exists, and to a credit, an order and a refund of its customer': `
+  'an entry belongs to an existing wallet, and to a credit, an order and a refund of the same customer': `
     SELECT e.wallet_id, e.seq, e.kind, w.id AS existing_wallet_id, e.credit_id, c.wallet_id AS credit_wallet_id, e.order_id,
            o.id AS existing_order_id, e.refund_id, r.order_id AS refund_order_id
       FROM cashback_entries e
@@ -38,12 +38,12 @@ export const ENTRY_CHECKS: SqlChecks = {
             OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document
             OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id)))`,
 
-  'an entry has the sign of its kind, and names a credit, an order and a refund where its kind does': `
+  'an entry has the sign of its kind, and a credit, an order and a refund as its kind requires': `
     SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.credit_id, e.order_id, e.refund_id
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${entriesOfKinds()} ELSE FALSE END`,
 
-  'an entry takes effect when it is written; only a lapse and an expiry took effect on their own date before': `
+  'an entry takes effect when it is written, except for lapsed holds and expiries, which take effect at their date': `
     SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, o.expires_at AS order_expires_at
       FROM cashback_entries e LEFT JOIN orders o ON o.id = e.order_id AND e.kind = 'release'
      WHERE ${inPage('e.wallet_id')} AND e.effective_at <> e.created_at
@@ -55,7 +55,7 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'earn')
        AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
 
-  'a debt is repaid by what was taken from new cashback of the same order or grant': `
+  'a debt is repaid with the amount that was taken from new cashback of the same order or grant': `
     SELECT e.wallet_id, e.order_id, SUM(e.amount_cents) AS entries_cents, COUNT(*) AS entries
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('clawback', 'repay') AND e.refund_id IS NULL

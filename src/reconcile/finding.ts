@@ -1,23 +1,23 @@
-/** A rule of the money that some rows break, with those rows' own figures. */
+/** A broken rule, with the figures of the rows that break it. */
 export interface Finding {
   invariant: string;
   [figure: string]: unknown;
 }
 
-/** Rules as SQL by their titles: each query returns the rows of a page that break its rule. */
+/** SQL queries by the title of their rule. Each returns the rows of a page that break the rule. */
 export type SqlChecks = Readonly<Record<string, string>>;
 
-/** A page: the wallets or orders with ids after `after` and up to `upto`, and all rows that name such an id. */
+/** A page: the wallets or orders with IDs after `after` and up to `upto`, and all rows that refer to such an ID. */
 export interface Page {
   after: string;
   upto: string;
 }
 
-/** No id is greater: the last page ends here, so that it has the rows of owners that do not exist, too. */
+/** No ID is greater. The last page ends here, so that it includes rows that refer to missing wallets or orders. */
 export const LAST_ID = '~';
 
-/** Returns the condition that a column with ids of wallets or orders belongs to the page. */
+/** Returns the SQL condition that a column with IDs of wallets or orders is in the page. */
 export const inPage = (column: string): string => `${column} > :after AND ${column} <= :upto`;
 
-/** How far the clocks of instances may be apart. What two of them dated is compared with this margin. */
+/** The tolerance for comparing instants of different instances, whose clocks may differ. */
 export const CLOCK_MARGIN = 'INTERVAL 1 MINUTE';

@@ -17,10 +17,10 @@ const SUM_NAMES = [
   'refunds_clawed_back_cents',
   'held_cents',
 ] as const;
-/** Sums in centavos of an order's entries, refunds and holds; 0 where there are none. */
+/** Sums in centavos of an order's entries, refunds and holds; 0 if there are none. */
 type SumName = (typeof SUM_NAMES)[number];
 
-/** An order with all that the rules compare it with. Names are those of the columns, because findings carry them. */
+/** An order with everything that the rules need. The names are those of the columns, because findings show them. */
 export interface OrderRecord extends Record<SumName, number> {
   order_id: string;
   status: StoredStatus;
@@ -37,7 +37,7 @@ export interface OrderRecord extends Record<SumName, number> {
   policy: Policy;
   payment_methods: OrderPaymentMethod[];
   final_payment_methods: OrderPaymentMethod[] | null;
-  /** The wallet of its merchant and document; null where the customer has none. */
+  /** The wallet of its merchant and document; null if the customer has none. */
   wallet_id: string | null;
   credit_id: string | null;
   credit_wallet_id: string | null;
@@ -45,7 +45,7 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
   credit_created_at: Date | null;
-  /** Whether an entry says that the credit came back, to expire on the date that it has. */
+  /** Whether an entry shows that the credit was available again after its expiry, which explains its expiry date. */
   credit_came_back: boolean | 0;
 }
 
@@ -61,7 +61,7 @@ const ORDERS = `
     LEFT JOIN cashback_credits c ON c.order_id = o.id
    WHERE ${inPage('o.id')}`;
 
-/** A clawback that paid a debt is not one of the order's refunds. */
+/** A clawback that repaid debt does not belong to the order's refunds. */
 const SUMS = [
   `SELECT e.order_id,
           SUM(CASE WHEN e.kind = 'redeem' THEN -e.amount_cents ELSE 0 END) AS redeem_entries,
@@ -79,10 +79,10 @@ const SUMS = [
 type JsonColumn = 'policy' | 'payment_methods' | 'final_payment_methods';
 type OrderRow = Omit<OrderRecord, JsonColumn> & Record<JsonColumn, string | null>;
 
-/** Reads the orders of a page, each with its sums. @param parse reads a JSON column; most orders have the same policy. */
+/** Reads the orders of a page, each with its sums. @param parse parses a JSON column. */
 export async function readOrders(manager: EntityManager, page: Page, parse: Parse): Promise<OrderRecord[]> {
   const rows = await queryPage<OrderRow>(manager, ORDERS, page);
-  // The rows become the records: copies of a million rows would take longer than all rules.
+  // The rows themselves become the records: copying a million rows would take longer than checking all rules.
   const records = rows.map((row) => Object.assign(row, parsed(row, parse)));
   const byId = new Map(records.map((record) => [record.order_id, record]));
   for (const sql of SUMS) addSums(byId, await queryPage<SumRow>(manager, sql, page));
@@ -100,7 +100,7 @@ function parsed(row: OrderRow, parse: Parse): Pick<OrderRecord, JsonColumn> {
 
 type SumRow = { order_id: string } & Partial<Record<SumName, string>>;
 
-/** Entries, refunds and holds of an order that does not exist are found by other checks. */
+/** Other checks find entries, refunds and holds of orders that do not exist. */
 function addSums(byId: Map<string, OrderRecord>, rows: SumRow[]): void {
   for (const row of rows) {
     const record = byId.get(row.order_id);
@@ -111,7 +111,7 @@ function addSums(byId: Map<string, OrderRecord>, rows: SumRow[]): void {
 
 type Parse = (json: string | null) => unknown;
 
-/** Returns a reader of JSON that remembers some texts. */
+/** Returns a JSON parser that caches some texts, because most orders have the same policy. */
 export function rememberingParse(): Parse {
   const remembered = new Map<string, unknown>();
   return (json) => {
@@ -125,7 +125,7 @@ export function rememberingParse(): Parse {
   };
 }
 
-/** Few credits have another last date than the policy gave them: only for these the entries are searched. */
+/** Only reads entries for the few credits whose expiry differs from the policy. */
 async function markComebacks(manager: EntityManager, records: OrderRecord[]): Promise<void> {
   const moved = records.filter(
     ({ completed_at: completedAt, credit_expires_at: expiresAt, policy }) =>

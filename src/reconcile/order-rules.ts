@@ -5,7 +5,7 @@ import { sumCents } from '../common/money.js';
 import type { Finding } from './finding.js';
 import type { OrderRecord } from './order-record.js';
 
-/** A rule of an order, and the figures to show where it does not hold. */
+/** A rule of an order, and the figures to show if it is broken. */
 interface OrderRule {
   invariant: string;
   figures: readonly (keyof OrderRecord)[];
@@ -14,13 +14,13 @@ interface OrderRule {
 
 const ORDER_RULES: OrderRule[] = [
   {
-    invariant: 'completed_at is set for completed orders only, cancelled_at for cancelled ones only',
+    invariant: 'only completed orders have completed_at, and only cancelled orders have cancelled_at',
     figures: ['completed_at', 'cancelled_at'],
     holds: (o) =>
       (o.completed_at !== null) === wasCompleted(o) && (o.cancelled_at !== null) === (o.status === 'cancelled'),
   },
   {
-    invariant: 'an order expires when its policy says, and is finished after it was created',
+    invariant: 'an order expires according to its policy, and is completed or cancelled after its creation',
     figures: ['created_at', 'expires_at', 'completed_at', 'cancelled_at'],
     holds: (o) =>
       +o.expires_at === +after(o.created_at, o.policy.orderTtlMinutes * MINUTE_MS) &&
@@ -36,22 +36,22 @@ const ORDER_RULES: OrderRule[] = [
       (o.final_payment_methods === null || wasCompleted(o)),
   },
   {
-    invariant: 'the status says how much was refunded',
+    invariant: 'the status matches the refunded amount',
     figures: ['total_cents', 'refunded_cents'],
     holds: (o) => o.status === statusAfterRefunds(o),
   },
   {
-    invariant: 'an order redeems at most what its policy allows, and nothing once it is cancelled',
+    invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled',
     figures: ['total_cents', 'redemption_cents'],
     holds: (o) => o.redemption_cents >= 0 && o.redemption_cents <= redeemableCents(o),
   },
   {
-    invariant: 'a completed order earned what the formula gives, every other order nothing',
+    invariant: 'a completed order earned the amount of the formula, and all other orders earned nothing',
     figures: ['total_cents', 'redemption_cents', 'earned_cents', 'payment_methods', 'final_payment_methods'],
     holds: (o) => o.earned_cents === (wasCompleted(o) ? earnedCents(o) : 0),
   },
   {
-    invariant: 'an order returned and took back what the formulas give for all it refunded',
+    invariant: 'the refunds of an order returned and took back the amounts of the formulas',
     figures: [
       'total_cents',
       'redemption_cents',
@@ -66,7 +66,7 @@ const ORDER_RULES: OrderRule[] = [
     },
   },
   {
-    invariant: 'a completed order has a wallet, and a credit of what it earned in that wallet, if it earned anything',
+    invariant: 'a completed order has a wallet, and a credit of the earned amount in it if it earned anything',
     figures: ['earned_cents', 'wallet_id', 'credit_id', 'credit_wallet_id', 'credit_cents'],
     holds: (o) =>
       (o.credit_id === null
@@ -75,12 +75,12 @@ const ORDER_RULES: OrderRule[] = [
       (o.wallet_id !== null || !wasCompleted(o)),
   },
   {
-    invariant: 'a credit can be spent from and until the dates that the policy of its order gives',
+    invariant: "a credit becomes available and expires according to its order's policy",
     figures: ['completed_at', 'credit_id', 'credit_created_at', 'credit_available_at', 'credit_expires_at'],
     holds: (o) => o.credit_id === null || hasDatesOfPolicy(o),
   },
   {
-    invariant: 'an order redeemed, earned, returned and took back what its entries say',
+    invariant: 'the amounts that an order redeemed, earned, returned and took back are the sums of its entries',
     figures: [
       'redemption_cents',
       'redeem_entries',
@@ -98,7 +98,7 @@ const ORDER_RULES: OrderRule[] = [
       o.clawback_entries === o.clawed_back_cents,
   },
   {
-    invariant: 'an order was refunded what its refunds add up to',
+    invariant: 'the refunded amount of an order is the sum of its refunds',
     figures: [
       'refunded_cents',
       'refunds_cents',
@@ -113,8 +113,8 @@ const ORDER_RULES: OrderRule[] = [
       o.clawed_back_cents === o.refunds_clawed_back_cents,
   },
   {
-    // Once an order has expired, its holds are released together whenever somebody next touches the wallet.
-    invariant: 'what a pending order is to redeem is held until it expires, and nothing is held for other orders',
+    // The holds of an expired order are released together when the wallet is next changed.
+    invariant: 'the redemption of a pending order is held until the order expires, and no other order has a hold',
     figures: ['redemption_cents', 'held_cents', 'expires_at'],
     holds: (o, now) =>
       o.held_cents === (o.status === 'pending' ? o.redemption_cents : 0) ||
@@ -122,7 +122,7 @@ const ORDER_RULES: OrderRule[] = [
   },
 ];
 
-/** Returns what is wrong with an order at `now`. A rule that cannot be computed for it is broken, too. */
+/** Returns the rules that an order breaks at `now`. A rule that throws an error counts as broken. */
 export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> {
   for (const { invariant, figures, holds } of ORDER_RULES) {
     let error: string | undefined;
@@ -148,7 +148,7 @@ function statusAfterRefunds(o: OrderRecord): string {
   return o.refunded_cents === o.total_cents ? 'refunded' : 'partially_refunded';
 }
 
-/** The balance of that moment is not known, but that there were limits besides it. */
+/** The balance at that instant is unknown, but the other limits are known. */
 function redeemableCents(o: OrderRecord): number {
   return o.status === 'cancelled' ? 0 : redeemableMaximum(o.total_cents, o.total_cents, o.policy).maximumCents;
 }
@@ -164,14 +164,14 @@ function earnedCents(o: OrderRecord): number {
   );
 }
 
-/** All refunds together move what one refund of their sum would. */
+/** All refunds together move the same amounts as a single refund of their sum. */
 function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents: number } {
   if (o.refunded_cents === 0) return { returnedCents: 0, clawedBackCents: 0 };
   const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
   return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
 }
 
-/** A credit that expired while it could not be spent comes back for some days, which an entry says. */
+/** A credit that expired while it was held is available again for some days; an entry records that. */
 function hasDatesOfPolicy(o: OrderRecord): boolean {
   if (o.completed_at === null) return false;
   const { availableAt, expiresAt } = validityOf(o.policy, o.completed_at);

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import type { Page } from './finding.js';
 
-/** Runs a query with named parameters, those of a page and others. */
+/** Runs a query with named parameters: those of the page and others. */
 export function queryPage<Row>(
   manager: EntityManager,
   sql: string,

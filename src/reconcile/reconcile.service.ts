@@ -12,33 +12,33 @@ import { REFUND_CHECKS } from './refund-checks.js';
 import { missingKeys, missingTriggers } from './schema-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
 
-/** How many wallets and orders have been checked so far. */
+/** The number of wallets and orders checked so far. */
 export interface Progress {
   wallets: number;
   orders: number;
 }
 
-/** What was checked and found. Warnings are no findings: the money is right, and less protected than it could be. */
+/** The number of checked rows and of findings. Warnings are not findings: the money is correct but less protected. */
 export interface Reconciliation extends Progress {
   findings: number;
   warnings: string[];
 }
 
-/** Is told what is found, as it is found. */
+/** Receives findings and progress during the check. */
 export interface Observer {
   onFinding?: (finding: Finding) => void;
   onProgress?: (progress: Progress) => void;
 }
 
-/** How many wallets or orders one snapshot looks at: memory stays flat however many there are. */
+/** Wallets or orders per snapshot, so that memory use does not grow with their number. */
 const PAGE_SIZE = 1000;
 
-/** A page on which everything is wrong is known to be so after this many rows of each check. */
+/** Maximum number of findings per check and page. */
 const FINDINGS_OF_A_CHECK = 100;
 
 const CHECKS_BY_WALLET: SqlChecks = { ...WALLET_CHECKS, ...ENTRY_CHECKS, ...CREDIT_CHECKS };
 
-/** Proves the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
+/** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
 export class ReconcileService {
   constructor(
@@ -46,7 +46,7 @@ export class ReconcileService {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns how much was checked and found; the findings themselves go to the observer. */
+  /** @returns the counts; the findings themselves go to the observer. */
   async reconcile({ onFinding, onProgress }: Observer = {}): Promise<Reconciliation> {
     const result: Reconciliation = { wallets: 0, orders: 0, findings: 0, warnings: [] };
     const report = (findings: Iterable<Finding>): void => {
@@ -76,13 +76,14 @@ export class ReconcileService {
           for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
         }),
     ];
-    // The wallets keep the database busy while this process computes the orders. One connection cannot serve both.
+    // The wallets are checked by the database and the orders by this process, so both run concurrently if there are
+    // enough connections.
     if (canRunAtOnce) await Promise.all(passes.map((pass) => pass()));
     else for (const pass of passes) await pass();
     return result;
   }
 
-  /** Every page is one moment of the database: a use case moves all of a wallet, or nothing. */
+  /** Each page is read from one consistent snapshot. */
   async #pages(
     table: keyof Progress,
     count: (table: keyof Progress, rows: number) => void,

@@ -1,8 +1,8 @@
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
 /**
- * Refunds, by order. What one refund moves is the difference of two floors, so that it is less than a centavo away from
- * its share of the order, whatever order refunds came in.
+ * Checks of refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it is less
+ * than a centavo away from its share of the order, whatever the sequence of the refunds.
  */
 export const REFUND_CHECKS: SqlChecks = {
   'a refund belongs to a completed order': `
@@ -10,14 +10,14 @@ export const REFUND_CHECKS: SqlChecks = {
       FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
 
-  'a refund returns and takes back its share of what the order redeemed and earned': `
+  'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
     SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.clawed_back_cents, o.total_cents, o.redemption_cents, o.earned_cents
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
        AND (r.amount_cents <= 0 OR ${awayFromItsShare('r.returned_cents', 'o.redemption_cents')}
             OR ${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')})`,
 
-  'a refund moved what its entries say, at the same time': `
+  'the amounts of a refund are the sums of its entries, which have the same instant': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at,
            COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
            COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0) AS clawback_entries,
@@ -30,7 +30,7 @@ export const REFUND_CHECKS: SqlChecks = {
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };
 
-/** Whether a part of a refund is a centavo or more away from (whole × amount / total); exact, as DECIMAL. */
+/** SQL condition: a part of a refund is a centavo or more away from whole × amount / total. DECIMAL is exact. */
 function awayFromItsShare(part: string, whole: string): string {
   return `ABS(CAST(${part} AS DECIMAL(40)) * o.total_cents - CAST(${whole} AS DECIMAL(40)) * r.amount_cents) >= o.total_cents`;
 }

@@ -16,10 +16,10 @@ interface UniqueKey {
   columns: string;
 }
 
-/** Primary and unique keys decide races. Each must be there, by its columns: a name proves nothing. */
+/** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
 export async function missingKeys(manager: EntityManager): Promise<Finding[]> {
   const rows = await manager.query<{ of_table: string; columns: string }[]>(
-    // A key on the first bytes of a column would refuse too much, and one on more columns too little.
+    // A key on a prefix of a column would refuse too many rows, and one with more columns too few.
     `SELECT table_name AS of_table, GROUP_CONCAT(column_name ORDER BY column_name) AS columns
        FROM information_schema.statistics
       WHERE table_schema = DATABASE() AND non_unique = 0
@@ -32,7 +32,7 @@ export async function missingKeys(manager: EntityManager): Promise<Finding[]> {
     .map((key) => ({ invariant: 'the unique keys are in place', ...key }));
 }
 
-/** The unique keys that the entities declare, the columns of each in alphabetical order. */
+/** The unique keys that the entities declare, each with its columns in alphabetical order. */
 function uniqueKeys(manager: EntityManager): UniqueKey[] {
   return ENTITIES.map((entity) => manager.dataSource.getMetadata(entity)).flatMap(
     ({ tableName: table, primaryColumns, indices }) =>
@@ -46,7 +46,7 @@ function uniqueKeys(manager: EntityManager): UniqueKey[] {
   );
 }
 
-/** The ledger is closed by triggers where the server let the migration create them: without them it works as well. */
+/** Triggers prevent changes of ledger entries, if the server let the migration create them. They are optional. */
 export async function missingTriggers(manager: EntityManager): Promise<string[]> {
   const rows = await manager.query<{ event: string }[]>(
     `SELECT event_manipulation AS event FROM information_schema.triggers

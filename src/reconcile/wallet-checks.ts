@@ -1,15 +1,15 @@
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
-/** Wallets and their statements, by wallet. */
+/** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {
-  'the balance is what all credits have left': `
+  'the balance of a wallet is the sum of the remaining amounts of its credits': `
     SELECT w.id AS wallet_id, w.balance_cents, COALESCE(SUM(c.remaining_cents), 0) AS credits_cents
       FROM wallets w LEFT JOIN cashback_credits c ON c.wallet_id = w.id
      WHERE ${inPage('w.id')}
      GROUP BY w.id, w.balance_cents
     HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
 
-  'the available balance that a wallet keeps is what its credits had at that instant': `
+  'the stored available balance of a wallet is the sum of its available credits at that instant': `
     SELECT w.id AS wallet_id, w.available_cents, w.available_as_of, COALESCE(SUM(c.remaining_cents), 0) AS credits_cents
       FROM wallets w LEFT JOIN cashback_credits c
         ON c.wallet_id = w.id AND c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
@@ -30,7 +30,7 @@ export const WALLET_CHECKS: SqlChecks = {
       FROM wallets w JOIN cashback_entries e ON e.wallet_id = w.id AND e.seq = 1
      WHERE ${inPage('w.id')} AND w.created_at > e.created_at + ${CLOCK_MARGIN}`,
 
-  'entries are numbered from 1 without a gap, and each balance and debt follow from the entry before': `
+  'entries are numbered from 1 without gaps, and each balance and debt follow from the previous entry': `
     SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.balance_cents, e.debt_cents, p.seq AS previous_seq,
            p.balance_cents AS previous_balance_cents, p.debt_cents AS previous_debt_cents
       FROM cashback_entries e LEFT JOIN cashback_entries p ON p.wallet_id = e.wallet_id AND p.seq = e.seq - 1

@@ -14,7 +14,7 @@ import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 
-/** How many credits `show` lists. */
+/** Maximum number of credits that `show` lists. */
 const MOST_CREDITS = 100;
 
 const ZERO = formatMoney(0);
@@ -31,7 +31,7 @@ const NEVER_SEEN: WalletDto = {
 /** A wallet as the operator sees it. */
 type ShownWallet = WalletDto & { open_credits: number; credits: object[]; entries: EntryDto[] };
 
-/** Reads wallets and their statements; nothing is locked or written. */
+/** Reads wallets and their statements, without locks. */
 @Injectable()
 export class StatementsService {
   constructor(
@@ -40,13 +40,13 @@ export class StatementsService {
     private readonly clock: Clock,
   ) {}
 
-  /** A customer's wallet; zeros for one never seen. */
+  /** Returns a customer's wallet; all amounts are zero for an unknown customer. */
   async search(merchantId: string, document: string): Promise<WalletDto> {
     const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
     return wallet === null ? NEVER_SEEN : toWalletDto(wallet);
   }
 
-  /** A page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
+  /** Returns a page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
   entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.statement(async (manager) => {
       if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound();
@@ -63,10 +63,10 @@ export class StatementsService {
   }
 
   /**
-   * For the operator: the wallet with its open credits, the earliest to expire first, and its latest entries; at most 100
-   * of each, and the number of open credits.
+   * Returns a wallet for the operator: its open credits (earliest expiry first) and its latest entries, at most 100 of
+   * each, and the number of open credits.
    *
-   * @param of a customer of a merchant, or a wallet's id: an erased customer has no document.
+   * @param of a customer of a merchant, or a wallet's ID, because an erased customer has no document.
    * @throws Problem not_found.
    */
   async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {

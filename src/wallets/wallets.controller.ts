@@ -22,7 +22,7 @@ export class WalletsController {
   /**
    * Find a customer's wallet
    *
-   * @remarks What the customer has with this merchant; 200 with zeros also for a customer never seen.
+   * @remarks Returns the customer's cashback with this merchant. For an unknown customer, all amounts are zero.
    */
   @Post('search')
   @HttpCode(200)
@@ -34,7 +34,7 @@ export class WalletsController {
   /**
    * Read a wallet's statement
    *
-   * @remarks Every movement with its kind, amount, order and the running balance, newest first.
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
    */
   @Get(':id/entries')
   @UseInterceptors(FairList)

@@ -4,7 +4,7 @@ import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { StatementsService } from './statements.service.js';
 import { WalletsController } from './wallets.controller.js';
 
-/** Customers' wallets over HTTP; what they are is in `cashback`, which knows none. */
+/** The HTTP API of customers' wallets. The rules are in `cashback`, which has no HTTP. */
 @Module({
   imports: [CashbackModule, RateLimitsModule],
   controllers: [WalletsController],

@@ -45,7 +45,7 @@ describe('the reconcile command', () => {
       .map((line) => JSON.parse(line));
     expect(lines).toContainEqual(
       expect.objectContaining({
-        invariant: expect.stringContaining('a credit has left'),
+        invariant: expect.stringContaining('the remaining amount of a credit'),
         remaining_cents: 749,
         entries_cents: '750',
       }),

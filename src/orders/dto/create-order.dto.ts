@@ -1,24 +1,24 @@
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
 import { ElementsOf, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../http/validators.js';
 
-/** An item of an order, as the merchant sells it. */
+/** An item of an order. */
 export class CreateOrderItemDto {
   /**
-   * The item's id in the caller's system.
+   * Your ID of the item.
    * @example sku-1
    */
   @IsCallerId()
   readonly id!: string;
 
   /**
-   * Price in BRL; may be "0.00".
+   * Price in BRL. It can be "0.00".
    * @example "150.00"
    */
   @IsMoney({ zero: true })
   readonly price!: string;
 
   /**
-   * At most 500 characters.
+   * Description of the item, at most 500 characters.
    * @example Café em grãos
    */
   @IsOptional()
@@ -26,33 +26,33 @@ export class CreateOrderItemDto {
   readonly description?: string;
 }
 
-/** A means by which a part of the order is paid. */
+/** A payment method for a part of the order. */
 export class PaymentMethodDto {
   /**
-   * The method's id in the caller's system; the merchant's policy may have a rate of its own for it.
+   * Your ID of the payment method. The merchant's policy can have an earn rate for it.
    * @example credit_card
    */
   @IsCallerId()
   readonly id!: string;
 
   /**
-   * What is paid by it, in BRL, over zero.
+   * Amount paid with this method, in BRL. It must be greater than zero.
    * @example "150.00"
    */
   @IsMoney({ zero: false })
   readonly amount!: string;
 }
 
-/** Creation of an order. Members that are not listed here are ignored. (Specification 2.4) */
+/** The order to create. Other members are ignored. */
 export class CreateOrderDto {
   /**
-   * The order's id in the caller's system, unique for the merchant: the idempotency key.
+   * Your ID of the order, unique per merchant. It is the idempotency key.
    * @example PED-1001
    */
   @IsCallerId()
   readonly external_id!: string;
 
-  /** What is sold: 1 to 500 items. */
+  /** Items of the order, 1 to 500. */
   @ElementsOf(() => CreateOrderItemDto, 500)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(500, { message: 'must be an array of 1 to 500 items' })
@@ -68,13 +68,14 @@ export class CreateOrderDto {
   readonly document!: string;
 
   /**
-   * What the order comes to, in BRL, over zero. It is not compared with the items: discounts and shipping are the caller's.
+   * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
+   * shipping can change it.
    * @example "150.00"
    */
   @IsMoney({ zero: false })
   readonly total!: string;
 
-  /** How it is paid: 0 to 20 methods, together at most the total. */
+  /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @ElementsOf(() => PaymentMethodDto, 20)
   @ValidateNested(MUST_BE_OBJECTS)
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })

@@ -2,27 +2,27 @@ import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validat
 import { ElementsOf, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
 import { PaymentMethodDto } from './create-order.dto.js';
 
-/** How much of the customer's cashback to hold for an order. */
+/** The amount of cashback to hold for an order. */
 export class SetRedemptionDto {
   /**
-   * In BRL; replaces an earlier hold, and "0.00" lets it go.
+   * Amount in BRL. It replaces an earlier hold; "0.00" releases it.
    * @example "20.00"
    */
   @IsMoney({ zero: true })
   readonly amount!: string;
 }
 
-/** Completion of an order; every member is optional, and so is the body. */
+/** The final values of an order. All members are optional, and so is the body. */
 export class CompleteOrderDto {
   /**
-   * How much cashback is redeemed, in BRL; without it, what is held.
+   * Amount of cashback to redeem, in BRL. Default: the held amount.
    * @example "20.00"
    */
   @IsOptional()
   @IsMoney({ zero: true })
   readonly redeem?: string;
 
-  /** How it was paid in the end; without it, as the order was created. */
+  /** Final payment methods. Default: those that the order was created with. */
   @IsOptional()
   @ElementsOf(() => PaymentMethodDto, 20)
   @ValidateNested(MUST_BE_OBJECTS)
@@ -31,17 +31,17 @@ export class CompleteOrderDto {
   readonly payment_methods?: PaymentMethodDto[];
 }
 
-/** A return, whole or in part, of a completed order. */
+/** A full or partial refund of a completed order. */
 export class CreateRefundDto {
   /**
-   * The refund's id in the caller's system, unique for the order: the idempotency key.
+   * Your ID of the refund, unique per order. It is the idempotency key.
    * @example DEV-1
    */
   @IsCallerId()
   readonly external_id!: string;
 
   /**
-   * How much of the order's total is returned, in BRL, over zero.
+   * Amount of the order's total to refund, in BRL. It must be greater than zero.
    * @example "50.00"
    */
   @IsMoney({ zero: false })

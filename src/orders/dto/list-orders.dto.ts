@@ -5,7 +5,7 @@ import { IsCallerId, IsInstant } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { OrderDto } from './order.dto.js';
 
-/** Filters that an order must match, all of them. Without a filter every order of the merchant is listed. */
+/** Filters for orders. An order must match all of them. Without filters, all orders of the merchant are listed. */
 export class ListOrdersDto extends PageQueryDto {
   /** The order with this `external_id`. */
   @IsOptional()
@@ -29,13 +29,12 @@ export class ListOrdersDto extends PageQueryDto {
 }
 
 /**
- * A page of orders, newest first. It ends after `limit` orders or before it would exceed 1 MiB, but holds at least one
- * order if any is left.
+ * A page of orders, newest first. It has at most `limit` orders and 1 MiB, but at least one order if any is left.
  */
 export class OrderPageDto {
   readonly data!: OrderDto[];
 
-  /** The `cursor` of the next page; null on the last page. It stays valid while orders are added. */
+  /** The `cursor` for the next page; null on the last page. It stays valid when orders are added. */
   @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }

@@ -2,7 +2,7 @@ import { type LimitedBy } from '../../cashback/quote.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { ApiProperty } from '@nestjs/swagger';
 
-/** An item, as the order was created with. */
+/** An item of the order. */
 export class OrderItemDto {
   /** @example sku-1 */
   readonly id!: string;
@@ -14,7 +14,7 @@ export class OrderItemDto {
   readonly description?: string;
 }
 
-/** A payment method, as the order was created with or, once completed, as it was paid. */
+/** A payment method of the order. Once the order is completed, these are the final ones. */
 export class OrderPaymentMethodDto {
   /** @example credit_card */
   readonly id!: string;
@@ -26,18 +26,19 @@ export class OrderPaymentMethodDto {
 /** The cashback the customer can redeem on the order. */
 export class ToRedeemDto {
   /**
-   * What the customer has free to spend now; what is held for this or another order is not in it.
+   * Cashback that the customer can spend now, without the amounts held for this and other orders.
    * @example "80.00"
    */
   readonly available!: string;
 
   /**
-   * The most that can be redeemed on this order now, what is held for it included; "0.00" once it is finished.
+   * Maximum that can be redeemed on this order now, including the amount held for it; "0.00" once the order is
+   * completed or cancelled.
    * @example "75.00"
    */
   readonly maximum!: string;
 
-  /** Why the maximum is not more; null where nothing but the total limits it, and once the order is finished. */
+  /** What limits the maximum; null if only the total does, or once the order is completed or cancelled. */
   @ApiProperty({
     type: String,
     enum: ['balance', 'order_share', 'minimum_total', null],
@@ -47,19 +48,19 @@ export class ToRedeemDto {
   readonly limited_by!: LimitedBy;
 
   /**
-   * What is held for this order.
+   * Amount held for this order.
    * @example "0.00"
    */
   readonly held!: string;
 
   /**
-   * What was redeemed at completion.
+   * Amount redeemed at completion.
    * @example "0.00"
    */
   readonly redeemed!: string;
 
   /**
-   * How much of the redeemed cashback refunds have returned to the customer.
+   * Redeemed cashback that refunds have returned to the customer.
    * @example "0.00"
    */
   readonly returned!: string;
@@ -70,13 +71,14 @@ export const TO_RECEIVE_STATUSES = ['quoted', 'pending', 'available', 'partially
 /** The cashback the customer will receive, or has received, for the order. */
 export class ToReceiveDto {
   /**
-   * Before completion: what the customer will receive if the order is finished as it stands. After: what was granted.
+   * Before completion: what the customer will receive if the order is completed in its current state. After completion:
+   * the granted amount.
    * @example "7.50"
    */
   readonly amount!: string;
 
   /**
-   * How much of it refunds have taken back.
+   * Part of the amount that refunds have taken back.
    * @example "0.00"
    */
   readonly reversed!: string;
@@ -84,15 +86,15 @@ export class ToReceiveDto {
   @ApiProperty({
     enum: TO_RECEIVE_STATUSES,
     description:
-      '`quoted` before completion, `pending` until `available_at`, then `available`; `reversed` where the order was cancelled or refunded.',
+      '`quoted` before completion, `pending` until `available_at`, then `available`; `partially_reversed` after a partial refund; `reversed` if the order was cancelled or fully refunded.',
   })
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 
-  /** From when it can be spent; before completion, as if the order were completed when it was created. */
+  /** When it becomes available; before completion, calculated as if the order had been completed at its creation. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly available_at!: Date | null;
 
-  /** Until when it can be spent. */
+  /** When it expires. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly expires_at!: Date | null;
 }
@@ -102,22 +104,22 @@ export class OrderCashbackDto {
   readonly to_receive!: ToReceiveDto;
 }
 
-/** What all refunds of the order so far did. */
+/** The totals of all refunds of the order. */
 export class OrderRefundedDto {
   /**
-   * How much of the total has been refunded.
+   * Refunded part of the order's total.
    * @example "0.00"
    */
   readonly amount!: string;
 
   /**
-   * How much of it is money for the customer; the rest was returned as cashback.
+   * Part of the refunded amount to pay to the customer in money; the rest was returned as cashback.
    * @example "0.00"
    */
   readonly amount_to_pay_back!: string;
 }
 
-/** An order with its cashback. (Specification 2.5) */
+/** An order with its cashback. */
 export class OrderDto {
   /** UUID v7. */
   readonly id!: string;
@@ -143,7 +145,7 @@ export class OrderDto {
   readonly refunded!: OrderRefundedDto;
   readonly created_at!: Date;
 
-  /** Until when the order can be finished at the terms it was quoted, and what is held for it lasts. */
+  /** When the order expires and its hold is released. */
   readonly expires_at!: Date;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true })

@@ -1,4 +1,4 @@
-/** A refund and what it did; it never changes. */
+/** A refund and its effects. It never changes. */
 export class RefundDto {
   /** UUID v7. */
   readonly id!: string;
@@ -9,13 +9,13 @@ export class RefundDto {
   readonly order_id!: string;
 
   /**
-   * How much of the order's total was returned.
+   * Refunded part of the order's total.
    * @example "50.00"
    */
   readonly amount!: string;
 
   /**
-   * Redeemed cashback that went back to the customer's wallet.
+   * Redeemed cashback that was returned to the customer's wallet.
    * @example "3.33"
    */
   readonly cashback_returned!: string;
@@ -27,7 +27,7 @@ export class RefundDto {
   readonly cashback_taken_back!: string;
 
   /**
-   * Money to hand back to the customer: the amount less the cashback returned.
+   * Money to pay back to the customer: the amount minus `cashback_returned`.
    * @example "46.67"
    */
   readonly amount_to_pay_back!: string;

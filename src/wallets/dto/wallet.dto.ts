@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsDocument } from '../../http/validators.js';
 import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
 
-/** Which customer's wallet; in a body, because a document stands in no URL. */
+/** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
 export class SearchWalletDto {
   /**
    * The customer's taxpayer number (CPF): 11 digits.
@@ -12,7 +12,7 @@ export class SearchWalletDto {
   readonly document!: string;
 }
 
-/** An amount that moves by itself at a date. */
+/** An amount and the instant at which it is released or expires. */
 export class NextAmountDto {
   /** @example "7.50" */
   readonly amount!: string;
@@ -20,37 +20,37 @@ export class NextAmountDto {
   readonly at!: Date;
 }
 
-/** A customer's cashback with the merchant, as it stands now. */
+/** A customer's current cashback with the merchant. */
 export class WalletDto {
-  /** UUID v7; null for a customer never seen. */
+  /** UUID v7; null for an unknown customer. */
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   readonly id!: string | null;
 
   /**
-   * Free to spend.
+   * Cashback that the customer can spend now.
    * @example "80.00"
    */
   readonly available!: string;
 
   /**
-   * Granted, and not released yet.
+   * Granted cashback that is not available yet.
    * @example "7.50"
    */
   readonly pending!: string;
 
   /**
-   * Held for open orders.
+   * Cashback held for open orders.
    * @example "0.00"
    */
   readonly held!: string;
 
   /**
-   * What refunds could not take back; new cashback pays it first.
+   * Amount that refunds could not take back. New cashback repays it first.
    * @example "0.00"
    */
   readonly debt!: string;
 
-  /** The pending amount that can be spent next; null if nothing is pending. */
+  /** The pending amount that becomes available next; null if nothing is pending. */
   @ApiProperty({ type: NextAmountDto, nullable: true })
   readonly next_release!: NextAmountDto | null;
 
@@ -59,10 +59,10 @@ export class WalletDto {
   readonly next_expiry!: NextAmountDto | null;
 }
 
-/** A movement of a wallet; it is written once and never changes. */
+/** A ledger entry of a wallet. It never changes. */
 export class EntryDto {
   /**
-   * Its number in the statement, from 1 without a gap.
+   * Number in the statement, from 1 without gaps.
    * @example 1
    */
   @ApiProperty({ type: 'integer' })
@@ -70,42 +70,42 @@ export class EntryDto {
 
   @ApiProperty({
     enum: Object.keys(ENTRY_KINDS),
-    description: '`debt` and `repay` move the debt, all others the balance.',
+    description: '`debt` and `repay` change the debt, all others change the balance.',
     example: 'earn',
   })
   readonly kind!: EntryKind;
 
   /**
-   * Signed.
+   * Signed amount.
    * @example "-20.00"
    */
   readonly amount!: string;
 
   /**
-   * What the wallet's credits hold after it, pending ones included and what is held left out.
+   * Balance after this entry, including pending and excluding held cashback.
    * @example "60.00"
    */
   readonly balance!: string;
 
   /**
-   * The debt after it.
+   * Debt after this entry.
    * @example "0.00"
    */
   readonly debt!: string;
 
-  /** The order it belongs to, if any. */
+  /** The order that the entry belongs to, if any. */
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   readonly order_id!: string | null;
 
-  /** The refund it belongs to, if any. */
+  /** The refund that the entry belongs to, if any. */
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   readonly refund_id!: string | null;
 
-  /** The credit it moved; null where it moved the debt. */
+  /** The credit that the entry changed; null if it changed the debt. */
   @ApiProperty({ type: String, format: 'uuid', nullable: true })
   readonly credit_id!: string | null;
 
-  /** When it took effect: for a lapse or an expiry its date, which may lie before `created_at`. */
+  /** When the entry took effect. For an expiry or a lapsed hold, this can be earlier than `created_at`. */
   readonly effective_at!: Date;
 
   readonly created_at!: Date;
@@ -115,7 +115,7 @@ export class EntryDto {
 export class EntryPageDto {
   readonly data!: EntryDto[];
 
-  /** Where the next page begins; null on the last one. */
+  /** The `cursor` for the next page; null on the last page. */
   @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }
