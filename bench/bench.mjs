@@ -25,7 +25,7 @@ import { measureReads } from './parts/reads.mjs';
 import { measureSize } from './parts/size.mjs';
 import { measureStorm } from './parts/storm.mjs';
 
-/** In the order in which they run: whoever counts statements wants a server that does nothing else. */
+/** In the order in which they run. Counting statements needs a server that does nothing else, so that part is first. */
 const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
@@ -57,7 +57,6 @@ function say(line) {
 /**
  * @param {'seconds' | 'rounds' | 'orders' | 'created'} name
  * @param {number} least
- * @returns {number}
  */
 function wholeNumber(name, least) {
   const number = Number(values[name]);

@@ -42,7 +42,7 @@ export class Lab {
 
   /** Starts the database: one that waits for the disk at each commit, as in production, in a folder that is thrown away. */
   async open() {
-    // Nothing but a database of our own will do: a million orders do not belong into one that somebody named.
+    // Always a database of our own: a million orders do not belong into one that DATABASE_URL names.
     delete process.env['DATABASE_URL'];
     const [server] = await findServers();
     this.durable = server !== undefined;
@@ -66,10 +66,7 @@ export class Lab {
     return startPrivateServer({ server, dataDir: path.join(litter, 'data'), durable: true, litter });
   }
 
-  /**
-   * @param {string} schema
-   * @returns {string}
-   */
+  /** @param {string} schema */
   urlOf(schema) {
     return this.serverUrl + schema;
   }
@@ -102,7 +99,7 @@ export class Lab {
   }
 
   /**
-   * The environment of a production process; the rest of ours is none of its business.
+   * The environment of a production process, without the rest of ours.
    *
    * @param {string} schema
    * @returns {NodeJS.ProcessEnv}
@@ -136,7 +133,7 @@ export class Lab {
   }
 
   /**
-   * Starts the production build. Its log, a line a request as in production, goes to /dev/null.
+   * Starts the production build. Its log, one line per request as in production, goes to /dev/null.
    *
    * @param {string} schema
    */
@@ -174,7 +171,7 @@ export class Lab {
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
   }
 
-  /** Ends everything, the database last. Whoever calls again waits for the same end. */
+  /** Ends everything, the database last. A second call waits for the first. */
   close() {
     this.#closing ??= (async () => {
       for (const end of this.#ends.reverse()) await end();

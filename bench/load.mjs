@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @typedef {object} Step a request of a sequence; each connection walks through its sequence again and again
  * @property {string} name of the operation
  * @property {(context: any) => { method: 'GET' | 'POST' | 'PUT', path: string, headers: Record<string, string>, body?: string } | null} request
- *   null where an earlier step failed: the connection begins anew
+ *   null where an earlier step failed: the connection starts its sequence again
  * @property {(body: string, context: any) => void} [onSuccess] what a later step needs to know of the answer
  *
  * @typedef {object} Figures
@@ -18,7 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @property {number} refused answers that were no 2xx
  */
 
-/** Requests that were on their way when the time was up go on in the server: let them end, they belong to nobody. */
+/** Requests in progress when the time is up continue in the server. They must not disturb the next measurement. */
 const SETTLE_MS = 300;
 
 /**
@@ -31,8 +31,8 @@ const SETTLE_MS = 300;
  * @param {Step[]} options.steps
  * @param {number} options.connections
  * @param {number} [options.seconds] how long, unless it is said how many
- * @param {number} [options.amount] so many requests, however many seconds they take
- * @param {number} [options.rate] at most so many requests a second over all connections
+ * @param {number} [options.amount] the number of requests, however long they take
+ * @param {number} [options.rate] requests per second over all connections, at most
  * @returns {Promise<{ operations: Record<string, Figures>, broken: number, statuses: Record<string, number> }>} by operation;
  *   `broken` are connections that were lost and requests without an answer in 10 s
  */
@@ -74,7 +74,7 @@ export async function drive({ url, steps, connections, seconds, rate, amount }) 
  */
 function toRequest(step, onAnswer) {
   return {
-    // autocannon takes null for "begin the sequence anew", which its types do not know.
+    // autocannon takes null for "start the sequence again", which its types do not know.
     setupRequest: (request, context) => {
       const own = step.request(context);
       if (own === null) return /** @type {any} */ (null);

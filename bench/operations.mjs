@@ -80,12 +80,12 @@ export function repeats(token, orders) {
 }
 
 /**
- * Renewals, one session after the other; the token that came back is the session's next.
+ * Refreshes, one session after the other; the token that came back is the session's next.
  *
  * @param {string[]} tokens a refresh token of each session
  * @returns {Step[]}
  */
-export function renewals(tokens) {
+export function refreshes(tokens) {
   const headers = { 'content-type': 'application/json' };
   let next = 0;
   return [
@@ -108,13 +108,13 @@ export function renewals(tokens) {
 }
 
 /**
- * The life of an order: created, cashback held, completed, partly refunded.
+ * The lifecycle of an order: created, cashback held, completed, partly refunded.
  *
  * @param {string} token
  * @param {string} [document] whose it is; one customer after the other, if left out
  * @returns {Step[]}
  */
-export function lives(token, document) {
+export function lifecycles(token, document) {
   const headers = headersOf(token);
   /**
    * @param {string} name
@@ -130,13 +130,13 @@ export function lives(token, document) {
   });
   return [
     {
-      name: 'life: create',
+      name: 'lifecycle: create',
       request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
       onSuccess: (body, context) => (context.id = JSON.parse(body).id),
     },
-    then('life: hold', 'PUT', 'redemption', { amount: '10.00' }),
-    then('life: complete', 'POST', 'complete', {}),
-    then('life: refund', 'POST', 'refunds', { external_id: 'DEV-1', amount: '33.33' }),
+    then('lifecycle: hold', 'PUT', 'redemption', { amount: '10.00' }),
+    then('lifecycle: complete', 'POST', 'complete', {}),
+    then('lifecycle: refund', 'POST', 'refunds', { external_id: 'DEV-1', amount: '33.33' }),
   ];
 }
 
@@ -165,7 +165,7 @@ export function searches(token, document) {
 }
 
 /**
- * Log-ins with wrong passwords: half of them at a user that exists.
+ * Logins with wrong passwords, half of them for a user that exists.
  *
  * @returns {Step[]}
  */
@@ -177,6 +177,6 @@ export function wrongLogins() {
     password: `wrong-password-${next}`,
   });
   return [
-    { name: 'log-in', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) },
+    { name: 'login', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) },
   ];
 }

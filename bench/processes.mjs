@@ -8,7 +8,6 @@ const TICK_MS = 10;
  * Resident memory of a process in MiB, now and the most that it ever was, where Linux tells it.
  *
  * @param {number} pid
- * @returns {{ resident: number | null, peak: number | null }}
  */
 export function memoryMiB(pid) {
   const status = read(`/proc/${pid}/status`);
@@ -20,8 +19,8 @@ export function memoryMiB(pid) {
 }
 
 /**
- * Processor time that a process and its children have used, in milliseconds; NaN where there is no /proc. Unlike a
- * throughput it says the same whoever else is at work on the machine.
+ * Processor time that a process and its children have used, in milliseconds; NaN where there is no /proc. Unlike
+ * throughput it hardly depends on what else runs on the machine.
  *
  * @param {number} pid
  * @returns {number}
@@ -34,7 +33,10 @@ export function processorMs(pid) {
   return children.reduce((sum, child) => sum + processorMs(Number(child)), own);
 }
 
-/** @param {string} file */
+/**
+ * @param {string} file
+ * @returns {string}
+ */
 function read(file) {
   try {
     return readFileSync(file, 'utf8');

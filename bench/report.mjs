@@ -2,10 +2,7 @@
 
 /** @typedef {import('./load.mjs').Figures} Figures */
 
-/**
- * @param {number[]} numbers
- * @returns {number}
- */
+/** @param {number[]} numbers */
 export function median(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -24,7 +21,6 @@ function at(numbers, index) {
  * The median of each figure over the rounds; requests and refusals are added up.
  *
  * @param {Figures[]} rounds
- * @returns {Figures}
  */
 export function medians(rounds) {
   const of = (/** @type {keyof Figures} */ name) => median(rounds.map((round) => round[name]));
@@ -54,10 +50,7 @@ export function medianRatio(ones, others, figure) {
 /** Column heads that go with `cells`. */
 export const HEADS = ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'refused'];
 
-/**
- * @param {Figures} figures
- * @returns {string[]}
- */
+/** @param {Figures} figures */
 export function cells({ perSecond, p50, p95, p99, refused, requests }) {
   return [
     perSecond.toFixed(0),

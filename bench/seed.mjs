@@ -1,8 +1,9 @@
 // @ts-check
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * @typedef {object} Shop a schema with a merchant, its log-in and its customers
+ * @typedef {object} Shop a schema with a merchant, its login and its customers
  * @property {string} schema
  * @property {string} merchantId
  * @property {string} apiUserId
@@ -11,7 +12,7 @@ import { createHash, randomUUID } from 'node:crypto';
 export const EMAIL = 'bench@example.com';
 export const PASSWORD = 'bench-password-2026';
 
-/** So many customers have cashback to spend; each has three credits. */
+/** The number of customers with cashback to spend; each has three credits. */
 export const CUSTOMERS = 1000;
 
 /** Documents of the customers: the first, and one more for each. */
@@ -25,7 +26,7 @@ const NUMBERS = `
 /** Rows of one statement: enough to be fast, few enough for a transaction that stays small. */
 const CHUNK = 50_000;
 
-/** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as it would in life. */
+/** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as in production. */
 const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
   `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
 
@@ -34,7 +35,6 @@ const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
  *
  * @param {import('./lab.mjs').Lab} lab
  * @param {string} schema
- * @returns {Promise<Shop>}
  */
 export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
@@ -51,7 +51,7 @@ export async function openShop(lab, schema) {
 }
 
 /**
- * Wallets of customers one after the other, each with so many credits of R$ 1000.00.
+ * Wallets of customers one after the other, each with `creditsEach` credits of R$ 1000.00.
  *
  * @param {import('./lab.mjs').Lab} lab
  * @param {Shop} shop
@@ -137,7 +137,7 @@ export async function addEntries(lab, shop, count) {
 }
 
 /**
- * Sessions with a refresh token each, as one session renews only so often in a minute.
+ * Sessions with a refresh token each: a session may be refreshed only 60 times per minute.
  *
  * @param {import('./lab.mjs').Lab} lab
  * @param {Shop} shop
@@ -169,20 +169,24 @@ export async function addSessions(lab, shop, count) {
   return tokens.map(({ refresh }) => refresh);
 }
 
+/** How often a login that the service asks to repeat is sent again. */
+const LOGIN_RETRIES = 5;
+
 /**
- * Logs in as a merchant's system does.
+ * Logs in as a merchant's system does: after a 429 or 503 it waits as long as `Retry-After` says and tries again.
  *
  * @param {string} url of the service
  * @returns {Promise<string>} the access token
  */
 export async function logIn(url) {
+  const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ email: EMAIL, password: PASSWORD });
-  const answer = await fetch(`${url}/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  });
-  if (answer.status !== 201) throw new Error(`the log-in was answered with ${answer.status}: ${await answer.text()}`);
-  const { access_token: token } = /** @type {{ access_token: string }} */ (await answer.json());
-  return token;
+  for (let retries = 0; ; retries += 1) {
+    const answer = await fetch(`${url}/auth/login`, { method: 'POST', headers, body });
+    const text = await answer.text();
+    if (answer.status === 201) return JSON.parse(text).access_token;
+    if (![429, 503].includes(answer.status) || retries === LOGIN_RETRIES)
+      throw new Error(`POST /auth/login returned ${answer.status} after ${retries} retries: ${text}`);
+    await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
+  }
 }

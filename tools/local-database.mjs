@@ -53,7 +53,6 @@ export async function provideDatabase({ purpose, say }) {
  *
  * @param {string} url
  * @param {Say} say
- * @returns {Promise<Database>}
  */
 async function useGiven(url, say) {
   const place = new URL(url);
@@ -71,7 +70,6 @@ async function useGiven(url, say) {
 /**
  * @param {Purpose} purpose
  * @param {Say} say
- * @returns {Promise<Database | undefined>}
  */
 async function tryDocker(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) {
@@ -101,7 +99,6 @@ async function tryDocker(purpose, say) {
 /**
  * @param {Purpose} purpose
  * @param {Say} say
- * @returns {Promise<Database | undefined>}
  */
 async function tryMachine(purpose, say) {
   const servers = await findServers();
@@ -120,7 +117,6 @@ async function tryMachine(purpose, say) {
 /**
  * @param {Purpose} purpose
  * @param {Say} say
- * @returns {Promise<Database | undefined>}
  */
 async function tryPackages(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) return undefined;
@@ -138,7 +134,6 @@ async function tryPackages(purpose, say) {
 /**
  * @param {import('./database/server-binary.mjs').ServerBinary} server
  * @param {Say} say
- * @returns {Promise<Database>}
  */
 function startKept(server, say) {
   // One kind of server cannot read the other's files.
@@ -150,7 +145,6 @@ function startKept(server, say) {
 /**
  * @param {import('./database/server-binary.mjs').ServerBinary} server
  * @param {Say} say
- * @returns {Promise<Database>}
  */
 async function startThrownAway(server, say) {
   const folder = makeTempFolder('cashback-test');
@@ -166,10 +160,7 @@ async function startThrownAway(server, say) {
   }
 }
 
-/**
- * @param {unknown} error
- * @returns {string}
- */
+/** @param {unknown} error */
 function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 // @ts-check
 //
-// npm start: a database, the schema, demo data, and the service, started anew whenever its source changes.
+// npm start: a database, the schema, demo data, and the service, restarted when its source changes.
 // For production there is `npm run start:prod`, which knows nothing of this.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -8,22 +8,18 @@ import { provideDatabase } from './local-database.mjs';
 import { startCompiler } from './start/compiler.mjs';
 import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
-import { keptSecret } from './start/secret.mjs';
 import { createService } from './start/service.mjs';
 import { watchParent } from './support/parent.mjs';
 import { isPortFree } from './support/ports.mjs';
 import { run } from './support/processes.mjs';
 
 const PROJECT = path.resolve(import.meta.dirname, '..');
-const DATA = path.join(PROJECT, '.data');
 
 /** What is to be undone at the end, the last first. @type {(() => unknown)[]} */
 const cleanups = [];
 let ending = false;
 
-/**
- * @param {string} line
- */
+/** @param {string} line */
 function say(line) {
   console.log(`[start] ${line}`);
 }
@@ -33,7 +29,6 @@ function say(line) {
  * npm hands its own on to us.
  *
  * @param {number} code
- * @returns {Promise<void>}
  */
 async function end(code) {
   if (ending) return;
@@ -97,7 +92,7 @@ async function start() {
   if (process.env['NODE_ENV'] === 'production') {
     throw new Error('"npm start" is for development: it makes a demo user. In production: npm run start:prod');
   }
-  cleanups.push(await takeLock(DATA));
+  cleanups.push(await takeLock(PROJECT));
   const port = await readPort();
   const database = await provideDatabase({ purpose: 'start', say });
   cleanups.push(() => database.stop());
@@ -108,7 +103,8 @@ async function start() {
     DATABASE_URL: database.url,
     // The URL is complete. A password in `.env` may be that of compose.yaml's database.
     DATABASE_PASSWORD: '',
-    JWT_SECRET: process.env['JWT_SECRET'] || keptSecret(DATA),
+    // Fixed, so that tokens stay valid after a restart. JWTs are not accepted from outside, and production refuses it.
+    JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
   };
 
   say('Compiling');
@@ -128,7 +124,7 @@ async function start() {
   afterChange(() => {
     restarting = restarting.then(async () => {
       if (ending) return;
-      say('The source has changed: starting the service anew');
+      say('The source has changed: restarting the service');
       await service.stop();
       await service.start();
     });

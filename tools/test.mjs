@@ -27,9 +27,7 @@ let interrupted = false;
 /** Steps other than tests that failed. They are repeated at the end, because the output of later steps hides them. @type {string[]} */
 const failedSteps = [];
 
-/**
- * @param {string} line
- */
+/** @param {string} line */
 function say(line) {
   console.log(`[test ${Math.round(process.uptime())} s] ${line}`);
 }
@@ -85,7 +83,6 @@ async function step(title, command, args, options) {
 /**
  * @param {Project[]} projects
  * @param {string[]} extraArgs
- * @returns {Promise<Tally>}
  */
 async function testOnDatabase(projects, extraArgs) {
   const provided = provideDatabase({ purpose: 'test', say });
@@ -107,7 +104,6 @@ async function testOnDatabase(projects, extraArgs) {
 /**
  * @param {string} suite
  * @param {string[]} extraArgs
- * @returns {Promise<Tally>}
  */
 async function test(suite, extraArgs) {
   const projects = SUITES[suite] ?? [];

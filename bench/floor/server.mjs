@@ -6,7 +6,6 @@ import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import mysql from 'mysql2/promise';
 import { v7 as uuidv7 } from 'uuid';
-import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, POLICY } from './statements.mjs';
 
 /**
  * @typedef {{ id: string, price: string, description?: string }} Item
@@ -16,8 +15,24 @@ import { AVAILABLE, INSERT_ORDER, LIVE_TOKEN, POLICY } from './statements.mjs';
 
 const DAY_MS = 86_400_000;
 
-/** The service's own settings of a connection, from the build. */
-const { sessionSettings } = await import(new URL('../../dist/src/database/session-settings.js', import.meta.url).href);
+/** The service's own settings of a connection and its balance as SQL, from the build. */
+const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
+const { sessionSettings } = await built('database/session-settings.js');
+const { AVAILABLE, availableParameters } = await built('cashback/balance-sql.js');
+
+// The other statements of an order's creation, as the service sends them.
+const LIVE_TOKEN = `
+  SELECT t.jwt, u.merchant_id
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+   WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+/** Read once per second for each merchant. */
+const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
+const INSERT_ORDER = `
+  INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods,
+                      policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest,
+                      created_at, expires_at, completed_at, cancelled_at)
+  VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, ?, ?, NULL, NULL)`;
+const BALANCE = `SELECT w.document, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 const pool = mysql.createPool({
   uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
@@ -81,18 +96,10 @@ async function createOrder(authorization, body) {
   const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
   const expiresAt = later(now, policy.orderTtlMinutes * 60_000);
   const json = [items, methods, policy].map((value) => JSON.stringify(value));
-  await rowsOf(INSERT_ORDER, [
-    id,
-    merchantId,
-    Buffer.from(body.external_id),
-    body.document,
-    totalCents,
-    ...json,
-    now,
-    expiresAt,
-  ]);
-  const rows = await rowsOf(AVAILABLE, [merchantId, [body.document], now, now, now, merchantId, [body.document]]);
-  const availableCents = Number(rows.find((row) => row.lapsed_order_id === null)?.sum_cents ?? 0);
+  const order = [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json];
+  await rowsOf(INSERT_ORDER, [...order, hash('sha256', JSON.stringify(body), 'buffer'), now, expiresAt]);
+  const [balance] = await rowsOf(BALANCE, [...availableParameters(now), merchantId, body.document]);
+  const availableCents = Number(balance?.cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
 }
 
@@ -111,19 +118,16 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
     payment_methods: body.payment_methods,
     cashback: {
       to_redeem: {
-        available: money(availableCents),
-        maximum: money(maximumCents),
-        limited_by: 'balance',
-        held: '0.00',
-        redeemed: '0.00',
-        returned: '0.00',
+        ...{ available: money(availableCents), maximum: money(maximumCents), limited_by: 'balance' },
+        ...{ held: '0.00', redeemed: '0.00', returned: '0.00' },
       },
       to_receive: {
-        amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
-        reversed: '0.00',
-        status: 'quoted',
-        available_at: availableAt,
-        expires_at: later(availableAt, policy.validityDays * DAY_MS),
+        ...{
+          amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
+          reversed: '0.00',
+          status: 'quoted',
+        },
+        ...{ available_at: availableAt, expires_at: later(availableAt, policy.validityDays * DAY_MS) },
       },
     },
     refunded: { amount: '0.00', amount_to_pay_back: '0.00' },

@@ -7,14 +7,14 @@ import { logIn, openShop } from '../seed.mjs';
 
 const STARTS = 7;
 const CONNECTIONS = 10;
-/** One request in so many sends an order again, as callers do. */
+/** Every 10th request sends an order again, as callers do. */
 const REPEAT_EVERY = 10;
 /** Where memory is looked at, as shares of all orders. */
 const MARKS = [1 / 8, 1 / 4, 1 / 2, 3 / 4, 1];
 
 /**
- * How long a production process takes from its start until it is ready, and how much memory one has that creates many
- * orders in its life.
+ * How long a production process takes from its start until it is ready, and how much memory a process needs that
+ * creates many orders.
  *
  * @param {import('../lab.mjs').Lab} lab
  * @param {import('../bench.mjs').Plan} plan
@@ -102,7 +102,6 @@ function creationsAndRepeats(token) {
 /**
  * @param {import('../lab.mjs').Lab} lab
  * @param {string} schema
- * @returns {Promise<number>}
  */
 async function countOrders(lab, schema) {
   const [row] = await lab.sql(schema, 'SELECT COUNT(*) AS orders FROM orders');
@@ -113,7 +112,6 @@ async function countOrders(lab, schema) {
  * What the objects of JavaScript take, those that nobody needs any more included.
  *
  * @param {string} url
- * @returns {Promise<number>}
  */
 async function heapMiB(url) {
   const metrics = await (await fetch(`${url}/metrics`)).text();

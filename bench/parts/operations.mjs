@@ -1,6 +1,6 @@
 // @ts-check
 import { drive } from '../load.mjs';
-import { createSome, creations, lives, renewals, repeats } from '../operations.mjs';
+import { createSome, creations, lifecycles, refreshes, repeats } from '../operations.mjs';
 import { memoryMiB } from '../processes.mjs';
 import { cells, HEADS, medians, printTable } from '../report.mjs';
 import { warmUp } from '../rounds.mjs';
@@ -26,8 +26,8 @@ export async function measureOperations(lab, plan) {
   const loads = {
     create: creations(token),
     ...repeats(token, orders),
-    refresh: renewals(sessions),
-    life: lives(token),
+    refresh: refreshes(sessions),
+    lifecycle: lifecycles(token),
   };
   await warmUp(Object.values(loads).map((steps) => ({ steps, url: service.url })));
   /** @type {Record<string, Figures & { statements?: number }>} */

@@ -12,15 +12,15 @@ const CONNECTIONS = 10;
 const STORM_CONNECTIONS = 20;
 
 /**
- * What blows: nothing; as many wrong log-ins a second as some guessers make; or as many as 20 connections can send, which is
+ * The storms: none; as many wrong logins per second as some attackers send; or as many as 20 connections can send, which is
  * a flood of requests on top of the bcrypt comparisons.
  *
  * @type {Record<string, number | null | undefined>}
  */
-const WEATHER = { quiet: null, 'storm of 50/s': 50, 'storm without limit': undefined };
+const STORMS = { quiet: null, 'storm of 50/s': 50, 'storm without limit': undefined };
 
 /**
- * Order creation while log-ins with wrong passwords come in, and while none do.
+ * Order creation while logins with wrong passwords come in, and while none do.
  *
  * @param {import('../lab.mjs').Lab} lab
  * @param {import('../bench.mjs').Plan} plan
@@ -31,10 +31,10 @@ export async function measureStorm(lab, plan) {
   const steps = creations(await logIn(url));
   await warmUp([{ url, steps }]);
   /** @type {Record<string, { orders: Figures[], logins: Record<string, number>[] }>} */
-  const measured = Object.fromEntries(Object.keys(WEATHER).map((name) => [name, { orders: [], logins: [] }]));
+  const measured = Object.fromEntries(Object.keys(STORMS).map((name) => [name, { orders: [], logins: [] }]));
   for (let round = 0; round < plan.rounds; round += 1) {
-    lab.say(`Log-in storm, round ${round + 1}`);
-    for (const [name, rate] of Object.entries(WEATHER)) {
+    lab.say(`Login storm, round ${round + 1}`);
+    for (const [name, rate] of Object.entries(STORMS)) {
       const { orders, logins } = await measureOne(url, steps, rate, plan.seconds);
       measured[name]?.orders.push(orders);
       measured[name]?.logins.push(logins);
@@ -49,8 +49,8 @@ export async function measureStorm(lab, plan) {
     logins: added(logins),
   }));
   printTable(
-    `Order creation at ${CONNECTIONS} connections during a storm of wrong log-ins (bcrypt cost 12)`,
-    ['weather', ...HEADS, 'requests/quiet', 'p99/quiet', 'log-ins by status'],
+    `Order creation at ${CONNECTIONS} connections during a storm of wrong logins (bcrypt cost 12)`,
+    ['storm', ...HEADS, 'requests/quiet', 'p99/quiet', 'logins by status'],
     results.map((row) => [
       row.name,
       ...cells(row),
@@ -66,7 +66,7 @@ export async function measureStorm(lab, plan) {
 /**
  * @param {string} url
  * @param {import('../load.mjs').Step[]} steps
- * @param {number | null | undefined} rate of log-ins a second; null for none, undefined for no limit
+ * @param {number | null | undefined} rate of logins per second; null for none, undefined for no limit
  * @param {number} seconds
  */
 async function measureOne(url, steps, rate, seconds) {

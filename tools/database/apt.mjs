@@ -8,11 +8,7 @@ import { run, tail } from '../support/processes.mjs';
  */
 const CHOICES = [['mariadb-server-core', 'mariadb-client-core'], ['mysql-server-core'], ['mysql-server-core-8.0']];
 
-/**
- * Whether packages can be installed here without asking anyone for a password.
- *
- * @returns {boolean}
- */
+/** Whether packages can be installed here without asking anyone for a password. */
 export function canInstallPackages() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 }

@@ -9,7 +9,6 @@ export const DATABASE_NAME = 'cashback';
  * Opens one connection. mysql2 knows only the scheme `mysql:`, while ours also tells MariaDB apart for TypeORM.
  *
  * @param {string} url
- * @returns {Promise<import('mysql2/promise').Connection>}
  */
 export function connect(url) {
   return createConnection({ uri: url.replace(/^mariadb:/, 'mysql:'), connectTimeout: 3_000 });
@@ -19,7 +18,6 @@ export function connect(url) {
  * What the server calls itself, such as "MySQL 8.4.7" or "MariaDB 10.11.14".
  *
  * @param {string} url
- * @returns {Promise<string>}
  */
 export async function readVersion(url) {
   const connection = await connect(url);

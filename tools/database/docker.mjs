@@ -10,11 +10,7 @@ import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs'
 /** The same image as in compose.yaml. */
 const IMAGE = 'mysql:8.4';
 
-/**
- * Whether a Docker engine answers. A client without an engine is common, and so is an engine that is asleep.
- *
- * @returns {Promise<{ version: string } | { reason: string }>}
- */
+/** Whether a Docker engine answers. A client without an engine is common, and so is an engine that is asleep. */
 export async function findEngine() {
   const { ok, output } = await run('docker', ['version', '--format', '{{.Server.Version}}'], { timeoutMs: 5_000 });
   if (ok) return { version: output.trim() };
@@ -29,7 +25,6 @@ export async function findEngine() {
  * @param {string} options.name of the container; one of the same name that an earlier run left is removed
  * @param {string} [options.volume] where the data is kept; without it, in memory
  * @param {(line: string) => void} options.say
- * @returns {Promise<{ url: string, version: string, stop: () => Promise<void> }>}
  * @throws if the image can't be had or the server does not start; the message ends with what Docker said
  */
 export async function startContainer({ name, volume, say }) {
@@ -64,7 +59,6 @@ export async function startContainer({ name, volume, say }) {
  * @param {string} name
  * @param {number} port
  * @param {string | undefined} volume
- * @returns {string[]}
  */
 function containerOptions(name, port, volume) {
   const storage = volume ? ['--volume', `${volume}:/var/lib/mysql`] : ['--tmpfs', '/var/lib/mysql:rw,size=2g'];

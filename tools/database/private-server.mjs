@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { commandLineOf, endProcess, isAlive, tail, untilStopped } from '../support/processes.mjs';
+import { tail, untilStopped } from '../support/processes.mjs';
 import { makeTempFolder } from '../support/temp-folder.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
@@ -41,14 +41,12 @@ const STOP_GRACE_MS = 20_000;
  * @param {string} [options.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
  *   do so itself
  * @param {import('./server-binary.mjs').ServerBinary} [options.server] the first on this machine if left out
- * @returns {Promise<PrivateServer>}
  * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
  */
 export async function startPrivateServer({ dataDir, port, durable = true, options = [], litter, server }) {
   const binary = server ?? (await findServers())[0];
   if (!binary) throw new Error('There is no mysqld or mariadbd on this machine.');
   const folder = path.resolve(dataDir);
-  await endOrphan(folder);
   await initialiseDataFolder(binary, folder);
 
   const ownPort = port ?? (await findFreePort());
@@ -94,7 +92,6 @@ export async function startPrivateServer({ dataDir, port, durable = true, option
  * The server's command line. `--no-defaults` has to be the first option.
  *
  * @param {{ folder: string, port: number, socketFolder: string, durable: boolean, flavour: 'mysql' | 'mariadb' }} options
- * @returns {string[]}
  */
 function serverOptions({ folder, port, socketFolder, durable, flavour }) {
   return [
@@ -104,33 +101,11 @@ function serverOptions({ folder, port, socketFolder, durable, flavour }) {
     `--port=${port}`,
     '--bind-address=127.0.0.1',
     `--socket=${path.join(socketFolder, 'server.sock')}`,
-    `--pid-file=${pidFileOf(folder)}`,
+    `--pid-file=${path.join(folder, 'server.pid')}`,
     '--max-connections=500',
     '--skip-log-bin',
     // MySQL would listen on a second port for its X protocol, and wants a folder for LOAD DATA that exists.
     ...(flavour === 'mysql' ? ['--mysqlx=OFF', '--secure-file-priv=NULL'] : []),
     ...(durable ? [] : FAST_OPTIONS),
   ];
-}
-
-/**
- * @param {string} dataDir
- * @returns {string}
- */
-function pidFileOf(dataDir) {
-  return path.join(dataDir, 'server.pid');
-}
-
-/**
- * Ends a server that an earlier run left on this data folder. Its pid file may be old and the number may be another
- * process's by now, so only a process that was started on this very folder is touched.
- *
- * @param {string} dataDir
- */
-async function endOrphan(dataDir) {
-  if (!existsSync(pidFileOf(dataDir))) return;
-  const pid = Number(readFileSync(pidFileOf(dataDir), 'utf8'));
-  if (!(pid > 1) || !isAlive(pid)) return;
-  const commandLine = await commandLineOf(pid);
-  if (`${commandLine} `.includes(` --datadir=${dataDir} `)) await endProcess(pid, STOP_GRACE_MS);
 }

@@ -30,10 +30,7 @@ function searchFolders() {
   return [...new Set([...onPath, ...EXTRA_FOLDERS])];
 }
 
-/**
- * @param {string} file
- * @returns {boolean}
- */
+/** @param {string} file */
 function isExecutable(file) {
   try {
     accessSync(file, constants.X_OK);
@@ -46,8 +43,6 @@ function isExecutable(file) {
 /**
  * The database servers on this machine. `LOCAL_MYSQLD` names one that is to be taken instead of any that is found.
  * MariaDB installs a `mysqld` too, so a program is asked what it is rather than judged by its name.
- *
- * @returns {Promise<ServerBinary[]>}
  */
 export async function findServers() {
   const chosen = process.env['LOCAL_MYSQLD'];
@@ -62,11 +57,7 @@ export async function findServers() {
   return servers;
 }
 
-/**
- * A server refuses to run as root unless it is told to.
- *
- * @returns {string[]}
- */
+/** A server refuses to run as root unless it is told to. */
 export function userOption() {
   return process.getuid?.() === 0 ? ['--user=root'] : [];
 }

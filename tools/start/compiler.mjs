@@ -10,7 +10,6 @@ import { startGuarded } from '../support/guarded-process.mjs';
  * @param {object} options
  * @param {NodeJS.ProcessEnv} options.env
  * @param {(ok: boolean) => void} options.onBuilt called after each compilation
- * @returns {Promise<import('../support/guarded-process.mjs').Guarded>}
  */
 export async function startCompiler({ env, onBuilt }) {
   const args = ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'];

@@ -20,7 +20,7 @@ async function admin(env, args) {
 }
 
 /**
- * Makes a merchant, a customer with a balance, and an API user, unless an earlier start has. The user comes last: if
+ * Creates a merchant, a customer with a balance, and an API user, unless an earlier start did. The user comes last: if
  * it is there, so is all the rest. What a start that was interrupted had made is left alone rather than completed, as
  * it can't be told whether the balance was already granted.
  *
@@ -45,7 +45,6 @@ export async function seedDemo(env) {
  *
  * @param {number} port
  * @param {string} databaseUrl
- * @returns {string}
  */
 export function welcome(port, databaseUrl) {
   const base = `http://localhost:${port}`;
@@ -53,7 +52,7 @@ export function welcome(port, databaseUrl) {
 The service is ready. Ctrl-C stops it and all that was started with it.
 
   Documentation   ${base}/docs
-  E-mail          ${EMAIL}
+  Email           ${EMAIL}
   Password        ${PASSWORD}
 
 Log in, then create an order (paste both):

@@ -1,35 +1,30 @@
 // @ts-check
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { isAlive, startTimeOf } from '../support/processes.mjs';
 
 /**
- * Makes sure that only one `npm start` works in this folder: two would share a build and a data folder.
- * A lock whose owner is gone is taken over. In a container that was started anew, its number is soon another
- * process's, even our own: the time at which it started tells them apart.
+ * Makes sure that only one `npm start` works in this folder: two would share a build and a data folder. The lock is a
+ * socket that listens, so the system releases it when the process ends, however it ends.
  *
  * @param {string} folder
- * @returns {Promise<() => void>} lets the lock go
- * @throws if another one runs; the message names it
+ * @returns {Promise<() => void>} releases the lock
+ * @throws if another one runs
  */
 export async function takeLock(folder) {
-  const file = path.join(folder, 'start.pid');
-  mkdirSync(folder, { recursive: true });
-  const ourselves = `${process.pid} ${await startTimeOf(process.pid)}`;
-  for (;;) {
-    try {
-      writeFileSync(file, ourselves, { flag: 'wx' });
-      return () => rmSync(file, { force: true });
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error;
-    }
-    const [owner, ...startTime] = readFileSync(file, 'utf8').split(' ');
-    const pid = Number(owner);
-    if (pid > 1 && isAlive(pid) && (await startTimeOf(pid)) === startTime.join(' ')) {
-      throw new Error(
-        `"npm start" is already running in this folder, as process ${pid}. Stop it first (Ctrl-C there).`,
-      );
-    }
-    rmSync(file, { force: true });
-  }
+  const file = path.join(tmpdir(), `cashback-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`);
+  const probe = connect(file);
+  const isTaken = await once(probe, 'connect').then(
+    () => true,
+    () => false,
+  );
+  probe.destroy();
+  if (isTaken) throw new Error('"npm start" is already running in this folder. Stop it first (Ctrl-C there).');
+  rmSync(file, { force: true });
+  const lock = createServer().listen(file).unref();
+  await once(lock, 'listening');
+  return () => lock.close();
 }

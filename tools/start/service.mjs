@@ -6,7 +6,7 @@ import { startGuarded } from '../support/guarded-process.mjs';
 const GRACE_MS = 15_000;
 
 /**
- * Runs the built service, and runs it anew on demand. The old process is gone before the new one starts, as both
+ * Runs the built service, and restarts it on demand. The old process is gone before the new one starts, as both
  * listen on the same port.
  *
  * @param {{ env: NodeJS.ProcessEnv, port: number, say: (line: string) => void }} options

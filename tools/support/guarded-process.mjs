@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
  * The guard: a shell that starts a command, says its process id, and then waits for either of two things. If the
  * command ends, so does the guard. If the guard's input closes, the process that asked for the command is gone
  * (however it went, SIGKILL included), and the guard stops the command and removes what would be left behind.
- * A server that was frozen with SIGSTOP only sees the SIGTERM once it may run again, hence the SIGCONT.
+ * A server that was frozen with SIGSTOP only sees the SIGTERM after a SIGCONT.
  */
 const GUARD = `
 owner=$PPID litter=$1; shift
@@ -43,7 +43,6 @@ exit "$status"
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {number | 'inherit' | 'pipe'} options.output where its output goes: an open file, our own, or `stdout` (errors to our own)
  * @param {string} [options.litter] a folder that is of no use to anyone once this process is gone
- * @returns {Promise<Guarded>}
  */
 export async function startGuarded({ command, args, env = process.env, output, litter = '' }) {
   const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', litter, command, ...args], {

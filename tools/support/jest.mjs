@@ -17,7 +17,6 @@ import { makeTempFolder } from './temp-folder.mjs';
  * @param {NodeJS.ProcessEnv} options.env
  * @param {(command: string, args: string[], options: { env: NodeJS.ProcessEnv }) => Promise<boolean>} options.execute shows the
  *   command's output and says whether it succeeded
- * @returns {Promise<Tally>}
  */
 export async function runJest({ projects, extraArgs, env, execute }) {
   const folder = makeTempFolder('cashback-jest');
@@ -48,7 +47,6 @@ export async function runJest({ projects, extraArgs, env, execute }) {
  *
  * @param {string} resultFile
  * @param {boolean} ok whether Jest itself said that all is well
- * @returns {Tally}
  */
 function tally(resultFile, ok) {
   if (!existsSync(resultFile)) return { passed: 0, failed: 1 };

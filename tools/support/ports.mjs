@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
  *
  * @param {number} port
  * @param {string} [host] an address of this machine; without one, all of them, as the service listens
- * @returns {Promise<boolean>}
  */
 export function isPortFree(port, host) {
   return new Promise((resolve) => {
@@ -20,8 +19,6 @@ export function isPortFree(port, host) {
  * A free port on loopback, below those the operating system hands to outgoing connections. In that range a client
  * that keeps trying to reach a stopped server can end up connected to itself, and the server could not come back
  * to its port.
- *
- * @returns {Promise<number>}
  */
 export async function findFreePort() {
   for (let attempt = 0; attempt < 100; attempt += 1) {

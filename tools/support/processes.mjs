@@ -36,75 +36,9 @@ export function run(command, args, { timeoutMs = 60_000, env = process.env } = {
  *
  * @param {string} text
  * @param {number} [lines]
- * @returns {string}
  */
 export function tail(text, lines = 15) {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
-}
-
-/**
- * Whether a process with this id runs. One that belongs to another user does too; one that has ended does not, even
- * if nobody has collected it yet, which in a container may never happen.
- *
- * @param {number} pid
- * @returns {boolean}
- */
-export function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
-  }
-  try {
-    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return true;
-  }
-}
-
-/**
- * The command line of a process, its arguments separated by blanks; empty if there is none.
- * Linux tells it in /proc, without `ps`, which minimal systems lack.
- *
- * @param {number} pid
- * @returns {Promise<string>}
- */
-export async function commandLineOf(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-  } catch {
-    const { ok, output } = await run('ps', ['-o', 'command=', '-p', String(pid)], { timeoutMs: 5_000 });
-    return ok ? output.trim() : '';
-  }
-}
-
-/**
- * When a process started, in whatever form the system tells it: only good for comparing. Empty if there is none.
- *
- * @param {number} pid
- * @returns {Promise<string>}
- */
-export async function startTimeOf(pid) {
-  try {
-    // The command's name, in parentheses, may hold blanks; the start time is the 20th field after it.
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop()?.split(' ')[19] ?? '';
-  } catch {
-    const { ok, output } = await run('ps', ['-o', 'lstart=', '-p', String(pid)], { timeoutMs: 5_000 });
-    return ok ? output.trim() : '';
-  }
-}
-
-/**
- * Asks a process to end, and makes it end if it has not within the time.
- *
- * @param {number} pid
- * @param {number} graceMs
- */
-export async function endProcess(pid, graceMs) {
-  const deadline = Date.now() + graceMs;
-  process.kill(pid, 'SIGTERM');
-  while (isAlive(pid) && Date.now() < deadline) await sleep(100);
-  if (isAlive(pid)) process.kill(pid, 'SIGKILL');
 }
 
 /**

@@ -8,7 +8,6 @@ import path from 'node:path';
  * than some 100 bytes, which a folder deep in a home soon exceeds.
  *
  * @param {string} name tells a reader of /tmp what it is
- * @returns {string}
  */
 export function makeTempFolder(name) {
   const parent = tmpdir().length < 60 ? tmpdir() : '/tmp';
