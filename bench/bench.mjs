@@ -54,10 +54,7 @@ function say(line) {
   console.log(`[bench] ${line}`);
 }
 
-/**
- * @param {'seconds' | 'rounds' | 'orders' | 'created'} name
- * @param {number} least
- */
+/** @param {'seconds' | 'rounds' | 'orders' | 'created'} name @param {number} least */
 function wholeNumber(name, least) {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);

@@ -146,11 +146,7 @@ export class Lab {
     return this.#start([process.execPath, 'bench/floor/server.mjs'], this.environment(schema));
   }
 
-  /**
-   * @param {string[]} command
-   * @param {NodeJS.ProcessEnv} env
-   * @returns {Promise<Target>}
-   */
+  /** @param {string[]} command @param {NodeJS.ProcessEnv} env @returns {Promise<Target>} */
   async #start([program = '', ...args], env) {
     const port = await findFreePort();
     const startedAt = performance.now();

@@ -67,11 +67,7 @@ export async function drive({ url, steps, connections, seconds, rate, amount }) 
   return { operations: Object.fromEntries(operations), broken, statuses };
 }
 
-/**
- * @param {Step} step
- * @param {(name: string) => void} onAnswer
- * @returns {autocannon.Request}
- */
+/** @param {Step} step @param {(name: string) => void} onAnswer @returns {autocannon.Request} */
 function toRequest(step, onAnswer) {
   return {
     // autocannon takes null for "start the sequence again", which its types do not know.

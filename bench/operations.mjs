@@ -30,11 +30,7 @@ export function anOrder(document = String(FIRST_DOCUMENT + (count % CUSTOMERS)))
 /** @param {string} token */
 const headersOf = (token) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
-/**
- * @param {string} token
- * @param {string} [document]
- * @returns {Step[]}
- */
+/** @param {string} token @param {string} [document] @returns {Step[]} */
 export function creations(token, document) {
   const headers = headersOf(token);
   return [
@@ -64,11 +60,7 @@ export async function createSome(url, token, howMany) {
   return orders;
 }
 
-/**
- * @param {string} token
- * @param {{ id: string, body: string }[]} orders
- * @returns {Record<'replay' | 'read', Step[]>}
- */
+/** @param {string} token @param {{ id: string, body: string }[]} orders @returns {Record<'replay' | 'read', Step[]>} */
 export function repeats(token, orders) {
   const headers = headersOf(token);
   let next = 0;

@@ -33,10 +33,7 @@ export function processorMs(pid) {
   return children.reduce((sum, child) => sum + processorMs(Number(child)), own);
 }
 
-/**
- * @param {string} file
- * @returns {string}
- */
+/** @param {string} file @returns {string} */
 function read(file) {
   try {
     return readFileSync(file, 'utf8');

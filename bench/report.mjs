@@ -9,10 +9,7 @@ export function median(numbers) {
   return Number.isInteger(middle) ? (at(sorted, middle - 1) + at(sorted, middle)) / 2 : at(sorted, Math.floor(middle));
 }
 
-/**
- * @param {number[]} numbers
- * @param {number} index
- */
+/** @param {number[]} numbers @param {number} index */
 function at(numbers, index) {
   return numbers[index] ?? NaN;
 }

@@ -67,10 +67,7 @@ async function useGiven(url, say) {
   }
 }
 
-/**
- * @param {Purpose} purpose
- * @param {Say} say
- */
+/** @param {Purpose} purpose @param {Say} say */
 async function tryDocker(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) {
     say('Not asking Docker: LOCAL_MYSQLD names a server.');
@@ -96,10 +93,7 @@ async function tryDocker(purpose, say) {
   }
 }
 
-/**
- * @param {Purpose} purpose
- * @param {Say} say
- */
+/** @param {Purpose} purpose @param {Say} say */
 async function tryMachine(purpose, say) {
   const servers = await findServers();
   if (servers.length === 0) say('There is no mysqld or mariadbd on this machine.');
@@ -114,10 +108,7 @@ async function tryMachine(purpose, say) {
   return undefined;
 }
 
-/**
- * @param {Purpose} purpose
- * @param {Say} say
- */
+/** @param {Purpose} purpose @param {Say} say */
 async function tryPackages(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) return undefined;
   if (!canInstallPackages()) {
@@ -131,10 +122,7 @@ async function tryPackages(purpose, say) {
   return undefined;
 }
 
-/**
- * @param {import('./database/server-binary.mjs').ServerBinary} server
- * @param {Say} say
- */
+/** @param {import('./database/server-binary.mjs').ServerBinary} server @param {Say} say */
 function startKept(server, say) {
   // One kind of server cannot read the other's files.
   const dataDir = path.join(PROJECT, '.data', server.flavour);
@@ -142,10 +130,7 @@ function startKept(server, say) {
   return startPrivateServer({ server, dataDir, durable: true });
 }
 
-/**
- * @param {import('./database/server-binary.mjs').ServerBinary} server
- * @param {Say} say
- */
+/** @param {import('./database/server-binary.mjs').ServerBinary} server @param {Say} say */
 async function startThrownAway(server, say) {
   const folder = makeTempFolder('cashback-test');
   const remove = () => rmSync(folder, { recursive: true, force: true });

@@ -80,10 +80,7 @@ async function step(title, command, args, options) {
   return ok;
 }
 
-/**
- * @param {Project[]} projects
- * @param {string[]} extraArgs
- */
+/** @param {Project[]} projects @param {string[]} extraArgs */
 async function testOnDatabase(projects, extraArgs) {
   const provided = provideDatabase({ purpose: 'test', say });
   // The server starts while the build runs. A failure to start it is reported below.
@@ -101,10 +98,7 @@ async function testOnDatabase(projects, extraArgs) {
   }
 }
 
-/**
- * @param {string} suite
- * @param {string[]} extraArgs
- */
+/** @param {string} suite @param {string[]} extraArgs */
 async function test(suite, extraArgs) {
   const projects = SUITES[suite] ?? [];
   if (suite === 'unit') return runJest({ projects, extraArgs, execute, env: process.env });

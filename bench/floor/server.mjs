@@ -45,11 +45,7 @@ pool.pool.on('connection', (connection) => {
   connection.query(sessionSettings({ statementMs: 3000, tableLockSeconds: 2 }));
 });
 
-/**
- * @param {string} sql
- * @param {unknown[]} values
- * @returns {Promise<any[]>}
- */
+/** @param {string} sql @param {unknown[]} values @returns {Promise<any[]>} */
 async function rowsOf(sql, values) {
   const [rows] = await pool.query(sql, values);
   return /** @type {any[]} */ (rows);
@@ -138,11 +134,7 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
   };
 }
 
-/**
- * @param {import('node:http').ServerResponse} response
- * @param {number} status
- * @param {object} body
- */
+/** @param {import('node:http').ServerResponse} response @param {number} status @param {object} body */
 function answer(response, status, body) {
   const text = JSON.stringify(body);
   response.writeHead(status, {

@@ -44,11 +44,7 @@ async function measureStarts(lab, schema) {
   return starts;
 }
 
-/**
- * @param {import('../lab.mjs').Lab} lab
- * @param {string} schema
- * @param {number} orders
- */
+/** @param {import('../lab.mjs').Lab} lab @param {string} schema @param {number} orders */
 async function measureMemory(lab, schema, orders) {
   const service = await lab.startService(schema);
   const results = [{ orders: 0, ...memoryMiB(service.pid), heapMiB: await heapMiB(service.url), figures: nothing() }];
@@ -81,10 +77,7 @@ async function measureMemory(lab, schema, orders) {
   return results;
 }
 
-/**
- * @param {string} token
- * @returns {import('../load.mjs').Step[]}
- */
+/** @param {string} token @returns {import('../load.mjs').Step[]} */
 function creationsAndRepeats(token) {
   let count = 0;
   /** @type {ReturnType<import('../load.mjs').Step['request']>} */
@@ -99,10 +92,7 @@ function creationsAndRepeats(token) {
   }));
 }
 
-/**
- * @param {import('../lab.mjs').Lab} lab
- * @param {string} schema
- */
+/** @param {import('../lab.mjs').Lab} lab @param {string} schema */
 async function countOrders(lab, schema) {
   const [row] = await lab.sql(schema, 'SELECT COUNT(*) AS orders FROM orders');
   return Number(row?.['orders']);

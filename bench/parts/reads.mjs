@@ -25,10 +25,7 @@ export async function measureReads(lab, plan) {
   return { ...lists, wallets: await measureWallets(lab, plan) };
 }
 
-/**
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
- */
+/** @param {import('../lab.mjs').Lab} lab @param {import('../bench.mjs').Plan} plan */
 async function measureLists(lab, plan) {
   const [orders, entries] = [/** @type {Contender[]} */ ([]), /** @type {Contender[]} */ ([])];
   const stops = [];
@@ -111,10 +108,7 @@ async function cursorsOf(lab, schema, count) {
   return Object.fromEntries(entries);
 }
 
-/**
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
- */
+/** @param {import('../lab.mjs').Lab} lab @param {import('../bench.mjs').Plan} plan */
 async function measureWallets(lab, plan) {
   const shop = await openShop(lab, 'bench_wallets');
   const { url, stop } = await lab.startService(shop.schema);

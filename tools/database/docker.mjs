@@ -55,11 +55,7 @@ export async function startContainer({ name, volume, say }) {
   }
 }
 
-/**
- * @param {string} name
- * @param {number} port
- * @param {string | undefined} volume
- */
+/** @param {string} name @param {number} port @param {string | undefined} volume */
 function containerOptions(name, port, volume) {
   const storage = volume ? ['--volume', `${volume}:/var/lib/mysql`] : ['--tmpfs', '/var/lib/mysql:rw,size=2g'];
   const server = ['--max-connections=500', '--skip-log-bin'];
