@@ -94,7 +94,6 @@ async function bench(lab) {
     at: new Date().toISOString(),
     machine,
     database: lab.database,
-    durable: lab.durable,
     production: PRODUCTION_COMMAND,
     plan,
   };

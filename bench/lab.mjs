@@ -2,13 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { openSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { provideDatabase } from '../tools/local-database.mjs';
 import { connect } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { findServers } from '../tools/database/server-binary.mjs';
 import { startGuarded } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
+import { untilReady } from '../tools/support/until-ready.mjs';
 import { run, tail } from '../tools/support/processes.mjs';
 import { makeTempFolder } from '../tools/support/temp-folder.mjs';
 import { POOL_SIZE, PRODUCTION_COMMAND } from './project.mjs';
@@ -27,7 +26,6 @@ const BUFFER_POOL_BYTES = 1024 ** 3;
 /** What was set up for the measurements: a database of its own and the servers over it, all gone at the end. */
 export class Lab {
   database = '';
-  durable = true;
   serverUrl = '';
   /** @type {(() => Promise<void> | void)[]} */
   #ends = [];
@@ -42,28 +40,19 @@ export class Lab {
 
   /** Starts the database: one that waits for the disk at each commit, as in production, in a folder that is thrown away. */
   async open() {
-    // Always a database of our own: a million orders do not belong into one that DATABASE_URL names.
-    delete process.env['DATABASE_URL'];
     const [server] = await findServers();
-    this.durable = server !== undefined;
-    const { url, version, stop } = server
-      ? await this.#startDurable(server)
-      : await provideDatabase({ purpose: 'test', say: this.say });
-    this.#ends.push(stop);
-    this.database = version;
-    this.serverUrl = url.replace(/[^/]+$/, '');
-    this.say(
-      `${version}, ${this.durable ? 'which waits for the disk at each commit' : 'NOT durable: commits do not wait for a disk'}`,
-    );
-    await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
-  }
-
-  /** @param {import('../tools/database/server-binary.mjs').ServerBinary} server */
-  async #startDurable(server) {
+    if (!server)
+      throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
     const litter = makeTempFolder('cashback-bench');
     this.#ends.push(() => rmSync(litter, { recursive: true, force: true }));
     this.say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${litter} (thrown away after)`);
-    return startPrivateServer({ server, dataDir: path.join(litter, 'data'), durable: true, litter });
+    const dataDir = path.join(litter, 'data');
+    const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter });
+    this.#ends.push(stop);
+    this.database = version;
+    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.say(`${version}, which waits for the disk at each commit`);
+    await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
 
   /** @param {string} schema */
@@ -105,17 +94,12 @@ export class Lab {
    * @returns {NodeJS.ProcessEnv}
    */
   environment(schema) {
-    const limits = { RATE_LIMIT: '0', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' };
-    // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
-    const PATH = [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter);
-    const place = { PATH, HOST: '127.0.0.1', DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE) };
     return {
-      ...place,
-      ...limits,
-      NODE_ENV: 'production',
-      LOG_LEVEL: 'info',
-      JWT_SECRET: this.#jwtSecret,
-      SHUTDOWN_DELAY_SECONDS: '0',
+      // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
+      PATH: [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter),
+      ...{ NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0' },
+      ...{ DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
+      ...{ RATE_LIMIT: '0', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' },
     };
   }
 
@@ -159,11 +143,7 @@ export class Lab {
     const stop = () => running.end(5_000);
     this.#ends.push(stop);
     const url = `http://127.0.0.1:${port}`;
-    while (!(await isReady(url))) {
-      if (running.hasExited()) throw new Error(`${program} ${args.join(' ')} ended with ${await running.exited}`);
-      if (performance.now() - startedAt > 60_000) throw new Error(`${program} ${args.join(' ')} did not become ready`);
-      await sleep(20);
-    }
+    if (!(await untilReady(url, running))) throw new Error(`${program} ${args.join(' ')} did not become ready`);
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
   }
 
@@ -174,12 +154,4 @@ export class Lab {
     })();
     return this.#closing;
   }
-}
-
-/** @param {string} url */
-function isReady(url) {
-  return fetch(`${url}/health/ready`).then(
-    (answer) => answer.ok,
-    () => false,
-  );
 }

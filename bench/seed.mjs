@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from './lab.mjs' */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -33,8 +34,7 @@ const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
 /**
  * Makes a schema with the service's tables, a merchant, an API user, and customers with credits.
  *
- * @param {import('./lab.mjs').Lab} lab
- * @param {string} schema
+ * @param {Lab} lab @param {string} schema
  */
 export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
@@ -53,8 +53,7 @@ export async function openShop(lab, schema) {
 /**
  * Wallets of customers one after the other, each with `creditsEach` credits of R$ 1000.00.
  *
- * @param {import('./lab.mjs').Lab} lab
- * @param {Shop} shop
+ * @param {Lab} lab @param {Shop} shop
  * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number }} wallets
  *   `prefix` begins the ids, and is another one for each call
  */
@@ -86,9 +85,7 @@ const STATUS = `CASE WHEN (n + ?) % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN '
 /**
  * Orders of the past, many at once. Their external ids are in no order, as those of a merchant's systems are.
  *
- * @param {import('./lab.mjs').Lab} lab
- * @param {Shop} shop
- * @param {number} count
+ * @param {Lab} lab @param {Shop} shop @param {number} count
  * @returns {Promise<Date>} when the newest was created
  */
 export async function addOrders(lab, shop, count) {
@@ -116,8 +113,7 @@ export async function addOrders(lab, shop, count) {
 /**
  * A wallet whose statement is long.
  *
- * @param {import('./lab.mjs').Lab} lab
- * @param {Shop} shop
+ * @param {Lab} lab @param {Shop} shop
  * @param {number} count of entries
  * @returns {Promise<string>} the wallet's id
  */
@@ -139,9 +135,7 @@ export async function addEntries(lab, shop, count) {
 /**
  * Sessions with a refresh token each: a session may be refreshed only 60 times per minute.
  *
- * @param {import('./lab.mjs').Lab} lab
- * @param {Shop} shop
- * @param {number} count
+ * @param {Lab} lab @param {Shop} shop @param {number} count
  * @returns {Promise<string[]>} their refresh tokens
  */
 export async function addSessions(lab, shop, count) {

@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { drive } from '../load.mjs';
 import { creations } from '../operations.mjs';
 import { memoryMiB } from '../processes.mjs';
@@ -16,8 +17,7 @@ const MARKS = [1 / 8, 1 / 4, 1 / 2, 3 / 4, 1];
  * How long a production process takes from its start until it is ready, and how much memory a process needs that
  * creates many orders.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureEndurance(lab, plan) {
   const shop = await openShop(lab, 'bench_endurance');
@@ -26,11 +26,7 @@ export async function measureEndurance(lab, plan) {
   return { starts, readyMs: median(starts), memory };
 }
 
-/**
- * @param {import('../lab.mjs').Lab} lab
- * @param {string} schema with its migrations
- * @returns {Promise<number[]>} milliseconds
- */
+/** @param {Lab} lab @param {string} schema with its migrations @returns {Promise<number[]>} milliseconds */
 async function measureStarts(lab, schema) {
   const starts = [];
   for (let start = 0; start < STARTS; start += 1) {
@@ -44,7 +40,7 @@ async function measureStarts(lab, schema) {
   return starts;
 }
 
-/** @param {import('../lab.mjs').Lab} lab @param {string} schema @param {number} orders */
+/** @param {Lab} lab @param {string} schema @param {number} orders */
 async function measureMemory(lab, schema, orders) {
   const service = await lab.startService(schema);
   const results = [{ orders: 0, ...memoryMiB(service.pid), heapMiB: await heapMiB(service.url), figures: nothing() }];
@@ -92,7 +88,7 @@ function creationsAndRepeats(token) {
   }));
 }
 
-/** @param {import('../lab.mjs').Lab} lab @param {string} schema */
+/** @param {Lab} lab @param {string} schema */
 async function countOrders(lab, schema) {
   const [row] = await lab.sql(schema, 'SELECT COUNT(*) AS orders FROM orders');
   return Number(row?.['orders']);

@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { creations } from '../operations.mjs';
 import { cells, HEADS, median, medianRatio, medians, printTable } from '../report.mjs';
 import { alternate, warmUp } from '../rounds.mjs';
@@ -7,8 +8,7 @@ import { logIn, openShop } from '../seed.mjs';
 /**
  * Order creation by the service and by the bare server of `bench/floor/`, in turn, over the same tables.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureFloor(lab, plan) {
   const shop = await openShop(lab, 'bench_floor');

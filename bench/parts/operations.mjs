@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { drive } from '../load.mjs';
 import { createSome, creations, lifecycles, refreshes, repeats } from '../operations.mjs';
 import { memoryMiB } from '../processes.mjs';
@@ -14,8 +15,7 @@ const CONNECTIONS = [1, 10, 50];
  * Every operation of the service at 1, 10 and 50 connections. With one connection nothing else happens, so the
  * statements that the database counts meanwhile are the operation's.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureOperations(lab, plan) {
   const shop = await openShop(lab, 'bench_operations');
@@ -52,11 +52,11 @@ export async function measureOperations(lab, plan) {
 }
 
 /**
- * @param {import('../lab.mjs').Lab} lab
+ * @param {Lab} lab
  * @param {string} url
  * @param {import('../load.mjs').Step[]} steps
  * @param {number} connections
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Plan} plan
  * @returns {Promise<Record<string, Figures & { statements?: number }>>} by operation and connections
  */
 async function measureOne(lab, url, steps, connections, { rounds, seconds }) {

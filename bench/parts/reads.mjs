@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { drive } from '../load.mjs';
 import { gets, lifecycles, searches } from '../operations.mjs';
 import { median, printTable } from '../report.mjs';
@@ -17,15 +18,14 @@ const STATUSES = ['pending', 'expired', 'completed', 'cancelled', 'partially_ref
  * What is read, with one connection, against how much there is: pages of orders and of a statement, and the operations of
  * a wallet against its open credits.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureReads(lab, plan) {
   const lists = await measureLists(lab, plan);
   return { ...lists, wallets: await measureWallets(lab, plan) };
 }
 
-/** @param {import('../lab.mjs').Lab} lab @param {import('../bench.mjs').Plan} plan */
+/** @param {Lab} lab @param {Plan} plan */
 async function measureLists(lab, plan) {
   const [orders, entries] = [/** @type {Contender[]} */ ([]), /** @type {Contender[]} */ ([])];
   const stops = [];
@@ -91,7 +91,7 @@ const label = (/** @type {string | undefined} */ name, /** @type {number} */ dep
 const cursor = (/** @type {(string | number)[]} */ key) => Buffer.from(JSON.stringify(key)).toString('base64url');
 
 /**
- * @param {import('../lab.mjs').Lab} lab
+ * @param {Lab} lab
  * @param {string} schema
  * @param {number} count
  * @returns {Promise<Record<string, string>>} cursors by depth
@@ -108,7 +108,7 @@ async function cursorsOf(lab, schema, count) {
   return Object.fromEntries(entries);
 }
 
-/** @param {import('../lab.mjs').Lab} lab @param {import('../bench.mjs').Plan} plan */
+/** @param {Lab} lab @param {Plan} plan */
 async function measureWallets(lab, plan) {
   const shop = await openShop(lab, 'bench_wallets');
   const { url, stop } = await lab.startService(shop.schema);
@@ -133,10 +133,10 @@ async function measureWallets(lab, plan) {
 /**
  * Sends the steps of each contender one after the other, and prints the median time of each with its ratio to the first.
  *
- * @param {import('../lab.mjs').Lab} lab
+ * @param {Lab} lab
  * @param {string} title
  * @param {Contender[]} contenders
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Plan} plan
  */
 async function compare(lab, title, contenders, { rounds }) {
   lab.say(title);

@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { creations } from '../operations.mjs';
 import { cells, HEADS, medianRatio, medians, printTable } from '../report.mjs';
 import { alternate, warmUp } from '../rounds.mjs';
@@ -11,8 +12,7 @@ const CONNECTIONS = 10;
  * Order creation with few and with many orders in the table. Each table has its own schema and its own process, on one
  * database server, so that they can be measured in turn.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureSize(lab, plan) {
   /** @type {(import('../rounds.mjs').Contender & { bytes: number, stop: () => Promise<void> })[]} */
@@ -57,7 +57,7 @@ export async function measureSize(lab, plan) {
 }
 
 /**
- * @param {import('../lab.mjs').Lab} lab
+ * @param {Lab} lab
  * @param {string} schema
  * @param {number} orders
  * @returns {Promise<number>} as the database estimates it

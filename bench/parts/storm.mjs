@@ -1,4 +1,5 @@
 // @ts-check
+/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { drive } from '../load.mjs';
 import { creations, wrongLogins } from '../operations.mjs';
@@ -22,8 +23,7 @@ const STORMS = { quiet: null, 'storm of 50/s': 50, 'storm without limit': undefi
 /**
  * Order creation while logins with wrong passwords come in, and while none do.
  *
- * @param {import('../lab.mjs').Lab} lab
- * @param {import('../bench.mjs').Plan} plan
+ * @param {Lab} lab @param {Plan} plan
  */
 export async function measureStorm(lab, plan) {
   const shop = await openShop(lab, 'bench_storm');

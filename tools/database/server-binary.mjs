@@ -11,17 +11,11 @@ import { run, tail } from '../support/processes.mjs';
 
 /** Where packages put servers outside an ordinary user's PATH: Debian, Fedora, and Homebrew on either processor. */
 const EXTRA_FOLDERS = [
-  '/usr/sbin',
-  '/usr/libexec',
-  '/usr/local/sbin',
-  '/usr/local/mysql/bin',
-  '/opt/homebrew/bin',
-  '/opt/homebrew/opt/mysql/bin',
-  '/opt/homebrew/opt/mysql@8.4/bin',
-  '/opt/homebrew/opt/mariadb/bin',
-  '/usr/local/opt/mysql/bin',
-  '/usr/local/opt/mysql@8.4/bin',
-  '/usr/local/opt/mariadb/bin',
+  ...['/usr/sbin', '/usr/libexec', '/usr/local/sbin', '/usr/local/mysql/bin', '/opt/homebrew/bin'],
+  ...['mysql', 'mysql@8.4', 'mariadb'].flatMap((name) => [
+    `/opt/homebrew/opt/${name}/bin`,
+    `/usr/local/opt/${name}/bin`,
+  ]),
 ];
 
 /** @returns {string[]} every folder to look in, the user's own choice first */

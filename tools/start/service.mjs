@@ -1,6 +1,6 @@
 // @ts-check
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startGuarded } from '../support/guarded-process.mjs';
+import { untilReady } from '../support/until-ready.mjs';
 
 /** How long the service may take to finish the requests under way. */
 const GRACE_MS = 15_000;
@@ -31,19 +31,7 @@ export function createService({ env, port, say }) {
   };
 
   /** Waits until it answers requests; false if it ends before that, or takes too long. */
-  const isReady = async () => {
-    const deadline = Date.now() + 60_000;
-    while (current && !current.hasExited() && Date.now() < deadline) {
-      try {
-        const answer = await fetch(`http://localhost:${port}/health/ready`, { signal: AbortSignal.timeout(2_000) });
-        if (answer.ok) return true;
-      } catch {
-        // It does not listen yet.
-      }
-      await sleep(150);
-    }
-    return false;
-  };
+  const isReady = async () => current !== undefined && untilReady(`http://localhost:${port}`, current);
 
   return { start, stop, isReady };
 }
