@@ -17,12 +17,7 @@ export async function measureFloor(lab, plan) {
     service: await lab.startService(shop.schema),
   };
   const steps = creations(await logIn(servers.service.url));
-  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({
-    name,
-    url,
-    pid,
-    steps,
-  }));
+  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps }));
   await warmUp(contenders);
   const results = [];
   for (const connections of [1, 10, 50]) {
@@ -44,21 +39,17 @@ export async function measureFloor(lab, plan) {
       });
     }
   }
-  printTable(
-    'Order creation: the service and the floor',
-    ['server', 'connections', ...HEADS, 'CPU ms', 'requests/floor', 'p99/floor'],
-    results.map((row) => {
-      const { perSecond, p99 } = row.ratios;
-      return [
-        row.name,
-        String(row.connections),
-        ...cells(row),
-        row.processorMs.toFixed(2),
-        perSecond.toFixed(2),
-        p99.toFixed(2),
-      ];
-    }),
-  );
+  print(results);
   for (const server of Object.values(servers)) await server.stop();
   return results;
+}
+
+/** @param {(import('../load.mjs').Figures & { name: string, connections: number, processorMs: number, ratios: { perSecond: number, p99: number } })[]} results */
+function print(results) {
+  const heads = ['server', 'connections', ...HEADS, 'CPU ms', 'requests/floor', 'p99/floor'];
+  const rows = results.map((row) => {
+    const shares = [row.processorMs, row.ratios.perSecond, row.ratios.p99].map((number) => number.toFixed(2));
+    return [row.name, String(row.connections), ...cells(row), ...shares];
+  });
+  printTable('Order creation: the service and the floor', heads, rows);
 }

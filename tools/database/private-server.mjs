@@ -52,9 +52,8 @@ export async function startPrivateServer({ dataDir, port, durable = true, option
   const ownPort = port ?? (await findFreePort());
   const socketFolder = litter ? mkdtempSync(path.join(litter, 'socket-')) : makeTempFolder('cashback-socket');
   const logFile = path.join(folder, 'server.log');
-  const own = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour });
-  const args = [...own, ...options];
   const log = openSync(logFile, 'a');
+  const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour }).concat(options);
   const env = { ...process.env, LC_ALL: 'C' };
   const running = await startGuarded({ command: binary.file, args, env, output: log, litter: litter ?? socketFolder });
   closeSync(log);
@@ -71,10 +70,7 @@ export async function startPrivateServer({ dataDir, port, durable = true, option
       port: ownPort,
       pid: running.pid,
       stop,
-      kill: async () => {
-        running.signal('SIGKILL');
-        await running.exited;
-      },
+      kill: () => (running.signal('SIGKILL'), running.exited.then(() => undefined)),
       pause: async () => {
         running.signal('SIGSTOP');
         await untilStopped(running.pid);
