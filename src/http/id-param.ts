@@ -13,9 +13,9 @@ const uuidOrNotFound: PipeTransform<string, string> = {
   },
 };
 
-/** The `{id}` of a path. Anything but a UUID is a 404. */
-export const IdParam = (): ParameterDecorator => Param('id', uuidOrNotFound);
+/** The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404. */
+export const IdParam = (name = 'id'): ParameterDecorator => Param(name, uuidOrNotFound);
 
-/** Documents the `{id}` of a path. */
-export const ApiIdParam = (description: string): MethodDecorator =>
-  applyDecorators(ApiParam({ name: 'id', description, schema: { type: 'string', format: 'uuid' } }));
+/** Documents the `{id}` of a path, or another ID by its name. */
+export const ApiIdParam = (description: string, name = 'id'): MethodDecorator =>
+  applyDecorators(ApiParam({ name, description, schema: { type: 'string', format: 'uuid' } }));

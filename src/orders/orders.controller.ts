@@ -10,14 +10,12 @@ import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
-import { CompleteOrderDto, CreateRefundDto, SetRedemptionDto } from './dto/finish-order.dto.js';
+import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
-import { RefundDto } from './dto/refund.dto.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
-import { RefundsService } from './refunds.service.js';
 
 @ApiTags('orders')
 @ApiBearerAuth()
@@ -29,7 +27,6 @@ export class OrdersController {
     private readonly orders: OrdersService,
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
-    private readonly refunds: RefundsService,
   ) {}
 
   /**
@@ -147,34 +144,5 @@ export class OrdersController {
   @ApiProblems('not_found', 'invalid_transition')
   cancel(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
     return this.lifecycle.cancel(caller.merchantId, id);
-  }
-
-  /**
-   * Refund an order
-   *
-   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
-   */
-  @Post(':id/refunds')
-  @ApiIdParam('The order')
-  @ApiCreatedResponse({ type: RefundDto, description: 'The refund', headers: REPLAY_HEADER })
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'not_found',
-    'external_id_conflict',
-    'invalid_transition',
-    'payload_too_large',
-    'unsupported_media_type',
-    'refund_exceeds_total',
-  )
-  async refund(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
-    @Body() body: CreateRefundDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<RefundDto> {
-    const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
-    markReplay(response, replayed);
-    return refund;
   }
 }

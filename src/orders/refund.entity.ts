@@ -4,6 +4,7 @@ import { Order } from './order.entity.js';
 
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
+@Index('ix_refunds_order_created', ['orderId', 'createdAt', 'id'])
 @Index('uq_refunds_order_external_id', ['orderId', 'externalId'], { unique: true })
 export class Refund {
   @PrimaryId()

@@ -4,16 +4,18 @@ import { refundParts } from '../cashback/quote.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
+import { decodeCursor, encodeCursor, type PageRequest } from '../common/cursor.js';
 import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { notFound, Problem } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto } from './dto/finish-order.dto.js';
-import type { RefundDto } from './dto/refund.dto.js';
+import type { RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { Order } from './order.entity.js';
 import { OrderLock } from './order-lock.js';
 import { requireTransition } from './order-status.js';
 import { Refund } from './refund.entity.js';
+import { toRefundDto } from './refund.mapper.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
@@ -48,6 +50,36 @@ export class RefundsService {
       const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
       record({ type: 'order.refunded', merchantId, orderId, amountCents });
       return { refund: toRefundDto(refund), replayed: false };
+    });
+  }
+
+  /**
+   * Returns a page of an order's refunds, newest first.
+   *
+   * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of this
+   *   service.
+   */
+  list(merchantId: string, orderId: string, { limit, cursor }: PageRequest): Promise<RefundPageDto> {
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number', 'string');
+    return this.unitOfWork.statement(async (manager) => {
+      await requireOrder(manager, merchantId, orderId);
+      const rows = await pageOf(manager, orderId, before, limit + 1);
+      const page = rows.slice(0, limit);
+      const last = rows.length > limit ? page.at(-1) : undefined;
+      return {
+        data: page.map(toRefundDto),
+        next_cursor: last === undefined ? null : encodeCursor([last.createdAt.getTime(), last.id]),
+      };
+    });
+  }
+
+  /** @throws Problem not_found, also for a refund of another order or another merchant. */
+  get(merchantId: string, orderId: string, refundId: string): Promise<RefundDto> {
+    return this.unitOfWork.statement(async (manager) => {
+      await requireOrder(manager, merchantId, orderId);
+      const refund = await manager.findOneBy(Refund, { id: refundId, orderId });
+      if (refund === null) throw notFound();
+      return toRefundDto(refund);
     });
   }
 
@@ -87,6 +119,27 @@ export class RefundsService {
   }
 }
 
+/** @throws Problem not_found, also for an order of another merchant. */
+async function requireOrder(manager: EntityManager, merchantId: string, id: string): Promise<void> {
+  if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound();
+}
+
+/** Reads refunds of an order, newest first, as one range of an index. @param before where the previous page ended. */
+function pageOf(
+  manager: EntityManager,
+  orderId: string,
+  before: [createdAt: number, id: string] | undefined,
+  limit: number,
+): Promise<Refund[]> {
+  const page = manager.createQueryBuilder(Refund, 'r').where('r.orderId = :orderId', { orderId });
+  if (before !== undefined)
+    page.andWhere('r.createdAt <= :at AND (r.createdAt < :at OR r.id < :id)', {
+      at: new Date(before[0]),
+      id: before[1],
+    });
+  return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
+}
+
 function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
   const refundedCents = order.refundedCents + amountCents;
   return {
@@ -113,17 +166,4 @@ function refuseOverTotal(order: Order, amountCents: number): void {
     detail: `at most ${maximum} of this order can be refunded`,
     extensions: { maximum },
   });
-}
-
-function toRefundDto(refund: Refund): RefundDto {
-  return {
-    id: refund.id,
-    external_id: refund.externalId,
-    order_id: refund.orderId,
-    amount: formatMoney(refund.amountCents),
-    cashback_returned: formatMoney(refund.returnedCents),
-    cashback_taken_back: formatMoney(refund.clawedBackCents),
-    amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
-    created_at: refund.createdAt,
-  };
 }

@@ -91,9 +91,18 @@ describe('the OpenAPI document', () => {
     const { body: other } = await expectDocumented('post', '/orders', anOrder({ document }));
     await expectDocumented('post', '/orders/{id}/cancel', undefined, { id: other.id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id: other.id });
-    await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '50.00' }, { id });
+    const refund = await expectDocumented(
+      'post',
+      '/orders/{id}/refunds',
+      { external_id: 'r-1', amount: '50.00' },
+      { id },
+    );
     await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
     await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-2', amount: '151.00' }, { id });
+    await expectDocumented('get', '/orders/{id}/refunds', undefined, { id }, '?limit=1');
+    await expectDocumented('get', '/orders/{id}/refunds', undefined, { id }, '?limit=0');
+    await expectDocumented('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: refund.body.id });
+    await expectDocumented('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: id });
     const wallet = await expectDocumented('post', '/wallets/search', { document });
     await expectDocumented('post', '/wallets/search', { document: aDocument() });
     await expectDocumented('post', '/wallets/search', { document: 1 });

@@ -1,3 +1,5 @@
+import { ApiProperty } from '@nestjs/swagger';
+
 /** A refund and its effects. It never changes. */
 export class RefundDto {
   /** UUID v7. */
@@ -33,4 +35,13 @@ export class RefundDto {
   readonly amount_to_pay_back!: string;
 
   readonly created_at!: Date;
+}
+
+/** A page of an order's refunds, newest first. */
+export class RefundPageDto {
+  readonly data!: RefundDto[];
+
+  /** The `cursor` of the next page; null on the last page. */
+  @ApiProperty({ type: String, nullable: true })
+  readonly next_cursor!: string | null;
 }

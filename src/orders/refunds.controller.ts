@@ -1,0 +1,87 @@
+import { Body, Controller, Get, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { Caller } from '../common/caller.js';
+import { CurrentCaller } from '../http/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { FairList } from '../http/fair-list.interceptor.js';
+import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
+import { PageQueryDto } from '../http/page-query.dto.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { CreateRefundDto } from './dto/finish-order.dto.js';
+import { RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import { RefundsService } from './refunds.service.js';
+
+@ApiTags('orders')
+@ApiBearerAuth()
+@Controller('orders/:id/refunds')
+@RateLimit(REQUESTS)
+@ApiProblems('missing_token', 'invalid_token')
+export class RefundsController {
+  constructor(private readonly refunds: RefundsService) {}
+
+  /**
+   * Refund an order
+   *
+   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
+   */
+  @Post()
+  @ApiIdParam('The order')
+  @ApiCreatedResponse({ type: RefundDto, description: 'The refund', headers: REPLAY_HEADER })
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'not_found',
+    'external_id_conflict',
+    'invalid_transition',
+    'payload_too_large',
+    'unsupported_media_type',
+    'refund_exceeds_total',
+  )
+  async createRefund(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Body() body: CreateRefundDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RefundDto> {
+    const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
+    markReplay(response, replayed);
+    return refund;
+  }
+
+  /**
+   * List the refunds of an order
+   *
+   * @remarks The refunds of the order, newest first, one page at a time. Continue with `next_cursor` until it is null.
+   */
+  @Get()
+  @UseInterceptors(FairList)
+  @ApiIdParam('The order')
+  @ApiProblems('validation_failed', 'not_found')
+  listRefunds(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<RefundPageDto> {
+    return this.refunds.list(caller.merchantId, id, query);
+  }
+
+  /**
+   * Read a refund
+   *
+   * @remarks Returns what the refund did. A refund never changes.
+   */
+  @Get(':refund_id')
+  @ApiIdParam('The order')
+  @ApiIdParam('The refund', 'refund_id')
+  @ApiProblems('not_found')
+  getRefund(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @IdParam('refund_id') refundId: string,
+  ): Promise<RefundDto> {
+    return this.refunds.get(caller.merchantId, id, refundId);
+  }
+}
