@@ -63,7 +63,7 @@ async function measureLists(lab, plan) {
 }
 
 /**
- * Every filter: its first page, and pages at each depth.
+ * Every filter and pair of filters: the first page of each, and for single filters pages at each depth.
  *
  * @param {Date} newest when the newest order was created
  * @param {Record<string, string>} cursors by depth
@@ -77,11 +77,18 @@ function orderPaths(newest, cursors) {
     [['from', `created_from=${at(0.9)}`]],
     [['to', `created_to=${at(0.9)}`]],
   ];
+  const pairs = kinds.flatMap((ones, kind) =>
+    ones.flatMap(([one, query]) =>
+      kinds
+        .slice(kind + 1)
+        .flatMap((others) => others.map(([other, more]) => [`${one} + ${other}`, `${query}&${more}`])),
+    ),
+  );
   const single = [['all', ''], ...kinds.flat()];
   const deep = single.flatMap(([name, query]) =>
     Object.entries(cursors).map(([depth, cursor]) => [label(name, Number(depth)), `${query}&cursor=${cursor}`]),
   );
-  return Object.fromEntries([...single, ...deep].map(([name, query]) => [name, `/orders?limit=20&${query}`]));
+  return Object.fromEntries([...single, ...pairs, ...deep].map(([name, query]) => [name, `/orders?limit=20&${query}`]));
 }
 
 const label = (/** @type {string | undefined} */ name, /** @type {number} */ depth) =>
