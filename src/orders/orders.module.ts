@@ -9,12 +9,13 @@ import { OrderListingService } from './order-listing.service.js';
 import { OrderLock } from './order-lock.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
+import { PolicyController } from './policy.controller.js';
 import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
   imports: [CashbackModule, MerchantsModule, RateLimitsModule],
-  controllers: [OrdersController, RefundsController],
+  controllers: [OrdersController, RefundsController, PolicyController],
   providers: [
     OrdersService,
     OrderListingService,

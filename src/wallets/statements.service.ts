@@ -46,6 +46,16 @@ export class StatementsService {
     return wallet === null ? NEVER_SEEN : toWalletDto(wallet);
   }
 
+  /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */
+  async get(merchantId: string, walletId: string): Promise<WalletDto> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const owner = await ownerOf(manager, { id: walletId, merchantId });
+      const wallet = await this.#summary(manager, owner);
+      if (wallet === null) throw notFound();
+      return toWalletDto(wallet);
+    });
+  }
+
   /** Returns a page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
   entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.statement(async (manager) => {
@@ -71,7 +81,7 @@ export class StatementsService {
    */
   async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {
     const { owner, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
-      const owner = 'walletId' in of ? await ownerOf(manager, of.walletId) : of;
+      const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
       const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
       if (wallet === null || aggregate === null) throw notFound();
       await this.wallets.loadOpen(manager, aggregate, MOST_CREDITS);
@@ -94,8 +104,8 @@ export class StatementsService {
 }
 
 /** @throws Problem not_found. */
-async function ownerOf(manager: EntityManager, walletId: string): Promise<WalletOwner> {
-  const wallet = await manager.findOneBy(Wallet, { id: walletId });
+async function ownerOf(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<WalletOwner> {
+  const wallet = await manager.findOneBy(Wallet, where);
   if (wallet === null) throw notFound();
   return { merchantId: wallet.merchantId, document: wallet.document };
 }

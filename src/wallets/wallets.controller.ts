@@ -32,6 +32,18 @@ export class WalletsController {
   }
 
   /**
+   * Read a wallet
+   *
+   * @remarks Returns the customer's balance in its current state, like the search by document.
+   */
+  @Get(':id')
+  @ApiIdParam('The wallet')
+  @ApiProblems('not_found')
+  getWallet(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<WalletDto> {
+    return this.statements.get(caller.merchantId, id);
+  }
+
+  /**
    * Read a wallet's statement
    *
    * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { ErasureService } from '../../src/orders/erasure.service.js';
 import { useService } from '../support/use-service.js';
 import { daysAfter, statementOf, walletOf } from '../support/wallets.js';
 
@@ -108,6 +109,44 @@ describe('POST /wallets/search', () => {
       { headers: { authorization: '' } },
     );
     expect(answer.status).toBe(401);
+  });
+});
+
+describe('GET /wallets/{id}', () => {
+  it('GET /wallets/{id} returns the wallet like the search by document, also when repeated and while it changes', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '5.00', { expiresAt: inDays(3) });
+    const order = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '2.00' });
+    const found = await walletOf(merchant, document);
+    for (const id of [found.id, found.id.toUpperCase()])
+      expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body: found });
+    const grants = atOnce(5, () => grant(service, merchant, document, '1.00'));
+    const seen = await atOnce(5, () => merchant.client.get(`/wallets/${found.id}`));
+    await grants;
+    for (const { status, body } of seen) {
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ id: found.id, held: '2.00', available: expect.stringMatching(/^[3-8]\.00$/) });
+    }
+    expect((await merchant.client.get(`/wallets/${found.id}`)).body).toEqual(await walletOf(merchant, document));
+  });
+
+  it('GET /wallets/{id} returns the wallet of an erased customer, because its ID stays', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '5.00');
+    const { id } = await walletOf(merchant, document);
+    await service.app.get(ErasureService).erase(merchant.id, document);
+    expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body: { id, available: '5.00' } });
+  });
+
+  it('GET /wallets/{id} returns 404 for a wallet of another merchant and for an unknown wallet', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '5.00');
+    const { id } = await walletOf(merchant, document);
+    const other = await aMerchant(service);
+    expectProblem(await other.client.get(`/wallets/${id}`), 404, 'not_found');
+    for (const unknown of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'null', document])
+      expectProblem(await merchant.client.get(`/wallets/${unknown}`), 404, 'not_found');
   });
 });
 

@@ -106,6 +106,9 @@ describe('the OpenAPI document', () => {
     const wallet = await expectDocumented('post', '/wallets/search', { document });
     await expectDocumented('post', '/wallets/search', { document: aDocument() });
     await expectDocumented('post', '/wallets/search', { document: 1 });
+    await expectDocumented('get', '/wallets/{id}', undefined, { id: wallet.body.id });
+    await expectDocumented('get', '/wallets/{id}', undefined, { id });
+    await expectDocumented('get', '/policy');
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/health/live');
     await expectDocumented('get', '/health/ready');
@@ -120,7 +123,7 @@ describe('the OpenAPI document', () => {
     const limited = Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([route, methods]) =>
       Object.entries(methods).flatMap(([method, { responses }]) => (responses[429] ? [`${method} ${route}`] : [])),
     );
-    const expected = [...seen].filter((operation) => / \/(orders|wallets)|login|refresh/.test(operation));
+    const expected = [...seen].filter((operation) => / \/(orders|wallets|policy)|login|refresh/.test(operation));
     expect(limited.sort()).toEqual(expected.sort());
   });
 

@@ -1,0 +1,51 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */
+export class PolicyDto {
+  /**
+   * Share of the paid amount that is earned as cashback.
+   * @example "0.05"
+   */
+  readonly earn_rate!: string;
+
+  /** Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`. "0.00" excludes a method. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    example: { pix: '0.07', boleto: '0.00' },
+  })
+  readonly earn_rates_by_payment_method!: Record<string, string>;
+
+  /**
+   * Maximum share of an order's total that can be redeemed.
+   * @example "0.50"
+   */
+  readonly redeem_share!: string;
+
+  /**
+   * No cashback can be redeemed on orders below this total.
+   * @example "0.00"
+   */
+  readonly redeem_minimum_total!: string;
+
+  /**
+   * Days from completion until earned cashback is available.
+   * @example 8
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly release_days!: number;
+
+  /**
+   * Days for which cashback is then available.
+   * @example 180
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly validity_days!: number;
+
+  /**
+   * Minutes until a pending order and its hold expire.
+   * @example 30
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly order_ttl_minutes!: number;
+}
