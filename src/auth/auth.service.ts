@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
@@ -30,7 +31,7 @@ const LOGIN_TRIES = 3;
 export class AuthService {
   readonly #log = new Logger('Security');
   /** The key of the signing secret comes first. */
-  readonly #keys: [Buffer, ...Buffer[]];
+  readonly #keys: [KeyObject, ...KeyObject[]];
 
   constructor(
     private readonly unitOfWork: UnitOfWork,

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
@@ -23,7 +24,7 @@ const IS_RECENT_SQL =
 /** Issues token sets, and swaps an access token for the JWT that was issued with it (the phantom token pattern). */
 @Injectable()
 export class TokenSetsService {
-  readonly #keys: Buffer[];
+  readonly #keys: KeyObject[];
 
   constructor(
     private readonly unitOfWork: UnitOfWork,

@@ -1,4 +1,5 @@
-import { createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { derivedKey } from '../config/signing-secrets.js';
 
 /** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
 export const ACCESS_PREFIX = 'cbat_';
@@ -15,20 +16,20 @@ export interface TokenPair {
 }
 
 /** Returns a new random pair. */
-export function randomPair(key: Buffer): TokenPair {
+export function randomPair(key: KeyObject): TokenPair {
   return pairOf(() => randomBytes(16), key);
 }
 
-/** Returns the key that tags access tokens and derives successors, derived from a signing secret by HKDF (RFC 5869). */
-export function tokenKey(secret: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', 'cashback token successor', 32));
+/** Returns the key that tags access tokens and derives successors. */
+export function tokenKey(secret: string): KeyObject {
+  return derivedKey(secret, 'cashback token successor');
 }
 
 /**
  * Returns the pair that follows a refresh token. It is always the same pair, so that a retry gets the identical
  * response although no token is stored in plain text.
  */
-export function successorOf(refreshToken: string, key: Buffer): TokenPair {
+export function successorOf(refreshToken: string, key: KeyObject): TokenPair {
   return pairOf((kind) => createHmac('sha256', key).update(`${kind}:${refreshToken}`).digest(), key);
 }
 
@@ -38,7 +39,7 @@ export function successorOf(refreshToken: string, key: Buffer): TokenPair {
  *
  * @param keys the keys of all secrets that the service accepts.
  */
-export function looksIssued(accessToken: string, keys: Buffer[]): boolean {
+export function looksIssued(accessToken: string, keys: KeyObject[]): boolean {
   if (!accessToken.startsWith(ACCESS_PREFIX) || !UUID.test(accessToken.slice(ACCESS_PREFIX.length))) return false;
   const untagged = accessToken.slice(0, -TAG_DIGITS);
   return keys.some((key) => untagged + tagOf(untagged, key) === accessToken);
@@ -54,7 +55,7 @@ export function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: Buffer): TokenPair {
+function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: KeyObject): TokenPair {
   const untagged = (ACCESS_PREFIX + uuidOf(bytesOf('access'))).slice(0, -TAG_DIGITS);
   return {
     accessToken: untagged + tagOf(untagged, key),
@@ -63,7 +64,7 @@ function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: Buffer): T
 }
 
 /** Without the key, a tag is as random as the digits it replaces, so it does not make tokens easier to guess. */
-function tagOf(untagged: string, key: Buffer): string {
+function tagOf(untagged: string, key: KeyObject): string {
   return createHmac('sha256', key).update(`tag:${untagged}`).digest('hex').slice(0, TAG_DIGITS);
 }
 

@@ -1,3 +1,5 @@
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+
 /** A key for HMAC-SHA-256 must have at least this many bytes (RFC 7518, section 3.2). */
 const MIN_BYTES = 32;
 
@@ -31,6 +33,16 @@ export function previousSecrets(list: string): string[] | undefined {
 /** All secrets that the service accepts. The first one signs; each of them verifies. */
 export function signingSecrets(config: { JWT_SECRET: string; JWT_SECRET_PREVIOUS: string }): [string, ...string[]] {
   return [config.JWT_SECRET, ...(previousSecrets(config.JWT_SECRET_PREVIOUS) ?? [])];
+}
+
+/**
+ * Derives a key for HMAC-SHA-256 from a signing secret by HKDF (RFC 5869). Node converts any other type of key again on
+ * each use, which takes longer than the HMAC.
+ *
+ * @param purpose keys for different purposes are independent of each other.
+ */
+export function derivedKey(secret: string, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
 }
 
 function isLongEnough(secret: string): boolean {

@@ -1,7 +1,7 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { signingSecrets } from '../config/signing-secrets.js';
+import { derivedKey, signingSecrets } from '../config/signing-secrets.js';
 import type { RequestedOrder } from './order-input.js';
 
 /**
@@ -10,8 +10,8 @@ import type { RequestedOrder } from './order-input.js';
  */
 @Injectable()
 export class ContentDigests {
-  readonly #current: Buffer;
-  readonly #accepted: readonly Buffer[];
+  readonly #current: KeyObject;
+  readonly #accepted: readonly KeyObject[];
 
   constructor(config: Config) {
     const [current, ...previous] = signingSecrets(config);
@@ -30,12 +30,10 @@ export class ContentDigests {
   }
 }
 
-function keyFrom(secret: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', 'cashback order content', 32));
-}
+const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback order content');
 
 /** Members are in a fixed order, because the database reorders JSON members. */
-function digest(key: Buffer, { externalId, document, totalCents, items, paymentMethods }: RequestedOrder): Buffer {
+function digest(key: KeyObject, { externalId, document, totalCents, items, paymentMethods }: RequestedOrder): Buffer {
   const content = [
     externalId,
     document,

@@ -1,7 +1,7 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { signingSecrets } from '../config/signing-secrets.js';
+import { derivedKey, signingSecrets } from '../config/signing-secrets.js';
 import type { RateLimitPolicy } from './policies.js';
 
 /**
@@ -11,7 +11,7 @@ import type { RateLimitPolicy } from './policies.js';
 @Injectable()
 export class CounterKeys {
   /** The key of the signing secret comes first. */
-  readonly #secrets: [Buffer, ...Buffer[]];
+  readonly #secrets: [KeyObject, ...KeyObject[]];
 
   constructor(config: Config) {
     const [current, ...previous] = signingSecrets(config);
@@ -30,11 +30,9 @@ export class CounterKeys {
   all({ name }: RateLimitPolicy, ...parts: string[]): [string, ...string[]] {
     const text = JSON.stringify([name, ...parts]);
     const [current, ...previous] = this.#secrets;
-    const keyWith = (secret: Buffer): string => createHmac('sha256', secret).update(text).digest('hex');
+    const keyWith = (secret: KeyObject): string => createHmac('sha256', secret).update(text).digest('hex');
     return [keyWith(current), ...previous.map(keyWith)];
   }
 }
 
-function keyFrom(secret: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secret, '', 'cashback rate limits', 32));
-}
+const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback rate limits');
