@@ -72,6 +72,11 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
          FROM numbers WHERE n < ?`,
       [creditsEach, count * creditsEach],
     ],
+    // As the service leaves a wallet after each change.
+    `UPDATE wallets w
+        SET available_cents = balance_cents, available_as_of = created_at, available_seq = last_seq, available_until_seq = last_seq,
+            available_until = (SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id)
+      WHERE available_seq IS NULL`,
   );
 }
 

@@ -24,6 +24,7 @@ import { IndexOrderStatus1763640000007 } from '../migrations/1763640000007-Index
 import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddWalletBalances.js';
 import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
 import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-AddGrantsAndAuditLog.js';
+import { AddNextBalanceChange1763640000012 } from '../migrations/1763640000012-AddNextBalanceChange.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
@@ -55,6 +56,7 @@ export const SCHEMA = {
     AddWalletBalances1763640000008,
     LoosenLedger1763640000009,
     AddGrantsAndAuditLog1763640000011,
+    AddNextBalanceChange1763640000012,
     IndexRefunds1763640000017,
   ],
 } satisfies Schema;

@@ -80,7 +80,7 @@ describe('successorOf', () => {
   });
 
   it('successorOf uses a derived key and not the signing secret itself', () => {
-    expect(key).toHaveLength(32);
+    expect(key.symmetricKeySize).toBe(32);
     expect(key.equals(createSecretKey(Buffer.from(SECRET).subarray(0, 32)))).toBe(false);
   });
 });

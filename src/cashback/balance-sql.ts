@@ -52,6 +52,30 @@ export const availableParameters = (now: Date): Date[] => [
   ...lapsedHoldsParameters(now),
 ];
 
+/**
+ * Centavos that a customer can spend if no date has changed them since the wallet was last written, else NULL. The
+ * parameter is the current instant. AVAILABLE takes the database ten times as long, most of it to plan the statement.
+ */
+export const UNCHANGED_AVAILABLE =
+  'IF(w.available_until_seq = w.last_seq AND w.available_until > ?, w.available_cents, NULL)';
+
+/**
+ * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is
+ * released. The year 9999 is never.
+ *
+ * @param walletId and at are SQL expressions. As parameters, the database reads one row of each index.
+ */
+export function nextChange(walletId: string, at: string): string {
+  const earliest = (date: string, from: string): string =>
+    `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'9999-12-31 23:59:59.999')`;
+  const credits = (date: string): string =>
+    `cashback_credits WHERE wallet_id = ${walletId} AND is_open = 1 AND ${date} > ${at}`;
+  return `LEAST(
+    ${earliest('available_at', credits('available_at'))},
+    ${earliest('expires_at', credits('expires_at'))},
+    ${earliest('expires_at', `cashback_holds WHERE wallet_id = ${walletId}`)})`;
+}
+
 /** Centavos that an order `o` holds. The parameter is the current instant. */
 export const HELD = `COALESCE(
   (SELECT SUM(held.amount_cents) FROM cashback_holds held WHERE held.order_id = o.id AND held.expires_at > ?), 0)`;

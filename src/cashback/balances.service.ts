@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
-import { AVAILABLE, availableParameters } from './balance-sql.js';
+import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
 
 /** A customer of a merchant. */
 export interface WalletOwner {
@@ -16,6 +16,9 @@ export interface OrderBalance {
   /** The amount held for the order. */
   heldCents: number;
 }
+
+const UNCHANGED = `
+  SELECT w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document IN (?)`;
 
 const AVAILABLE_OF_ONE = `SELECT w.document, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
@@ -35,12 +38,10 @@ export class BalancesService {
     documents: readonly string[],
     now: Date,
   ): Promise<Map<string, number>> {
-    const wanted = [...new Set(documents)];
-    if (wanted.length === 0) return new Map();
-    // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
-    const sql = wanted.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
-    const parameters = wanted.flatMap((document) => [...availableParameters(now), merchantId, document]);
-    const rows = await manager.query<{ document: string; cents: string }[]>(sql, parameters);
+    if (documents.length === 0) return new Map();
+    const unchanged = await manager.query<AvailableRow[]>(UNCHANGED, [now, merchantId, [...new Set(documents)]]);
+    const changed = unchanged.filter(({ cents }) => cents === null).map(({ document }) => document);
+    const rows = changed.length === 0 ? unchanged : [...unchanged, ...(await addUp(manager, merchantId, changed, now))];
     return new Map(rows.map(({ document, cents }) => [document, exactCents(cents)]));
   }
 
@@ -60,6 +61,24 @@ export class BalancesService {
     );
     return ({ id, document }) => ({ availableCents: available.get(document) ?? 0, heldCents: held.get(id) ?? 0 });
   }
+}
+
+interface AvailableRow {
+  document: string;
+  cents: string | null;
+}
+
+/** Adds up the wallets whose available balance dates have changed since they were last written. */
+async function addUp(
+  manager: EntityManager,
+  merchantId: string,
+  documents: readonly string[],
+  now: Date,
+): Promise<AvailableRow[]> {
+  // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
+  const sql = documents.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
+  const parameters = documents.flatMap((document) => [...availableParameters(now), merchantId, document]);
+  return manager.query<AvailableRow[]>(sql, parameters);
 }
 
 /** @returns the centavos that orders hold, by order id, of the orders that hold any. */

@@ -1,11 +1,12 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AVAILABLE_BY_DATE, availableByDateParameters } from './balance-sql.js';
+import { AVAILABLE_BY_DATE, availableByDateParameters, nextChange } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import type { LoadedWallet } from './loaded-wallet.js';
+import type { WalletAggregate } from './wallet-aggregate.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**
@@ -48,6 +49,22 @@ export async function loadWallet(
   const held = holds.map(({ creditId }) => creditId).filter((id) => !known.has(id));
   const credits = [...expired, ...(await creditsById(manager, [...new Set(held)]))];
   return { wallet, availableByDateCents: exactCents(balance?.cents ?? 0), holds, credits };
+}
+
+const SAVE_WALLET = `
+  UPDATE wallets
+     SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_seq = ?,
+         available_until = ${nextChange('?', '?')}, available_until_seq = ?
+   WHERE id = ?`;
+
+/** Saves the row of a locked wallet, after its credits and holds. */
+export async function saveWallet(
+  manager: EntityManager,
+  { wallet, availableCents, now }: WalletAggregate,
+): Promise<void> {
+  const { id, debtCents, balanceCents, lastSeq } = wallet;
+  const sums = [debtCents, balanceCents, lastSeq, availableCents, now, lastSeq];
+  await manager.query(SAVE_WALLET, [...sums, id, now, id, now, id, lastSeq, id]);
 }
 
 export async function creditsById(manager: EntityManager, ids: readonly string[]): Promise<Credit[]> {

@@ -41,6 +41,21 @@ export class Wallet {
   @Column({ name: 'available_seq', type: 'bigint', nullable: true })
   availableSeq!: number | null;
 
+  /** When a date first changes `availableCents`: a credit is released or expires, or a hold lapses. */
+  @InstantColumn('available_until', { nullable: true, insert: false, update: false, select: false })
+  readonly availableUntil?: Date | null;
+
+  /** Number of the last entry that `availableUntil` includes. If it is not `lastSeq`, `availableUntil` means nothing. */
+  @Column({
+    name: 'available_until_seq',
+    type: 'bigint',
+    nullable: true,
+    insert: false,
+    update: false,
+    select: false,
+  })
+  readonly availableUntilSeq?: number | null;
+
   /** Number of the last entry of the statement. */
   @Column({ name: 'last_seq', type: 'bigint' })
   lastSeq!: number;

@@ -8,7 +8,15 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
-import { batches, creditsById, lastEntryAt, loadWallet, openCredits, redeemedByCredit } from './wallet-rows.js';
+import {
+  batches,
+  creditsById,
+  lastEntryAt,
+  loadWallet,
+  openCredits,
+  redeemedByCredit,
+  saveWallet,
+} from './wallet-rows.js';
 import { Wallet } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
@@ -84,9 +92,7 @@ export class WalletsService {
     for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });
     for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
-    const { id, debtCents, balanceCents, lastSeq } = wallet.wallet;
-    const available = { availableCents: wallet.availableCents, availableAsOf: wallet.now, availableSeq: lastSeq };
-    await manager.update(Wallet, { id }, { debtCents, balanceCents, lastSeq, ...available });
+    await saveWallet(manager, wallet);
   }
 
   async #lockRow(manager: EntityManager, { merchantId, document }: WalletOwner): Promise<Wallet> {

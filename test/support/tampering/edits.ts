@@ -10,6 +10,10 @@ export const WALLET_EDITS: Edit[] = [
   ['a wallet of another document', wallet('redeemed', "document = '00000000000'")],
   ['a document on the wallet of an erased customer', wallet('erased', "document = '00000000000'")],
   ['a wallet created after its entries', wallet('plain', `created_at = created_at + ${MINUTES}`)],
+  ['a later next change', wallet('plain', `available_until = available_until + ${MINUTES}`)],
+  ['an earlier next change', wallet('pending', `available_until = available_until - ${MINUTES}`)],
+  ['no next change', wallet('redeemed', 'available_until = NULL')],
+  ['a next change without a balance', wallet('redeemed', 'available_seq = NULL')],
   ['a deleted wallet', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
 ];
 
@@ -85,8 +89,8 @@ export const UNNOTICED_EDITS: Edit[] = [
   ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [
-    'a different expiry of a grant that has not expired, because the operator can choose it',
-    granted('redeemed', 'expires_at = expires_at + INTERVAL 1 DAY'),
+    'a different expiry of a grant that is not the next date of its wallet, because the operator can choose it',
+    granted('pending', 'expires_at = expires_at + INTERVAL 1 DAY'),
   ],
   [
     'an earlier creation date of a wallet, because a wallet can be older than its first entry',

@@ -25,6 +25,7 @@ export const CREDIT_EDITS: Edit[] = [
   ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['a restored credit that expires later', granted('restored', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['an expired credit that expires later', granted('settled', 'expires_at = expires_at + INTERVAL 9 DAY')],
+  ['the grant that expires first with a later date', granted('redeemed', 'expires_at = expires_at + INTERVAL 1 DAY')],
   [
     'a granted credit that is available only after it was held',
     granted('pending', 'available_at = available_at + INTERVAL 1 DAY'),

@@ -1,0 +1,152 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+const HOUR_MS = 3_600_000;
+
+describe('the available balance between the dates that change it', () => {
+  let database: TestDatabase;
+  let service: Service;
+  let merchant: TestMerchant;
+  let document: string;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+  });
+  beforeEach(async () => {
+    merchant = await aLongLivedMerchant(service);
+    document = aDocument();
+  });
+  afterEach(() => expectInvariants(service));
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  const inHours = (hours: number): Date => new Date(service.clock.now().getTime() + hours * HOUR_MS);
+
+  /** Grants an amount that is available from and until a number of hours from now. */
+  const grantFor = (amount: string, from: number, until: number): Promise<void> =>
+    grant(service, merchant, document, amount, { availableAt: inHours(from), expiresAt: inHours(until) });
+
+  /** The balance in a new order, which must be the balance of the wallet. */
+  async function available(): Promise<string> {
+    const order = await aCreatedOrder(merchant, { document });
+    const { available: sum } = await walletOf(merchant, document);
+    expect(order.cashback.to_redeem.available).toBe(sum);
+    const { body } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    expect(body.data[0].cashback.to_redeem.available).toBe(sum);
+    return sum as string;
+  }
+
+  /** The date in the wallet's row, as hours from an instant. */
+  async function changesAfter(start: Date): Promise<number | 'never' | 'unknown'> {
+    const [row] = await rowsOf(
+      service,
+      'SELECT available_until AS until, available_until_seq = last_seq AS is_known FROM wallets WHERE merchant_id = ? AND document = ?',
+      [merchant.id, document],
+    );
+    if (Number(row.is_known) !== 1) return 'unknown';
+    const hours = (row.until.getTime() - start.getTime()) / HOUR_MS;
+    return row.until.getUTCFullYear() === 9999 ? 'never' : Math.round(hours * 1000) / 1000;
+  }
+
+  it('the available balance changes exactly when a credit is released and when it expires', async () => {
+    const start = service.clock.now();
+    await grantFor('1.00', 0, 4);
+    await grantFor('10.00', 2, 5);
+    await grantFor('100.00', 3, 6);
+    const seen: string[] = [];
+    for (let half = 0; half <= 12; half++) {
+      seen.push(await available());
+      service.clock.advance({ minutes: 30 });
+    }
+    expect(await changesAfter(start)).toBe(2);
+    const [one, eleven, all] = ['1.00', '11.00', '111.00'];
+    expect(seen).toEqual([
+      one,
+      one,
+      one,
+      one,
+      eleven,
+      eleven,
+      all,
+      all,
+      '110.00',
+      '110.00',
+      '100.00',
+      '100.00',
+      '0.00',
+    ]);
+  });
+
+  it('a wallet keeps the earliest date of its pending credits, available credits, and holds', async () => {
+    const start = service.clock.now();
+    await grantFor('50.00', 0, 10);
+    expect(await changesAfter(start)).toBe(10);
+    await grantFor('50.00', 8, 20);
+    expect(await changesAfter(start)).toBe(8);
+    const order = await aCreatedOrder(merchant, { document, total: '200.00' });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '50.00' });
+    expect(await changesAfter(start)).toBe(0.5);
+    await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(await changesAfter(start)).toBe(8);
+  });
+
+  it('a hold that lapses becomes available in the next order without a change of the wallet', async () => {
+    await grantFor('50.00', 0, 10);
+    const order = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    service.clock.advance({ minutes: 29 });
+    expect(await available()).toBe('30.00');
+    service.clock.advance({ minutes: 1 });
+    expect(await available()).toBe('50.00');
+  });
+
+  it('no date changes the balance of a wallet without open credits and holds', async () => {
+    merchant = await aLongLivedMerchant(service, { earnRateBps: 0 });
+    await grantFor('50.00', 0, 10);
+    await aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '50.00' });
+    expect(await changesAfter(service.clock.now())).toBe('never');
+    service.clock.advance({ days: 400 });
+    expect(await available()).toBe('0.00');
+    await grantFor('1.00', 0, 1);
+    expect(await available()).toBe('1.00');
+  });
+
+  it('a wallet that an older release wrote is added up from its credits', async () => {
+    await grantFor('50.00', 0, 100);
+    await grantFor('7.00', 3, 100);
+    // An older release knows the sum but not the date, and leaves the date of an earlier entry.
+    await rowsOf(
+      service,
+      'UPDATE wallets SET available_until = ?, available_until_seq = last_seq - 1 WHERE merchant_id = ? AND document = ?',
+      [inHours(100), merchant.id, document],
+    );
+    expect(await changesAfter(inHours(0))).toBe('unknown');
+    expect(await available()).toBe('50.00');
+    service.clock.advance({ hours: 3 });
+    expect(await available()).toBe('57.00');
+    const start = service.clock.now();
+    await grantFor('1.00', 0, 1);
+    expect(await changesAfter(start)).toBe(1);
+    expect(await available()).toBe('58.00');
+  });
+
+  it('a wallet without the date and the sum is added up from its credits', async () => {
+    await grantFor('50.00', 0, 100);
+    await rowsOf(
+      service,
+      'UPDATE wallets SET available_cents = NULL, available_as_of = NULL, available_seq = NULL, available_until = NULL, available_until_seq = NULL WHERE merchant_id = ?',
+      [merchant.id],
+    );
+    expect(await available()).toBe('50.00');
+    service.clock.advance({ hours: 100 });
+    expect(await available()).toBe('0.00');
+  });
+});
