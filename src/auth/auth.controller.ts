@@ -24,14 +24,7 @@ export class AuthController {
   @Post('login')
   @Public()
   @Header('cache-control', 'no-store')
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'invalid_credentials',
-    'too_many_requests',
-    'payload_too_large',
-    'unsupported_media_type',
-  )
+  @ApiProblems('invalid_credentials')
   login(
     @Body() body: LoginDto,
     @Ip() address: string | undefined,
@@ -51,14 +44,8 @@ export class AuthController {
   @Public()
   @RateLimit(REQUESTS)
   @Header('cache-control', 'no-store')
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'invalid_refresh_token',
-    'payload_too_large',
-    'unsupported_media_type',
-  )
-  refresh(@Body() body: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
+  @ApiProblems('invalid_refresh_token')
+  refreshTokens(@Body() body: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     return this.auth.refresh(body);
   }
 

@@ -14,6 +14,7 @@ const PUBLISHED = {
   external_id_conflict: 409,
   invalid_transition: 409,
   redemption_no_longer_available: 409,
+  precondition_failed: 412,
   payload_too_large: 413,
   unsupported_media_type: 415,
   payments_exceed_total: 422,
@@ -39,6 +40,13 @@ describe('problems', () => {
     ]);
   });
 
+  it('a problem that is retryable has the next action retry, or contact_support for a server error', () => {
+    const actions = problemCodes().map(({ retryable, next_action }) => `${retryable} ${next_action}`);
+    expect(new Set(actions.filter((action) => /true|retry|support/.test(action)))).toEqual(
+      new Set(['true retry', 'true contact_support']),
+    );
+  });
+
   it('a problem body contains the extensions and the members of RFC 9457 but not the cause', () => {
     const problem = new Problem('redemption_exceeds_maximum', {
       detail: 'at most 75.00',
@@ -54,6 +62,7 @@ describe('problems', () => {
       code: 'redemption_exceeds_maximum',
       request_id: 'id-1',
       retryable: false,
+      next_action: 'lower_amount',
       maximum: '75.00',
     });
   });

@@ -1,30 +1,84 @@
+/** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
+export const NEXT_ACTIONS = [
+  'fix_request',
+  'retry',
+  'log_in',
+  'refresh_token',
+  'use_new_external_id',
+  'read_order',
+  'lower_amount',
+  'contact_support',
+] as const;
+export type NextAction = (typeof NEXT_ACTIONS)[number];
+
+interface CatalogueEntry {
+  status: number;
+  title: string;
+  next_action: NextAction;
+  retryable?: boolean;
+}
+
 /**
  * The codes of domain errors. `ProblemFilter` turns a `Problem` into an `application/problem+json` response (RFC 9457).
  */
 const CATALOGUE = {
-  malformed_request: { status: 400, title: 'The request is not valid HTTP' },
-  malformed_json: { status: 400, title: 'The request body is not valid JSON' },
-  validation_failed: { status: 400, title: 'The request is not valid' },
-  missing_token: { status: 401, title: 'An access token is required' },
-  invalid_token: { status: 401, title: 'The access token is not valid' },
-  invalid_credentials: { status: 401, title: 'The email or password is wrong' },
-  invalid_refresh_token: { status: 401, title: 'The refresh token is not valid' },
-  not_found: { status: 404, title: 'The resource does not exist' },
-  method_not_allowed: { status: 405, title: 'The resource does not support this method' },
-  request_timeout: { status: 408, title: 'The request did not arrive in time', retryable: true },
-  external_id_conflict: { status: 409, title: 'The external_id was already used with different content' },
-  invalid_transition: { status: 409, title: 'The order does not allow this operation in its current state' },
-  redemption_no_longer_available: { status: 409, title: 'The cashback is no longer available' },
-  payload_too_large: { status: 413, title: 'The request body is too large' },
-  unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
-  payments_exceed_total: { status: 422, title: 'The payment methods exceed the total' },
-  redemption_exceeds_maximum: { status: 422, title: 'The redemption exceeds the maximum' },
-  refund_exceeds_total: { status: 422, title: 'The refund exceeds the remaining total of the order' },
-  too_many_requests: { status: 429, title: 'Too many requests', retryable: true },
-  headers_too_large: { status: 431, title: 'The request headers are too large' },
-  internal_error: { status: 500, title: 'Internal server error', retryable: true },
-  unavailable: { status: 503, title: 'The service is temporarily unavailable', retryable: true },
-} as const satisfies Record<string, { status: number; title: string; retryable?: boolean }>;
+  malformed_request: { status: 400, title: 'The request is not valid HTTP', next_action: 'fix_request' },
+  malformed_json: { status: 400, title: 'The request body is not valid JSON', next_action: 'fix_request' },
+  validation_failed: { status: 400, title: 'The request is not valid', next_action: 'fix_request' },
+  missing_token: { status: 401, title: 'An access token is required', next_action: 'log_in' },
+  invalid_token: { status: 401, title: 'The access token is not valid', next_action: 'refresh_token' },
+  invalid_credentials: { status: 401, title: 'The email or password is wrong', next_action: 'fix_request' },
+  invalid_refresh_token: { status: 401, title: 'The refresh token is not valid', next_action: 'log_in' },
+  not_found: { status: 404, title: 'The resource does not exist', next_action: 'fix_request' },
+  method_not_allowed: {
+    status: 405,
+    title: 'The resource does not support this method',
+    next_action: 'fix_request',
+  },
+  request_timeout: { status: 408, title: 'The request did not arrive in time', next_action: 'retry', retryable: true },
+  external_id_conflict: {
+    status: 409,
+    title: 'The external_id was already used with different content',
+    next_action: 'use_new_external_id',
+  },
+  invalid_transition: {
+    status: 409,
+    title: 'The order does not allow this operation in its current state',
+    next_action: 'read_order',
+  },
+  redemption_no_longer_available: {
+    status: 409,
+    title: 'The cashback is no longer available',
+    next_action: 'lower_amount',
+  },
+  precondition_failed: {
+    status: 412,
+    title: 'The order has changed since the version in If-Match',
+    next_action: 'read_order',
+  },
+  payload_too_large: { status: 413, title: 'The request body is too large', next_action: 'fix_request' },
+  unsupported_media_type: { status: 415, title: 'The request body must be JSON', next_action: 'fix_request' },
+  payments_exceed_total: { status: 422, title: 'The payment methods exceed the total', next_action: 'fix_request' },
+  redemption_exceeds_maximum: {
+    status: 422,
+    title: 'The redemption exceeds the maximum',
+    next_action: 'lower_amount',
+  },
+  refund_exceeds_total: {
+    status: 422,
+    title: 'The refund exceeds the remaining total of the order',
+    next_action: 'lower_amount',
+  },
+  too_many_requests: { status: 429, title: 'Too many requests', next_action: 'retry', retryable: true },
+  headers_too_large: { status: 431, title: 'The request headers are too large', next_action: 'fix_request' },
+  internal_error: { status: 500, title: 'Internal server error', next_action: 'contact_support', retryable: true },
+  unavailable: {
+    status: 503,
+    title: 'The service is temporarily unavailable',
+    next_action: 'retry',
+    retryable: true,
+  },
+} as const satisfies Record<string, CatalogueEntry>;
 
 export type ProblemCode = keyof typeof CATALOGUE;
 
@@ -51,6 +105,7 @@ export class Problem extends Error {
   readonly title: string;
   /** Whether the same request may succeed later. Every operation is safe to retry. */
   readonly retryable: boolean;
+  readonly nextAction: NextAction;
   readonly errors: Fault[] | undefined;
   readonly extensions: Record<string, unknown>;
   readonly headers: Record<string, string>;
@@ -59,12 +114,13 @@ export class Problem extends Error {
     readonly code: ProblemCode,
     options: ProblemOptions = {},
   ) {
-    const entry: { status: number; title: string; retryable?: boolean } = CATALOGUE[code];
+    const entry: CatalogueEntry = CATALOGUE[code];
     super(options.detail ?? entry.title, { cause: options.cause });
     this.name = 'Problem';
     this.status = entry.status;
     this.title = entry.title;
     this.retryable = entry.retryable ?? false;
+    this.nextAction = entry.next_action;
     this.errors = options.errors;
     this.extensions = options.extensions ?? {};
     this.headers = options.headers ?? {};
@@ -81,6 +137,7 @@ export class Problem extends Error {
       code: this.code,
       request_id: requestId,
       retryable: this.retryable,
+      next_action: this.nextAction,
       ...this.extensions,
       ...(this.errors && { errors: this.errors }),
     };
@@ -108,16 +165,13 @@ export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
 }
 
-/** A code with the status and title of its responses. */
-export interface PublishedProblem {
+/** A code with the status, title and next action of its responses. */
+export interface PublishedProblem extends Required<CatalogueEntry> {
   code: ProblemCode;
-  status: number;
-  title: string;
-  retryable: boolean;
 }
 
 /** Returns all codes, for the documentation. */
 export function problemCodes(): PublishedProblem[] {
-  const entries = Object.entries(CATALOGUE) as [ProblemCode, { status: number; title: string; retryable?: boolean }][];
-  return entries.map(([code, { status, title, retryable = false }]) => ({ code, status, title, retryable }));
+  const entries = Object.entries(CATALOGUE) as [ProblemCode, CatalogueEntry][];
+  return entries.map(([code, entry]) => ({ retryable: false, ...entry, code }));
 }

@@ -26,8 +26,8 @@ export class HealthController {
    * @remarks Returns 200 while the process runs. It does not check the database.
    */
   @Get('live')
-  @ApiProblems()
-  live(): HealthDto {
+  @ApiProblems.query()
+  getLiveness(): HealthDto {
     return OK;
   }
 
@@ -38,8 +38,8 @@ export class HealthController {
    * service is not shutting down. Otherwise it returns 503.
    */
   @Get('ready')
-  @ApiProblems()
-  async ready(): Promise<HealthDto> {
+  @ApiProblems.query()
+  async getReadiness(): Promise<HealthDto> {
     if (this.drain.isDraining) throw unavailable(new Error('shutting down'));
     await this.database.check().catch((error: unknown) => {
       throw unavailable(error);

@@ -1,50 +1,26 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { ProblemDto } from './problem.dto.js';
-import { type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
+import { ApiExtension } from '@nestjs/swagger';
+import type { ProblemCode } from '../common/problem.js';
 
-/** The problems that every operation can return. */
-const EVERYWHERE: ProblemCode[] = ['internal_error', 'unavailable'];
+/** Where an operation keeps its problems until `describeProblems` turns them into responses. */
+export const PROBLEMS_EXTENSION = 'x-problems';
 
-/** Documents the problems that an operation can return: one response per status, with its codes as examples. */
-export function ApiProblems(...codes: ProblemCode[]): MethodDecorator & ClassDecorator {
-  const wanted = problemCodes().filter(({ code }) => codes.includes(code) || EVERYWHERE.includes(code));
-  const statuses = [...new Set(wanted.map(({ status }) => status))];
-  const byStatus = statuses.map((status) => ({
-    status,
-    problems: wanted.filter((problem) => problem.status === status),
-  }));
-  return applyDecorators(
-    ApiExtraModels(ProblemDto),
-    ...byStatus.map(({ status, problems }) =>
-      ApiResponse({
-        status,
-        description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
-        content: {
-          'application/problem+json': {
-            schema: { $ref: getSchemaPath(ProblemDto) },
-            examples: Object.fromEntries(
-              problems.map((problem) => [problem.code, { summary: problem.title, value: example(problem) }]),
-            ),
-          },
-        },
-      }),
-    ),
-  );
+/**
+ * Documents the problems that are particular to an operation. The problems that every operation can return are in its
+ * `default` response without being named here.
+ */
+export function ApiProblems(...codes: ProblemCode[]): MethodDecorator {
+  return ApiExtension(PROBLEMS_EXTENSION, codes);
 }
 
-function example({ code, status, title, retryable }: PublishedProblem): Record<string, unknown> {
-  return {
-    type: `urn:problem:cashback:${code}`,
-    title,
-    status,
-    detail: title,
-    instance: '/orders',
-    code,
-    request_id: 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10',
-    retryable,
-    ...(code === 'validation_failed' && {
-      errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90"' }],
-    }),
-  };
-}
+/** For an operation that lists, searches or calculates: only the request can be wrong. */
+ApiProblems.query = (...codes: ProblemCode[]): MethodDecorator => ApiProblems('validation_failed', ...codes);
+
+/** For an operation that reads one resource by its ID. */
+ApiProblems.read = (...codes: ProblemCode[]): MethodDecorator => ApiProblems('not_found', ...codes);
+
+/** For an operation that creates a resource with the caller's `external_id`. */
+ApiProblems.create = (...codes: ProblemCode[]): MethodDecorator => ApiProblems('external_id_conflict', ...codes);
+
+/** For an operation that changes a resource whose status may not allow it. */
+ApiProblems.write = (...codes: ProblemCode[]): MethodDecorator =>
+  ApiProblems('not_found', 'invalid_transition', ...codes);

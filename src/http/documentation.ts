@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { describeProblems } from './problem-responses.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -28,15 +29,17 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('operation', 'Health and metrics, for operators of the service')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
-  for (const operation of operationsOf(document)) completeOperation(operation);
+  const operations = operationsOf(document);
+  for (const operation of operations) completeOperation(operation);
+  describeProblems(document, operations);
   return document;
 }
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 function operationsOf(document: OpenAPIObject): Operation[] {
-  return Object.values(document.paths).flatMap(({ get, put, post }) =>
-    [get, put, post].filter((operation) => operation !== undefined),
+  return Object.values(document.paths).flatMap(({ get, put, post, patch, delete: remove }) =>
+    [get, put, post, patch, remove].filter((operation) => operation !== undefined),
   );
 }
 

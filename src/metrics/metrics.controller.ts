@@ -26,7 +26,7 @@ export class MetricsController {
   @ApiProduces('text/plain')
   @ApiOkResponse({ description: 'Prometheus text format', schema: { type: 'string' } })
   @ApiProblems('missing_token', 'invalid_token')
-  read(): Promise<string> {
+  getMetrics(): Promise<string> {
     return this.metrics.registry.metrics();
   }
 }

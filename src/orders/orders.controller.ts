@@ -21,7 +21,6 @@ import { OrdersService } from './orders.service.js';
 @ApiBearerAuth()
 @Controller('orders')
 @RateLimit(REQUESTS)
-@ApiProblems('missing_token', 'invalid_token')
 export class OrdersController {
   constructor(
     private readonly orders: OrdersService,
@@ -38,15 +37,8 @@ export class OrdersController {
    */
   @Post()
   @ApiCreatedResponse({ type: OrderDto, description: 'The order in its current state', headers: REPLAY_HEADER })
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'external_id_conflict',
-    'payload_too_large',
-    'unsupported_media_type',
-    'payments_exceed_total',
-  )
-  async create(
+  @ApiProblems.create('payments_exceed_total')
+  async createOrder(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
@@ -65,8 +57,8 @@ export class OrdersController {
    */
   @Get()
   @UseInterceptors(FairList)
-  @ApiProblems('validation_failed')
-  list(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
+  @ApiProblems.query()
+  listOrders(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(caller.merchantId, query);
   }
 
@@ -77,8 +69,8 @@ export class OrdersController {
    */
   @Get(':id')
   @ApiIdParam('The order')
-  @ApiProblems('not_found')
-  get(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
+  @ApiProblems.read()
+  getOrder(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
     return this.orders.get(caller.merchantId, id);
   }
 
@@ -90,16 +82,8 @@ export class OrdersController {
    */
   @Put(':id/redemption')
   @ApiIdParam('The order')
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'not_found',
-    'invalid_transition',
-    'payload_too_large',
-    'unsupported_media_type',
-    'redemption_exceeds_maximum',
-  )
-  setRedemption(
+  @ApiProblems.write('redemption_exceeds_maximum')
+  holdRedemption(
     @CurrentCaller() caller: Caller,
     @IdParam() id: string,
     @Body() body: SetRedemptionDto,
@@ -118,18 +102,12 @@ export class OrdersController {
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiIdParam('The order')
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'not_found',
-    'invalid_transition',
-    'redemption_no_longer_available',
-    'payload_too_large',
-    'unsupported_media_type',
-    'payments_exceed_total',
-    'redemption_exceeds_maximum',
-  )
-  complete(@CurrentCaller() caller: Caller, @IdParam() id: string, @Body() body: CompleteOrderDto): Promise<OrderDto> {
+  @ApiProblems.write('redemption_no_longer_available', 'payments_exceed_total', 'redemption_exceeds_maximum')
+  completeOrder(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Body() body: CompleteOrderDto,
+  ): Promise<OrderDto> {
     return this.lifecycle.complete(caller.merchantId, id, body);
   }
 
@@ -141,8 +119,8 @@ export class OrdersController {
   @Post(':id/cancel')
   @HttpCode(200)
   @ApiIdParam('The order')
-  @ApiProblems('not_found', 'invalid_transition')
-  cancel(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
+  @ApiProblems.write()
+  cancelOrder(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
     return this.lifecycle.cancel(caller.merchantId, id);
   }
 }

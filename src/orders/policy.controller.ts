@@ -13,7 +13,6 @@ import { toPolicyDto } from './policy.mapper.js';
 @ApiBearerAuth()
 @Controller('policy')
 @RateLimit(REQUESTS)
-@ApiProblems('missing_token', 'invalid_token')
 export class PolicyController {
   constructor(private readonly merchants: MerchantsService) {}
 
@@ -24,6 +23,7 @@ export class PolicyController {
    * it was quoted with.
    */
   @Get()
+  @ApiProblems('missing_token', 'invalid_token')
   async getPolicy(@CurrentCaller() { merchantId }: Caller): Promise<PolicyDto> {
     return toPolicyDto(await this.merchants.policyOf(merchantId));
   }

@@ -18,7 +18,6 @@ import { RefundsService } from './refunds.service.js';
 @ApiBearerAuth()
 @Controller('orders/:id/refunds')
 @RateLimit(REQUESTS)
-@ApiProblems('missing_token', 'invalid_token')
 export class RefundsController {
   constructor(private readonly refunds: RefundsService) {}
 
@@ -30,16 +29,7 @@ export class RefundsController {
   @Post()
   @ApiIdParam('The order')
   @ApiCreatedResponse({ type: RefundDto, description: 'The refund', headers: REPLAY_HEADER })
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'not_found',
-    'external_id_conflict',
-    'invalid_transition',
-    'payload_too_large',
-    'unsupported_media_type',
-    'refund_exceeds_total',
-  )
+  @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
   async createRefund(
     @CurrentCaller() caller: Caller,
     @IdParam() id: string,
@@ -59,7 +49,7 @@ export class RefundsController {
   @Get()
   @UseInterceptors(FairList)
   @ApiIdParam('The order')
-  @ApiProblems('validation_failed', 'not_found')
+  @ApiProblems.query('not_found')
   listRefunds(
     @CurrentCaller() caller: Caller,
     @IdParam() id: string,
@@ -76,7 +66,7 @@ export class RefundsController {
   @Get(':refund_id')
   @ApiIdParam('The order')
   @ApiIdParam('The refund', 'refund_id')
-  @ApiProblems('not_found')
+  @ApiProblems.read()
   getRefund(
     @CurrentCaller() caller: Caller,
     @IdParam() id: string,

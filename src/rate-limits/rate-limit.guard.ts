@@ -9,7 +9,6 @@ import {
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
-import { ApiProblems } from '../http/api-problems.js';
 import type { Caller } from '../common/caller.js';
 import { networkOf } from '../common/network.js';
 import type { RateLimitPolicies } from './policies.js';
@@ -22,7 +21,7 @@ const POLICIES = 'rateLimitPolicies';
  * Routes with the same policies share one count per caller.
  */
 export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard), ApiProblems('too_many_requests'));
+  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard));
 }
 
 /** Counts a request under the policies of its route. Runs after the global guard, which authenticates the caller. */

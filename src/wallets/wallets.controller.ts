@@ -15,7 +15,6 @@ import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 @ApiBearerAuth()
 @Controller('wallets')
 @RateLimit(REQUESTS)
-@ApiProblems('missing_token', 'invalid_token')
 export class WalletsController {
   constructor(private readonly statements: StatementsService) {}
 
@@ -26,8 +25,8 @@ export class WalletsController {
    */
   @Post('search')
   @HttpCode(200)
-  @ApiProblems('malformed_json', 'validation_failed', 'payload_too_large', 'unsupported_media_type')
-  search(@CurrentCaller() caller: Caller, @Body() body: SearchWalletDto): Promise<WalletDto> {
+  @ApiProblems.query()
+  searchWallet(@CurrentCaller() caller: Caller, @Body() body: SearchWalletDto): Promise<WalletDto> {
     return this.statements.search(caller.merchantId, body.document);
   }
 
@@ -38,7 +37,7 @@ export class WalletsController {
    */
   @Get(':id')
   @ApiIdParam('The wallet')
-  @ApiProblems('not_found')
+  @ApiProblems.read()
   getWallet(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<WalletDto> {
     return this.statements.get(caller.merchantId, id);
   }
@@ -51,8 +50,12 @@ export class WalletsController {
   @Get(':id/entries')
   @UseInterceptors(FairList)
   @ApiIdParam('The wallet')
-  @ApiProblems('validation_failed', 'not_found')
-  entries(@CurrentCaller() caller: Caller, @IdParam() id: string, @Query() query: PageQueryDto): Promise<EntryPageDto> {
+  @ApiProblems.query('not_found')
+  listWalletEntries(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<EntryPageDto> {
     return this.statements.entries(caller.merchantId, id, query);
   }
 }

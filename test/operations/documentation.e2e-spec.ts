@@ -18,13 +18,13 @@ describe('the documentation', () => {
     expect(named.filter((folder) => folder.startsWith('src/') && !existsSync(folder))).toEqual([]);
   });
 
-  it('docs/errors.md lists every published error code with its status and no other code', () => {
+  it('docs/errors.md lists every published error code with its status and next action and no other code', () => {
     const documented = rowsOf('docs/errors.md')
       .filter(([status]) => /^\d{3}$/.test(status ?? ''))
-      .map(([status, code]) => `${status} ${code?.replaceAll('`', '')}`);
+      .map(([status, code, , action]) => `${status} ${code} ${action}`.replaceAll('`', ''));
     expect(documented.sort()).toEqual(
       problemCodes()
-        .map(({ status, code }) => `${status} ${code}`)
+        .map(({ status, code, next_action }) => `${status} ${code} ${next_action}`)
         .sort(),
     );
   });

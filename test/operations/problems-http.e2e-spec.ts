@@ -147,6 +147,7 @@ describe('response headers and server errors', () => {
       code: 'internal_error',
       request_id: expect.stringMatching(UUID),
       retryable: true,
+      next_action: 'contact_support',
     });
     const lines = service.logged.filter((line) => line.includes(answer.body.request_id));
     expect(lines.join('')).toContain('Unknown column');

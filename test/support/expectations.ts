@@ -16,6 +16,7 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
     instance: expect.any(String),
     request_id: answer.headers.get('x-request-id'),
     retryable: expect.any(Boolean),
+    next_action: expect.any(String),
   });
 }
 

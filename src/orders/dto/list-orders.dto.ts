@@ -12,7 +12,7 @@ export class ListOrdersDto extends PageQueryDto {
   @IsCallerId()
   readonly external_id?: string;
 
-  @ApiProperty({ enum: ORDER_STATUSES, required: false })
+  @ApiProperty({ enum: ORDER_STATUSES, enumName: 'OrderStatus', required: false })
   @IsOptional()
   @IsIn(ORDER_STATUSES, { message: `must be one of ${ORDER_STATUSES.join(', ')}` })
   readonly status?: OrderStatus;

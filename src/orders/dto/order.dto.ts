@@ -85,6 +85,8 @@ export class ToReceiveDto {
 
   @ApiProperty({
     enum: TO_RECEIVE_STATUSES,
+    enumName: 'ToReceiveStatus',
+    example: 'quoted',
     description:
       '`quoted` before completion, `pending` until `available_at`, then `available`; `partially_reversed` after a partial refund; `reversed` if the order was cancelled or fully refunded.',
   })
@@ -127,7 +129,7 @@ export class OrderDto {
   /** @example PED-1001 */
   readonly external_id!: string;
 
-  @ApiProperty({ enum: ORDER_STATUSES, example: 'pending' })
+  @ApiProperty({ enum: ORDER_STATUSES, enumName: 'OrderStatus', example: 'pending' })
   readonly status!: OrderStatus;
 
   /** @example "52998224725" */

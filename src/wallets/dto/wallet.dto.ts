@@ -70,6 +70,7 @@ export class EntryDto {
 
   @ApiProperty({
     enum: Object.keys(ENTRY_KINDS),
+    enumName: 'EntryKind',
     description: '`debt` and `repay` change the debt, all others change the balance.',
     example: 'earn',
   })

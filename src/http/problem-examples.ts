@@ -1,0 +1,112 @@
+import type { ApiPropertyOptions } from '@nestjs/swagger';
+import type { Fault, ProblemCode } from '../common/problem.js';
+
+type Schema = Exclude<ApiPropertyOptions, { type: 'object' }> & { $ref?: string; example: unknown };
+
+/** What the documentation says about a problem in addition to the catalogue of codes. */
+export interface ProblemExample {
+  /** An explanation as the service gives it. */
+  detail: string;
+  /** The path of a request that can get this problem. */
+  instance: string;
+  /** Errors of members. A problem without them never has `errors`. */
+  errors?: Fault[];
+  /** Whether `errors` is only there if members are not valid. */
+  errorsAreOptional?: true;
+  /** The extension members, each with its schema and an example. */
+  extensions?: Record<string, Schema>;
+}
+
+const ORDER = '/orders/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
+
+const money = (description: string, example: string): Schema => ({ type: 'string', description, example });
+const statuses = { $ref: '#/components/schemas/OrderStatus' };
+const limitedBy: Schema = {
+  type: ['string', 'null'] as unknown as 'string',
+  enum: ['balance', 'order_share', 'minimum_total', null],
+  description: 'What limits the maximum; null if only the total does.',
+  example: 'order_share',
+};
+
+/** An example of each problem, and its extension members. */
+export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
+  malformed_request: { detail: 'the request must have exactly one Host header field', instance: '/orders' },
+  malformed_json: { detail: 'Unexpected end of JSON input', instance: '/orders' },
+  validation_failed: {
+    detail: '1 member is not valid',
+    instance: '/orders',
+    errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90", at most "999999999.99"' }],
+  },
+  missing_token: {
+    detail: 'send the access token in the header: Authorization: Bearer <access_token>',
+    instance: '/orders',
+  },
+  invalid_token: {
+    detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
+    instance: '/orders',
+  },
+  invalid_credentials: { detail: 'email or password is wrong', instance: '/auth/login' },
+  invalid_refresh_token: {
+    detail: 'the refresh token is unknown, expired, used or revoked: log in again',
+    instance: '/auth/refresh',
+  },
+  not_found: { detail: 'The resource does not exist', instance: ORDER },
+  method_not_allowed: { detail: 'allowed: GET, HEAD, POST', instance: '/orders' },
+  request_timeout: { detail: 'The request did not arrive in time', instance: '/orders' },
+  external_id_conflict: {
+    detail: 'order 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10 has this external_id and differs in 1 member',
+    instance: '/orders',
+    errors: [{ pointer: '/total', detail: 'differs from the earlier request' }],
+  },
+  invalid_transition: {
+    detail: 'the order is completed: it cannot be cancelled; refund it instead',
+    instance: `${ORDER}/cancel`,
+    errors: [{ pointer: '/redeem', detail: 'the order was completed with 20.00' }],
+    errorsAreOptional: true,
+    extensions: {
+      current_status: { ...statuses, description: 'The status of the order.', example: 'completed' },
+      allowed: {
+        type: 'array',
+        items: statuses,
+        description: 'The statuses that the order can change to.',
+        example: ['partially_refunded', 'refunded'],
+      },
+    },
+  },
+  redemption_no_longer_available: {
+    detail: 'at most 5.00 can be redeemed on this order now',
+    instance: `${ORDER}/complete`,
+    extensions: {
+      maximum: money('The maximum that can be redeemed now, in BRL.', '5.00'),
+      limited_by: { ...limitedBy, example: 'balance' },
+    },
+  },
+  precondition_failed: {
+    detail: 'the order has version 3, and If-Match requires version 2',
+    instance: ORDER,
+  },
+  payload_too_large: { detail: 'a request body is limited to 262144 bytes', instance: '/orders' },
+  unsupported_media_type: {
+    detail: 'content-type must be application/json in UTF-8; received: text/plain',
+    instance: '/orders',
+  },
+  payments_exceed_total: {
+    detail: 'the payment methods add up to 160.00, which exceeds the total of 150.00',
+    instance: '/orders',
+    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 150.00' }],
+  },
+  redemption_exceeds_maximum: {
+    detail: 'at most 75.00 can be redeemed on this order now',
+    instance: `${ORDER}/redemption`,
+    extensions: { maximum: money('The maximum that can be redeemed now, in BRL.', '75.00'), limited_by: limitedBy },
+  },
+  refund_exceeds_total: {
+    detail: 'at most 100.00 of this order can be refunded',
+    instance: `${ORDER}/refunds`,
+    extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
+  },
+  too_many_requests: { detail: 'try again in 1 second', instance: '/orders' },
+  headers_too_large: { detail: 'The request headers are too large', instance: '/' },
+  internal_error: { detail: 'Internal server error', instance: '/orders' },
+  unavailable: { detail: 'try again in a moment', instance: '/orders' },
+};
