@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import mysql from 'mysql2/promise';
+import { createDataSource } from '../../src/schema.js';
+import { Client } from '../support/client.js';
+import { TestClock } from '../support/clock.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { findingsOf } from '../support/expectations.js';
+import { type Service, startService } from '../support/service.js';
+
+jest.setTimeout(120_000);
+
+/** The last migration of the first release. */
+const LAST_OF_FIRST_RELEASE = 1763640000006;
+
+const recorded = (file: string): string => readFileSync(`test/support/first-release/${file}`, 'utf8');
+/** What the first release answered about the rows of `rows.sql`, at `recorded_at`. */
+const before = JSON.parse(recorded('answers.json')) as {
+  recorded_at: string;
+  login: { email: string; password: string };
+  merchant_id: string;
+  bodies: { id: string; body: { external_id: string; total: string } }[];
+  orders: Record<string, any>;
+  list: string[];
+  by_status: Record<string, string[]>;
+  wallets: Record<string, { wallet: any; entries: any[] }>;
+};
+
+let database: TestDatabase;
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await migrateFirstRelease(database.url);
+  await insertRows(database.url);
+  const upgrade = await createDataSource(database.url).initialize();
+  await upgrade.runMigrations({ transaction: 'each' });
+  await upgrade.destroy();
+  const clock = new TestClock();
+  clock.advance({ ms: Date.parse(before.recorded_at) - Date.now() });
+  service = await startService({ databaseUrl: database.url, clock });
+  const { body } = await new Client(service).post('/auth/login', before.login);
+  client = new Client(service, body.access_token);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+async function migrateFirstRelease(url: string): Promise<void> {
+  const dataSource = createDataSource(url);
+  const all = dataSource.options.migrations as (new () => unknown)[];
+  dataSource.setOptions({
+    migrations: all.filter(({ name }) => Number(name.slice(-13)) <= LAST_OF_FIRST_RELEASE) as never,
+  });
+  await dataSource.initialize();
+  await dataSource.runMigrations({ transaction: 'each' });
+  await dataSource.destroy();
+}
+
+async function insertRows(url: string): Promise<void> {
+  const connection = await mysql.createConnection({ uri: url.replace(/^mariadb:/, 'mysql:') });
+  for (const statement of recorded('rows.sql').trim().split('\n')) await connection.query(statement);
+  await connection.end();
+}
+
+/** What an order keeps: an order that is not completed yet is quoted again each time it is read, under the current rules. */
+function lasting({ cashback, ...order }: any): any {
+  if (cashback.to_receive.status !== 'quoted') return { ...order, cashback };
+  const { amount: _amount, available_at: _from, expires_at: _until, ...quoted } = cashback.to_receive;
+  return { ...order, cashback: { ...cashback, to_receive: quoted } };
+}
+
+describe('an upgrade from the first release', () => {
+  it.each(Object.entries(before.orders))('order %s is read after the upgrade as before it', async (id, order) => {
+    const { status, body } = await client.get(`/orders/${id}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject(lasting(order));
+  });
+
+  it('lists of orders, with and without a status, are the same after the upgrade', async () => {
+    const ids = async (query: string): Promise<string[]> =>
+      (await client.get(`/orders?limit=100${query}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await ids('')).toEqual(before.list);
+    for (const [status, expected] of Object.entries(before.by_status)) {
+      expect([status, await ids(`&status=${status}`)]).toEqual([status, expected]);
+    }
+  });
+
+  it.each(Object.entries(before.wallets))(
+    'the wallet and the statement of customer %s are the same after the upgrade',
+    async (document, { wallet, entries }) => {
+      expect((await client.post('/wallets/search', { document })).body).toMatchObject(wallet);
+      const page = await client.get(`/wallets/${wallet.id}/entries?limit=100`);
+      expect(page.body.data).toMatchObject(entries);
+    },
+  );
+
+  it.each(before.bodies)('the request that created order $id replays after the upgrade', async ({ id, body }) => {
+    const replayed = await client.post('/orders', body);
+    expect([replayed.status, replayed.headers.get('idempotency-replayed'), replayed.body.id]).toEqual([
+      201,
+      'true',
+      id,
+    ]);
+    const conflict = await client.post('/orders', { ...body, total: '999.99' });
+    expect([conflict.status, conflict.body.code]).toEqual([409, 'external_id_conflict']);
+  });
+
+  it('reconcile finds nothing in the rows of the first release', async () => {
+    expect(await findingsOf(service)).toEqual([]);
+  });
+
+  it('every order of the first release can be finished after the upgrade', async () => {
+    const [first, held] = before.by_status['pending']!.toReversed() as [string, string];
+    const lapsed = before.by_status['expired']![0]!;
+    const statuses = [
+      await client.post(`/orders/${first}/cancel`),
+      await client.post(`/orders/${held}/complete`, {}),
+      await client.post(`/orders/${lapsed}/complete`, { redeem: '10.00' }),
+      await client.post(`/orders/${held}/refunds`, { external_id: 'DEV-9', amount: '120.00' }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([200, 200, 200, 201]);
+    expect(await findingsOf(service)).toEqual([]);
+  });
+});
