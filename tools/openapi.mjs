@@ -17,6 +17,7 @@ const { openApiDocument } = await import(new URL('../dist/src/http/documentation
 const config = loadConfig({
   NODE_ENV: 'test',
   DATABASE_URL: 'mysql://nobody@localhost/nothing',
+  PUBLIC_URL: 'https://cashback.invalid',
   JWT_SECRET: 'no-token-is-signed-with-this-secret',
 });
 const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });

@@ -128,6 +128,11 @@ describe('rate limits and related variables', () => {
     { CORS_ORIGINS: 'shop.example' },
     { CORS_ORIGINS: 'https://shop.example/' },
     { CORS_ORIGINS: 'https://shop.example,' },
+    { PUBLIC_URL: 'shop.example' },
+    { PUBLIC_URL: 'ftp://shop.example' },
+    { PUBLIC_URL: 'https://shop.example/' },
+    { PUBLIC_URL: 'https://shop.example/api?x=1' },
+    { PUBLIC_URL: 'https://user:secret@shop.example' },
   ])('the configuration rejects %j', (variable) => {
     expect(rejectedVariables(environment(variable))).toEqual(Object.keys(variable));
   });
@@ -139,6 +144,9 @@ describe('rate limits and related variables', () => {
     { TRUST_PROXY: '2' },
     { CORS_ORIGINS: 'https://shop.example, http://localhost:8080' },
     { TRUST_PROXY: '10.0.0.0/8, ::1' },
+    { PUBLIC_URL: 'https://shop.example' },
+    { PUBLIC_URL: 'https://shop.example:8443/cashback/v1' },
+    { PUBLIC_URL: '' },
   ])('the configuration accepts %j', (variable) => {
     expect(rejectedVariables(environment(variable))).toEqual([]);
   });

@@ -14,7 +14,7 @@ import {
 } from 'class-validator';
 import { parseDatabaseUrl, withPassword } from './database-url.js';
 import { readEnvFile } from './env-file.js';
-import { allowedOrigins } from './origins.js';
+import { allowedOrigins, isPublicUrl } from './origins.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
 import { trustedProxies } from './trust-proxy.js';
 
@@ -96,6 +96,15 @@ const AreOrigins = (): PropertyDecorator =>
     },
   });
 
+const IsPublicUrl = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isPublicUrl',
+    validator: {
+      validate: (value: unknown) => typeof value === 'string' && isPublicUrl(value),
+      defaultMessage: () => 'must be an address such as https://api.shop.example/cashback, without a slash at the end',
+    },
+  });
+
 /**
  * The environment variables, validated once at startup. The members have the variables' names, so that `.env.example`,
  * startup errors and the code use the same ones.
@@ -138,6 +147,11 @@ export class Config {
   @AsBoolean()
   @IsBoolean({ message: 'must be true or false' })
   readonly DOCS: boolean = true;
+
+  /** The address at which clients reach the service, for the OpenAPI document. The default is this machine and `PORT`. */
+  @IsOptional()
+  @IsPublicUrl()
+  readonly PUBLIC_URL?: string;
 
   /** The bearer token for `/metrics`. Without it, every client that can reach the port can read the metrics. */
   @IsOptional()

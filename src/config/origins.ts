@@ -13,3 +13,10 @@ export function allowedOrigins(text: string): string[] | undefined {
 function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
+
+/** Returns whether a text is an HTTP address without a query, a fragment, credentials and a trailing slash. */
+export function isPublicUrl(text: string): boolean {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { origin, pathname } = new URL(text);
+  return text === (pathname === '/' ? origin : origin + pathname) && !text.endsWith('/');
+}

@@ -2,7 +2,10 @@ import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { Config } from '../config/config.js';
 import { describeProblems } from './problem-responses.js';
+import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
+import { completeTriedRequest } from './swagger-ui.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -21,20 +24,30 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setTitle('Cashback order service')
     .setDescription(DESCRIPTION)
     .setVersion('1.0')
-    .addServer('/', 'This service')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'The `access_token` of a login or a refresh' })
+    .addServer(publicUrl(app.get(Config)))
+    .addBearerAuth({
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'opaque',
+      description: 'The `access_token` of a login or a refresh',
+    })
     .addTag('auth', 'Login, refresh and logout of API users')
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('operation', 'Health and metrics, for operators of the service')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
+  document.info.contact = { name: 'The operator of the service' };
+  document.info.license = { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' } as License;
+  document.components = { ...document.components, headers: RESPONSE_HEADERS as unknown as Headers };
   const operations = operationsOf(document);
   for (const operation of operations) completeOperation(operation);
   describeProblems(document, operations);
   return document;
 }
 
+type License = NonNullable<OpenAPIObject['info']['license']>;
+type Headers = NonNullable<OpenAPIObject['components']>['headers'];
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 function operationsOf(document: OpenAPIObject): Operation[] {
@@ -43,12 +56,19 @@ function operationsOf(document: OpenAPIObject): Operation[] {
   );
 }
 
-/** Adds what Nest omits: that a route needs no token, and descriptions of successful responses. */
+/** Adds what Nest omits: that a route needs no token, and descriptions and headers of successful responses. */
 function completeOperation(operation: Operation): void {
   operation.security ??= [];
   for (const [status, response] of Object.entries(operation.responses)) {
-    if (response && 'description' in response) response.description ||= STATUS_CODES[status] ?? status;
+    if (response === undefined || '$ref' in response) continue;
+    response.description ||= STATUS_CODES[status] ?? status;
+    response.headers = { ...response.headers, ...headerReferences('x-request-id') };
   }
+}
+
+/** The address that clients use. By default, the one on this machine. */
+function publicUrl({ PUBLIC_URL, PORT }: Config): string {
+  return PUBLIC_URL ?? `http://localhost:${PORT}`;
 }
 
 /** Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. */
@@ -56,6 +76,11 @@ export function serveDocumentation(app: INestApplication): void {
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     customSiteTitle: 'Cashback order service',
-    swaggerOptions: { persistAuthorization: true, displayRequestDuration: true, tryItOutEnabled: true },
+    swaggerOptions: {
+      persistAuthorization: true,
+      displayRequestDuration: true,
+      tryItOutEnabled: true,
+      requestInterceptor: completeTriedRequest,
+    },
   });
 }

@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
 import { PROBLEMS_EXTENSION } from './api-problems.js';
+import { headerReferences } from './response-headers.js';
 import { problemExample, problemSchema, problemSchemas } from './problem-schemas.js';
 
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
@@ -35,13 +36,28 @@ const COMMON: ProblemCode[] = [
 export function describeProblems(document: OpenAPIObject, operations: Operation[]): void {
   document.components = {
     ...document.components,
-    schemas: { ...document.components?.schemas, ...problemSchemas([...COMMON, ...operations.flatMap(problemsOf)]) },
-    responses: { Problem: responseOf(COMMON) },
+    schemas: {
+      ...document.components?.schemas,
+      ...problemSchemas([...COMMON, ...operations.flatMap(problemsOf)]),
+      CommonProblem: { ...problemSchema(COMMON), description: 'What every operation can return.' },
+    },
+    responses: {
+      CommonProblem: {
+        ...responseOf(COMMON, { $ref: '#/components/schemas/CommonProblem' }),
+        headers: commonHeaders(),
+      },
+    },
   };
   for (const operation of operations) {
-    Object.assign(operation.responses, ofOperation(operation), { default: { $ref: '#/components/responses/Problem' } });
+    Object.assign(operation.responses, ofOperation(operation), {
+      default: { $ref: '#/components/responses/CommonProblem' },
+    });
     delete (operation as Partial<Documented>)[PROBLEMS_EXTENSION];
   }
+}
+
+function commonHeaders(): Response['headers'] {
+  return headerReferences('x-request-id', 'WWW-Authenticate', 'Allow', 'Retry-After', 'RateLimit', 'RateLimit-Policy');
 }
 
 function problemsOf(operation: Operation): ProblemCode[] {
@@ -68,16 +84,17 @@ function catalogued(codes: ProblemCode[]): PublishedProblem[] {
   return problemCodes().filter(({ code }) => codes.includes(code));
 }
 
-function responseOf(codes: ProblemCode[]): Response {
+function responseOf(codes: ProblemCode[], schema: object = problemSchema(codes)): Response {
   const problems = catalogued(codes);
   const examples = problems.map((problem) => [
     problem.code,
     { summary: problem.title, value: problemExample(problem) },
   ]);
   return {
+    headers: headerReferences('x-request-id'),
     description: problems.map(({ status, code }) => `${status} \`${code}\``).join(', '),
     content: {
-      'application/problem+json': { schema: problemSchema(codes), examples: Object.fromEntries(examples) as Examples },
+      'application/problem+json': { schema, examples: Object.fromEntries(examples) as Examples },
     },
   };
 }

@@ -7,10 +7,11 @@ import { KnownCallers } from './known-callers.js';
 import { hasBody, readJsonBody } from './request-body.js';
 import { deadlineOf } from './request-deadline.js';
 import { Turn } from './turn.js';
+import { refuseUnexpectedQuery } from './unknown-query.js';
 import { Uploads } from './uploads.js';
 
 /**
- * Reads the body after the guards, so that no body is read without a valid token, and ends the request's turn when its
+ * Checks the query and reads the body after the guards, so that no body is read without a valid token, and ends the request's turn when its
  * handler is done.
  */
 @Injectable()
@@ -23,6 +24,7 @@ export class RequestBodyInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
+    refuseUnexpectedQuery(context);
     if (hasBody(request)) request.body = await this.#read(request, response);
     // The client disconnected, or the deadline has already sent a response.
     if (response.closed) throw unavailable(undefined);

@@ -34,6 +34,11 @@ export function toDto<T extends object>(type: Type<T>, given: object): T {
   return dto;
 }
 
+/** Returns whether the class declares the member. */
+export function hasMember(type: Type<object>, member: string): boolean {
+  return membersOf(type).has(member);
+}
+
 function membersOf(type: Type<object>): Map<string, Conversion | undefined> {
   let found = members.get(type);
   if (found === undefined) {

@@ -2,12 +2,13 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { type ValidationError, type ValidatorOptions, validateSync } from 'class-validator';
 import { Config } from '../config/config.js';
 import { type Fault, validationFailed } from '../common/problem.js';
-import { toDto } from './to-dto.js';
+import { hasMember, toDto } from './to-dto.js';
+import { unknownParameters } from './unknown-query.js';
 import { CHECK_DIGITS } from './validators.js';
 
 /**
- * Turns bodies and queries into DTOs. Unknown members are ignored. All errors are reported together, each with a JSON
- * Pointer into the body or the name of the query parameter.
+ * Turns bodies and queries into DTOs. Unknown members of a body are ignored, unknown query parameters are errors. All
+ * errors are reported together, each with a JSON Pointer into the body or the name of the query parameter.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
@@ -30,6 +31,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
       throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
     const dto = toDto(metatype as Type<object>, given);
     const faults = faultsOf(validateSync(dto, this.#options), type);
+    if (type === 'query') faults.push(...unknownParameters(given, (name) => hasMember(metatype as Type<object>, name)));
     if (faults.length > 0) throw validationFailed(faults);
     return dto;
   }

@@ -1,12 +1,13 @@
 import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiBody, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiBody, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
+import { ApiCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
+import { markReplay } from '../http/idempotency-replayed.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
@@ -36,7 +37,7 @@ export class OrdersController {
    * and `Idempotency-Replayed: true`. Different content returns 409.
    */
   @Post()
-  @ApiCreatedResponse({ type: OrderDto, description: 'The order in its current state', headers: REPLAY_HEADER })
+  @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create('payments_exceed_total')
   async createOrder(
     @CurrentCaller() caller: Caller,

@@ -1,12 +1,13 @@
 import { Body, Controller, Get, Post, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
+import { ApiCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { markReplay, REPLAY_HEADER } from '../http/idempotency-replayed.js';
+import { markReplay } from '../http/idempotency-replayed.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
@@ -28,7 +29,7 @@ export class RefundsController {
    */
   @Post()
   @ApiIdParam('The order')
-  @ApiCreatedResponse({ type: RefundDto, description: 'The refund', headers: REPLAY_HEADER })
+  @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
   async createRefund(
     @CurrentCaller() caller: Caller,

@@ -188,6 +188,47 @@ describe('responses and query parameters', () => {
     },
   );
 
+  it.each([
+    ['GET', '/orders?stauts=pending', ['stauts']],
+    ['GET', '/orders?limit=5&Limit=5&__proto__=x&constructor=y&=', ['Limit', '__proto__', 'constructor', '']],
+    ['GET', '/orders/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10?expand=items', ['expand']],
+    ['GET', '/wallets/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10/entries?limit=5&kind=earn', ['kind']],
+    ['GET', '/health/live?verbose', ['verbose']],
+    ['POST', '/auth/login?email=a%40b.example', ['email']],
+    ['POST', '/auth/logout?all=true', ['all']],
+  ])(
+    '%s %s returns 400, because the operation does not have the query parameters %j',
+    async (method, path, unknown) => {
+      const answer = await merchant.client.send(method, path);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual(
+        unknown.map((parameter) => ({ parameter, detail: 'is not a query parameter of this operation' })),
+      );
+    },
+  );
+
+  it('GET /orders reports unknown and invalid query parameters together', async () => {
+    const answer = await merchant.client.get('/orders?limit=0&offset=20');
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(['limit', 'offset']);
+  });
+
+  it('POST /orders with a query parameter returns 400 and creates no order', async () => {
+    const order = anOrder();
+    expectProblem(await merchant.client.post('/orders?dry_run=true', order), 400, 'validation_failed');
+    const { body } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    expect(body.data).toEqual([]);
+  });
+
+  it('a request with an unknown query parameter and no token returns 401', async () => {
+    expectProblem(await anyone.get('/orders?stauts=pending'), 401, 'missing_token');
+  });
+
+  it('a question mark without parameters is accepted', async () => {
+    expect((await merchant.client.get('/orders?')).status).toBe(200);
+    expect((await merchant.client.get('/health/live?')).status).toBe(200);
+  });
+
   it('GET /orders accepts a limit of digits', async () => {
     expect((await merchant.client.get('/orders?limit=7')).status).toBe(200);
   });
