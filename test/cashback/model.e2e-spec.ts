@@ -1,3 +1,3 @@
 import { describeModel } from '../support/model/property.js';
 
-describeModel({ sequences: 5, seconds: 15 });
+describeModel({ sequences: 5, seconds: 8 });

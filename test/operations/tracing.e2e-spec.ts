@@ -1,36 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
-import { Collector } from '../support/collector.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
-import { seedMerchant } from '../support/seed.js';
+import { aDocument, anOrder } from '../support/factories.js';
+import { DEBUG_MODULES, TRACER, useCollector } from '../support/tracing.js';
 
-/** Makes Node print each module that it loads. */
-const DEBUG_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
-const TRACER = /@opentelemetry\/(sdk-trace|instrumentation|exporter)/;
-
-let database: TestDatabase;
-let email: string;
-let collector: Collector;
-let collectorUrl: string;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  email = await seedMerchant(createDataSource(database.url));
-  collector = new Collector();
-  collectorUrl = await collector.start();
-});
-afterAll(async () => {
-  await collector.stop();
-  await database.drop();
-});
-
-async function logIn(service: BuiltService): Promise<{ access_token: string }> {
-  return (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
-}
+const { database, collector, target, logIn } = useCollector();
 
 /** A trace that the caller started, and its header. */
 function aTrace(): { traceId: string; headers: Record<string, string> } {
@@ -45,7 +20,7 @@ describe('tracing with an endpoint', () => {
   beforeAll(async () => {
     service = await startBuiltService(database.url, {
       ...DEBUG_MODULES,
-      OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
+      OTEL_EXPORTER_OTLP_ENDPOINT: target.url,
       OTEL_BSP_SCHEDULE_DELAY: '100',
     });
     token = (await logIn(service)).access_token;
@@ -107,37 +82,5 @@ describe('tracing with an endpoint', () => {
     expect((await collector.trace(last.traceId)).length).toBeGreaterThan(1);
     expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     expect(service.output()).toMatch(TRACER);
-  });
-});
-
-describe('tracing with an unreachable collector', () => {
-  it('an unreachable collector delays neither requests nor the shutdown', async () => {
-    const service = await startBuiltService(database.url, {
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces',
-      OTEL_BSP_SCHEDULE_DELAY: '100',
-    });
-    const { access_token: token } = await logIn(service);
-    expect((await new Client(service, token).post('/orders', anOrder())).status).toBe(201);
-    expect(await service.stop()).toBe(0);
-  });
-});
-
-describe('tracing without an endpoint', () => {
-  it.each<Record<string, string>>([
-    {},
-    { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
-    { OTEL_TRACES_EXPORTER: 'none', OTEL_EXPORTER_OTLP_ENDPOINT: 'here' },
-  ])('the environment %j sends no spans and does not load the tracing modules', async (variables) => {
-    const here = {
-      ...variables,
-      ...(variables.OTEL_EXPORTER_OTLP_ENDPOINT && { OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl }),
-    };
-    const before = collector.received.length;
-    const service = await startBuiltService(database.url, { ...DEBUG_MODULES, ...here });
-    await logIn(service);
-    expect(await service.stop()).toBe(0);
-    expect(collector.received).toHaveLength(before);
-    expect(service.output()).toContain('node_modules');
-    expect(service.output()).not.toMatch(TRACER);
   });
 });
