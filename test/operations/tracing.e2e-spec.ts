@@ -5,7 +5,7 @@ import { Client } from '../support/client.js';
 import { aDocument, anOrder } from '../support/factories.js';
 import { DEBUG_MODULES, TRACER, useCollector } from '../support/tracing.js';
 
-const { database, collector, target, logIn } = useCollector();
+const { database, collector, target, credentials, logIn } = useCollector();
 
 /** A trace that the caller started, and its header. */
 function aTrace(): { traceId: string; headers: Record<string, string> } {
@@ -61,8 +61,8 @@ describe('tracing with an endpoint', () => {
       document,
       token,
       token.slice(5),
-      email,
-      PASSWORD,
+      credentials.email,
+      credentials.password,
       order.external_id,
       '127.0.0.1',
       'user-agent',

@@ -21,10 +21,10 @@ export function useCollector() {
   const database = {} as TestDatabase;
   const collector = new Collector();
   const target = { url: '' };
-  let email: string;
+  const credentials = { email: '', password: PASSWORD };
   beforeAll(async () => {
     Object.assign(database, await createMigratedDatabase());
-    email = await seedMerchant(createDataSource(database.url));
+    credentials.email = await seedMerchant(createDataSource(database.url));
     target.url = await collector.start();
   });
   afterAll(async () => {
@@ -32,6 +32,6 @@ export function useCollector() {
     await database.drop();
   });
   const logIn = async (service: BuiltService): Promise<{ access_token: string }> =>
-    (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
-  return { database, collector, target, logIn };
+    (await new Client(service).post('/auth/login', credentials)).body;
+  return { database, collector, target, credentials, logIn };
 }
