@@ -25,6 +25,7 @@ import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddW
 import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
 import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-AddGrantsAndAuditLog.js';
 import { AddNextBalanceChange1763640000012 } from '../migrations/1763640000012-AddNextBalanceChange.js';
+import { AddOrderVersions1763640000015 } from '../migrations/1763640000015-AddOrderVersions.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
@@ -57,6 +58,7 @@ export const SCHEMA = {
     LoosenLedger1763640000009,
     AddGrantsAndAuditLog1763640000011,
     AddNextBalanceChange1763640000012,
+    AddOrderVersions1763640000015,
     IndexRefunds1763640000017,
   ],
 } satisfies Schema;

@@ -67,6 +67,12 @@ export class WalletAggregate {
     return sumCents(this.#holds.of(orderId).map((hold) => hold.amountCents));
   }
 
+  /** Returns whether an amount is held for an order, no more and no less, until the order expires. */
+  holdsExactly(order: { id: string; expiresAt: Date }, amountCents: number): boolean {
+    const holds = this.#holds.of(order.id);
+    return this.heldForCents(order.id) === amountCents && holds.every((hold) => +hold.expiresAt === +order.expiresAt);
+  }
+
   /**
    * Adds credits from the database. A credit that is already loaded keeps its state in memory.
    *

@@ -4,6 +4,7 @@
  */
 export type DomainEvent =
   | { type: 'order.created' | 'order.replayed' | 'order.cancelled'; merchantId: string; orderId: string }
+  | { type: 'order.renewed'; merchantId: string; orderId: string; expiresAt: Date }
   | { type: 'order.redemption_held'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }
   | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }

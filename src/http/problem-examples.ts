@@ -71,6 +71,12 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
         description: 'The statuses that the order can change to.',
         example: ['partially_refunded', 'refunded'],
       },
+      operations: {
+        type: 'array',
+        items: { type: 'string', enum: ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund'] },
+        description: 'What can be done with the order now.',
+        example: ['refund'],
+      },
     },
   },
   redemption_no_longer_available: {

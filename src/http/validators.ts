@@ -100,6 +100,17 @@ export function IsQueryInteger(minimum: number, maximum: number): PropertyDecora
   );
 }
 
+/** A whole number in a body. */
+export function IsWholeNumber(minimum: number, maximum: number): PropertyDecorator {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return applyDecorators(
+    IsInt({ message }),
+    Min(minimum, { message }),
+    Max(maximum, { message }),
+    ApiProperty({ type: 'integer', minimum, maximum }),
+  );
+}
+
 export const MUST_BE_OBJECTS = { each: true, message: 'must be an object' };
 
 function isObject(value: unknown): value is object {

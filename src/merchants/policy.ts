@@ -16,6 +16,8 @@ export interface Policy {
   validityDays: number;
   /** Minutes until a pending order expires and its hold lapses. */
   orderTtlMinutes: number;
+  /** The most minutes after which an order and its hold can be asked to expire. */
+  maxOrderTtlMinutes: number;
 }
 
 export const DEFAULT_POLICY: Policy = {
@@ -26,6 +28,7 @@ export const DEFAULT_POLICY: Policy = {
   releaseDays: 8,
   validityDays: 180,
   orderTtlMinutes: 30,
+  maxOrderTtlMinutes: 10_080,
 };
 
 /**

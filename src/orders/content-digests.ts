@@ -32,14 +32,26 @@ export class ContentDigests {
 
 const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback order content');
 
-/** Members are in a fixed order, because the database reorders JSON members. */
-function digest(key: KeyObject, { externalId, document, totalCents, items, paymentMethods }: RequestedOrder): Buffer {
+/**
+ * Members are in a fixed order, because the database reorders JSON members. Members that earlier releases did not have
+ * are absent by default, so that the digests of those releases still match.
+ */
+function digest(
+  key: KeyObject,
+  { externalId, document, totalCents, items, paymentMethods, requestedExpiry }: RequestedOrder,
+): Buffer {
   const content = [
     externalId,
     document,
     totalCents,
-    items.map(({ id, priceCents, description }) => [id, priceCents, description ?? null]),
+    items.map(({ id, priceCents, description, quantity = 1 }) => [
+      id,
+      priceCents,
+      description ?? null,
+      ...(quantity === 1 ? [] : [quantity]),
+    ]),
     paymentMethods.map(({ id, amountCents }) => [id, amountCents]),
+    ...(requestedExpiry === undefined ? [] : [requestedExpiry.toISOString()]),
   ];
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

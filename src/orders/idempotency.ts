@@ -3,7 +3,7 @@ import type { Order, OrderPaymentMethod } from './order.entity.js';
 import type { RequestedOrder } from './order-input.js';
 
 /** The part of an order that decides whether a request is a replay. */
-export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
+export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods' | 'expiresAt'>;
 
 const DIFFERS = 'differs from the earlier request';
 
@@ -16,8 +16,10 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
       id: 'id',
       priceCents: 'price',
       description: 'description',
+      quantity: 'quantity',
     }),
     ...differingPaymentMethods(sent.paymentMethods, existing.paymentMethods),
+    ...(sent.requestedExpiry ? differing('/expires_at', +sent.requestedExpiry, +existing.expiresAt) : []),
   ];
 }
 

@@ -4,7 +4,13 @@ import type { CreateOrderDto, PaymentMethodDto } from './dto/create-order.dto.js
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
 /** The part of an order that comes from the request. */
-export type RequestedOrder = Pick<Order, 'externalId' | 'document' | 'totalCents' | 'items' | 'paymentMethods'>;
+export interface RequestedOrder extends Pick<
+  Order,
+  'externalId' | 'document' | 'totalCents' | 'items' | 'paymentMethods'
+> {
+  /** When the order is to expire, if the caller says so. */
+  requestedExpiry?: Date;
+}
 
 /**
  * Reads a request whose members have been validated individually.
@@ -17,12 +23,14 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     externalId: request.external_id,
     document: request.document,
     totalCents,
-    items: request.items.map(({ id, price, description }) => ({
+    items: request.items.map(({ id, price, description, quantity }) => ({
       id,
       priceCents: parseMoney(price),
       ...(typeof description === 'string' && { description }),
+      ...(typeof quantity === 'number' && quantity !== 1 && { quantity }),
     })),
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
+    ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
   };
 }
 

@@ -1,21 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { BalancesService, type OrderBalance } from '../cashback/balances.service.js';
+import { BalancesService } from '../cashback/balances.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { cashbackToReceive, validityOf } from '../cashback/quote.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import { type Fault, Problem } from '../common/problem.js';
+import type { Fault } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
+import type { CompleteOrderDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { differingPaymentMethods } from './idempotency.js';
-import { Order } from './order.entity.js';
+import type { Order } from './order.entity.js';
+import { OrderChanges, refuseOverMaximum } from './order-changes.js';
 import { OrderLock } from './order-lock.js';
 import { readPaymentMethods } from './order-input.js';
-import { effectivePaymentMethods, maximumToRedeem } from './order-quote.js';
-import { invalidTransition, requireTransition, statusOf, wasCompleted } from './order-status.js';
+import { effectivePaymentMethods } from './order-quote.js';
+import { invalidTransition, requireTransition, wasCompleted } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
 /**
@@ -29,27 +30,9 @@ export class OrderLifecycleService {
     private readonly orders: OrderLock,
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
+    private readonly changes: OrderChanges,
     private readonly clock: Clock,
   ) {}
-
-  /**
-   * Holds that much of the customer's cashback for a pending order until it expires, in place of an earlier hold.
-   *
-   * @throws Problem not_found; invalid_transition; redemption_exceeds_maximum, with the maximum.
-   */
-  setRedemption(merchantId: string, orderId: string, request: SetRedemptionDto): Promise<OrderDto> {
-    const amountCents = parseMoney(request.amount);
-    return this.unitOfWork.transaction(async (manager, record) => {
-      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const wallet = await this.wallets.lock(manager, order, order.id);
-      requireTransition(order, 'hold', wallet.now);
-      refuseOverMaximum(order, wallet, amountCents);
-      if (await this.#holdExactly(manager, order, wallet, amountCents))
-        record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
-      order.redemptionCents = amountCents;
-      return this.#save(manager, order, wallet);
-    });
-  }
 
   /**
    * The sale is done: captures the hold (or holds and captures `redeem`), and grants the cashback. It works
@@ -71,11 +54,17 @@ export class OrderLifecycleService {
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents);
-      await this.#holdExactly(manager, order, wallet, redeemCents);
+      await this.changes.holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
       const earnedCents = earn(order, wallet, redeemCents);
       record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
-      return this.#save(manager, order, wallet);
+      return this.changes.save(manager, order, wallet, {
+        status: 'completed',
+        completedAt: wallet.now,
+        redemptionCents: redeemCents,
+        earnedCents,
+        finalPaymentMethods: order.finalPaymentMethods,
+      });
     });
   }
 
@@ -93,34 +82,8 @@ export class OrderLifecycleService {
       wallet.releaseHold(order.id);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
-      return this.#save(manager, Object.assign(order, cancelled), wallet);
+      return this.changes.save(manager, order, wallet, cancelled);
     });
-  }
-
-  /** Sets the order's hold to an amount. @returns false if it already was that amount. */
-  async #holdExactly(
-    manager: EntityManager,
-    order: Order,
-    wallet: WalletAggregate,
-    amountCents: number,
-  ): Promise<boolean> {
-    if (wallet.heldForCents(order.id) === amountCents) return false;
-    wallet.releaseHold(order.id);
-    if (amountCents === 0) return true;
-    await this.wallets.loadAvailable(manager, wallet, amountCents);
-    wallet.hold(order, amountCents);
-    return true;
-  }
-
-  async #save(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<OrderDto> {
-    await this.wallets.save(manager, wallet);
-    const { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods } = order;
-    await manager.update(
-      Order,
-      { id: order.id },
-      { status, completedAt, cancelledAt, redemptionCents, earnedCents, finalPaymentMethods },
-    );
-    return toOrderDto(order, balanceOf(order, wallet), wallet.now);
   }
 
   /** Returns an order that has no hold, in its current state. */
@@ -131,35 +94,17 @@ export class OrderLifecycleService {
   }
 }
 
-function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
-  return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
-}
-
-/** Marks the order as completed and adds its cashback. @returns the earned cashback in centavos. */
+/** Adds the cashback of an order that is being completed. @returns the earned cashback in centavos. */
 function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): number {
   const { totalCents, policy } = order;
   const earnedCents = cashbackToReceive(
     { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
     policy,
   );
-  const completed: Partial<Order> = { completedAt: wallet.now, redemptionCents: redeemedCents, earnedCents };
-  Object.assign(order, { status: 'completed', ...completed });
   if (earnedCents === 0) return 0;
   const { availableAt, expiresAt } = validityOf(policy, wallet.now);
   wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
   return earnedCents;
-}
-
-function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, balanceOf(order, wallet));
-  if (amountCents <= maximumCents) return;
-  const maximum = formatMoney(maximumCents);
-  // The hold lapsed and another order took the balance, so the same amount may have been accepted before.
-  const isLate = statusOf(order, wallet.now) === 'expired' && limitedBy === 'balance';
-  throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
-    detail: `at most ${maximum} can be redeemed on this order now`,
-    extensions: { maximum, limited_by: limitedBy },
-  });
 }
 
 /** Completing again with the same values is a replay. With different values it is an error. */

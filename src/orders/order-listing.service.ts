@@ -14,9 +14,12 @@ const MAX_PAGE_BYTES = 1024 * 1024;
 
 /**
  * Upper bound for the members of fixed length in an order's JSON. Items and payment methods are never longer in the
- * response than in their columns.
+ * response than in their columns, apart from the quantity.
  */
 const FIXED_BYTES = 2048;
+
+/** An item without a quantity has `,"quantity":1` in the response only. */
+const QUANTITY_BYTES = 13;
 
 /** The default page size. */
 const FIRST_SIZES = 20;
@@ -73,8 +76,8 @@ async function pageLength(manager: EntityManager, found: PageRow[], limit: numbe
 async function jsonSizes(manager: EntityManager, rows: PageRow[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
-    'SELECT id, LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE id IN (?)',
-    [rows.map((row) => row.id)],
+    'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE id IN (?)',
+    [QUANTITY_BYTES, rows.map((row) => row.id)],
   );
   return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));
 }

@@ -21,7 +21,8 @@ interface Transition {
 
 /** The operations on an order, with the statuses in which they are allowed and those that they lead to. */
 const TRANSITIONS = {
-  hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending' },
+  hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
+  renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
   complete: { from: ['pending', 'expired'], to: ['completed'], refusal: 'it cannot be completed' },
   cancel: { from: ['pending', 'expired'], to: ['cancelled'], refusal: 'it cannot be cancelled; refund it instead' },
   refund: {
@@ -52,17 +53,19 @@ export function requireTransition(order: Order, operation: keyof typeof TRANSITI
   if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
 }
 
-/** Returns a 409 with the order's status and the statuses that it can change to. */
+/** Returns a 409 with the order's status, the statuses that it can change to, and the operations that are possible now. */
 export function invalidTransition(order: Order, now: Date, detail: string, errors?: Fault[]): Problem {
   const status = statusOf(order, now);
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,
-    extensions: { current_status: status, allowed: nextStatuses(status) },
+    extensions: { current_status: status, ...whatIsAllowed(status) },
     ...(errors && { errors }),
   });
 }
 
-function nextStatuses(status: OrderStatus): StoredStatus[] {
-  const transitions: Transition[] = Object.values(TRANSITIONS);
-  return transitions.filter(({ from }) => from.includes(status)).flatMap(({ to }) => to);
+/** The statuses that an order can go to, and the operations that are possible now. */
+function whatIsAllowed(status: OrderStatus): { allowed: StoredStatus[]; operations: string[] } {
+  const transitions: [string, Transition][] = Object.entries(TRANSITIONS);
+  const possible = transitions.filter(([, { from }]) => from.includes(status));
+  return { allowed: possible.flatMap(([, { to }]) => to), operations: possible.map(([operation]) => operation) };
 }

@@ -16,6 +16,8 @@ export interface OrderItem {
   id: string;
   priceCents: number;
   description?: string;
+  /** Absent for 1. */
+  quantity?: number;
 }
 
 export interface OrderPaymentMethod {
@@ -90,8 +92,16 @@ export class Order {
   @DigestColumn('content_digest', { nullable: true })
   contentDigest!: Buffer | null;
 
+  /** 1 at first; grows with each change of the order. */
+  @Column({ name: 'version', type: 'int', default: 1 })
+  version!: number;
+
   @InstantColumn('created_at')
   createdAt!: Date;
+
+  /** The last change; null if an earlier release made it (`order-version.ts`). */
+  @InstantColumn('updated_at', { nullable: true })
+  updatedAt!: Date | null;
 
   @InstantColumn('expires_at')
   expiresAt!: Date;

@@ -3,6 +3,7 @@ import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
 import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-quote.js';
 import { statusOf } from './order-status.js';
+import { lastChange } from './order-version.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
 
 /** Builds the response for an order. */
@@ -11,12 +12,14 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
     id: order.id,
     external_id: order.externalId,
     status: statusOf(order, now),
+    version: order.version,
     document: order.document,
     currency: 'BRL',
     total: formatMoney(order.totalCents),
-    items: order.items.map(({ id, priceCents, description }) => ({
+    items: order.items.map(({ id, priceCents, description, quantity }) => ({
       id,
       price: formatMoney(priceCents),
+      quantity: quantity ?? 1,
       ...(description !== undefined && { description }),
     })),
     payment_methods: effectivePaymentMethods(order).map(({ id, amountCents }) => ({
@@ -29,6 +32,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
       amount_to_pay_back: formatMoney(order.refundedCents - order.returnedCents),
     },
     created_at: order.createdAt,
+    updated_at: lastChange(order),
     expires_at: order.expiresAt,
     completed_at: order.completedAt,
     cancelled_at: order.cancelledAt,

@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { ApiCreated } from '../http/created.js';
+import { ApiCreated, setLocation } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { markReplay } from '../http/idempotency-replayed.js';
@@ -17,6 +17,7 @@ import { OrderDto } from './dto/order.dto.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
+import { RedemptionsService } from './redemptions.service.js';
 
 @ApiTags('orders')
 @ApiBearerAuth()
@@ -27,6 +28,7 @@ export class OrdersController {
     private readonly orders: OrdersService,
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
+    private readonly redemptions: RedemptionsService,
   ) {}
 
   /**
@@ -46,6 +48,7 @@ export class OrdersController {
   ): Promise<OrderDto> {
     const { order, replayed } = await this.orders.create(caller.merchantId, body);
     markReplay(response, replayed);
+    setLocation(response, `/orders/${order.id}`);
     return order;
   }
 
@@ -79,7 +82,7 @@ export class OrdersController {
    * Hold cashback for an order
    *
    * @remarks Holds an amount of the customer's cashback until the order expires. It replaces an earlier hold of the
-   *   order.
+   * order. An expired order is renewed: it is pending again until the new `expires_at`.
    */
   @Put(':id/redemption')
   @ApiIdParam('The order')
@@ -89,7 +92,7 @@ export class OrdersController {
     @IdParam() id: string,
     @Body() body: SetRedemptionDto,
   ): Promise<OrderDto> {
-    return this.lifecycle.setRedemption(caller.merchantId, id, body);
+    return this.redemptions.hold(caller.merchantId, id, body);
   }
 
   /**

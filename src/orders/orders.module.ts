@@ -4,12 +4,14 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { ContentDigests } from './content-digests.js';
 import { ErasureService } from './erasure.service.js';
+import { OrderChanges } from './order-changes.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrderLock } from './order-lock.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { PolicyController } from './policy.controller.js';
+import { RedemptionsService } from './redemptions.service.js';
 import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
@@ -19,9 +21,11 @@ import { RefundsService } from './refunds.service.js';
   providers: [
     OrdersService,
     OrderListingService,
+    RedemptionsService,
     OrderLifecycleService,
     RefundsService,
     OrderLock,
+    OrderChanges,
     ContentDigests,
     ErasureService,
   ],

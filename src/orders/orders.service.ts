@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
-import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
@@ -15,6 +15,7 @@ import { findOrderWithBalance, type OrderWithBalance } from './order-with-balanc
 import { Order } from './order.entity.js';
 import { ContentDigests } from './content-digests.js';
 import { differences } from './idempotency.js';
+import { defaultExpiry, expiryProblem } from './order-expiry.js';
 import { readOrder, type RequestedOrder } from './order-input.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -39,15 +40,21 @@ export class OrdersService {
   async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
-    const contentDigest = this.digests.of(requested);
-    const order = newOrder({ merchantId, policy, contentDigest, ...requested }, this.clock.now());
-    const isNew = await this.unitOfWork.statement((manager, record) => insertNew(manager, order, record));
+    const createdAt = this.clock.now();
+    const order = newOrder(requested, { merchantId, policy, contentDigest: this.digests.of(requested) }, createdAt);
+    const refusal = requested.requestedExpiry && expiryProblem(requested.requestedExpiry, policy, createdAt);
+    // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
+    const isNew =
+      refusal === undefined &&
+      (await this.unitOfWork.statement((manager, record) => insertNew(manager, order, record)));
     const now = this.clock.now();
     const existing = await this.unitOfWork.statement(
       isNew
         ? (manager) => this.#withBalance(manager, order, now)
-        : (manager, record) => this.#findSame(manager, order, now, record),
+        : (manager, record) => this.#findSame(manager, { merchantId, ...requested }, now, record),
     );
+    if (existing === undefined)
+      throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
     return { order: toOrderDto(existing.order, existing.balance, now), replayed: !isNew };
   }
 
@@ -63,19 +70,29 @@ export class OrdersService {
     return { order, balance: { availableCents: await this.balances.availableTo(manager, order, now), heldCents: 0 } };
   }
 
-  /** Finds the order with the same `external_id`. @throws Problem external_id_conflict if its content is different. */
-  async #findSame(manager: EntityManager, sent: Order, now: Date, record: Recorder): Promise<OrderWithBalance> {
+  /**
+   * Finds the order with the same `external_id`; undefined if there is none.
+   *
+   * @throws Problem external_id_conflict if its content is different.
+   */
+  async #findSame(
+    manager: EntityManager,
+    sent: RequestedOrder & Pick<Order, 'merchantId'>,
+    now: Date,
+    record: Recorder,
+  ): Promise<OrderWithBalance | undefined> {
     const existing = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
-    if (existing === undefined)
-      throw new Error('the order with this external_id is missing, although orders are never deleted');
+    if (existing === undefined) return undefined;
     this.#refuseDifferences(sent, existing.order);
     record({ type: 'order.replayed', merchantId: sent.merchantId, orderId: existing.order.id });
     return existing;
   }
 
-  #refuseDifferences(sent: Order, existing: Order): void {
+  /** A replay has the content that the order was created with or, after changes, its current content. */
+  #refuseDifferences(sent: RequestedOrder, existing: Order): void {
+    if (this.digests.matches(sent, existing.contentDigest)) return;
     // An erased order has no document. Its digest tells whether the document in the request is the same.
-    const asSent = { ...existing, document: sent.document };
+    const asSent = { ...sent, ...existing, document: sent.document };
     const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
     if (errors.length === 0) return;
@@ -86,10 +103,15 @@ export class OrdersService {
   }
 }
 
-function newOrder(given: RequestedOrder & Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>, now: Date): Order {
+function newOrder(
+  { requestedExpiry, ...content }: RequestedOrder,
+  given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
+  now: Date,
+): Order {
   return {
     id: newId(now),
     ...given,
+    ...content,
     status: 'pending',
     finalPaymentMethods: null,
     redemptionCents: 0,
@@ -97,8 +119,10 @@ function newOrder(given: RequestedOrder & Pick<Order, 'merchantId' | 'policy' | 
     refundedCents: 0,
     returnedCents: 0,
     clawedBackCents: 0,
+    version: 1,
     createdAt: now,
-    expiresAt: after(now, given.policy.orderTtlMinutes * MINUTE_MS),
+    updatedAt: now,
+    expiresAt: requestedExpiry ?? defaultExpiry(given.policy, now),
     completedAt: null,
     cancelledAt: null,
   };

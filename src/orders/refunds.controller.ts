@@ -4,7 +4,7 @@ import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { ApiCreated } from '../http/created.js';
+import { ApiCreated, setLocation } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { markReplay } from '../http/idempotency-replayed.js';
@@ -39,6 +39,7 @@ export class RefundsController {
   ): Promise<RefundDto> {
     const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
     markReplay(response, replayed);
+    setLocation(response, `/orders/${id}/refunds/${refund.id}`);
     return refund;
   }
 

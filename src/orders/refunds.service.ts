@@ -14,6 +14,7 @@ import type { RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { Order } from './order.entity.js';
 import { OrderLock } from './order-lock.js';
 import { requireTransition } from './order-status.js';
+import { nextVersion } from './order-version.js';
 import { Refund } from './refund.entity.js';
 import { toRefundDto } from './refund.mapper.js';
 
@@ -114,7 +115,7 @@ export class RefundsService {
     }
     await this.wallets.save(manager, wallet);
 
-    await manager.update(Order, { id: order.id }, totalsAfter(order, refund));
+    await manager.update(Order, { id: order.id }, totalsAfter(order, refund, wallet.now));
     return refund;
   }
 }
@@ -140,13 +141,14 @@ function pageOf(
   return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
 }
 
-function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
+function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund, now: Date): Partial<Order> {
   const refundedCents = order.refundedCents + amountCents;
   return {
     status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
     refundedCents,
     returnedCents: order.returnedCents + returnedCents,
     clawedBackCents: order.clawedBackCents + clawedBackCents,
+    ...nextVersion(order, now),
   };
 }
 

@@ -30,6 +30,8 @@ export interface OrderRecord extends Record<SumName, number> {
   refunded_cents: number;
   returned_cents: number;
   clawed_back_cents: number;
+  version: number;
+  updated_at: Date | null;
   created_at: Date;
   expires_at: Date;
   completed_at: Date | null;
@@ -51,7 +53,7 @@ export interface OrderRecord extends Record<SumName, number> {
 
 const ORDERS = `
   SELECT o.id AS order_id, o.status, o.total_cents, o.redemption_cents, o.earned_cents, o.refunded_cents, o.returned_cents,
-         o.clawed_back_cents, o.created_at, o.expires_at, o.completed_at, o.cancelled_at, CAST(o.policy AS CHAR) AS policy,
+         o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,

@@ -20,11 +20,16 @@ const ORDER_RULES: OrderRule[] = [
       (o.completed_at !== null) === wasCompleted(o) && (o.cancelled_at !== null) === (o.status === 'cancelled'),
   },
   {
-    invariant: 'an order expires according to its policy, and is completed or cancelled after its creation',
-    figures: ['created_at', 'expires_at', 'completed_at', 'cancelled_at'],
+    invariant: 'an order expires within the bounds of its policy, and is completed or cancelled after its creation',
+    figures: ['created_at', 'updated_at', 'expires_at', 'completed_at', 'cancelled_at'],
     holds: (o) =>
-      +o.expires_at === +after(o.created_at, o.policy.orderTtlMinutes * MINUTE_MS) &&
+      expiresWithinBounds(o) &&
       [o.completed_at, o.cancelled_at].every((at) => at === null || +at >= +o.created_at - MINUTE_MS),
+  },
+  {
+    invariant: 'the version of an order starts at 1, and only a changed order has a later one',
+    figures: ['version', 'created_at', 'updated_at'],
+    holds: (o) => (o.updated_at === null ? o.version === 1 : o.version >= 1 && o.updated_at >= o.created_at),
   },
   {
     invariant: 'the payment methods add up to at most the total, and only a completed order has final ones',
@@ -139,6 +144,19 @@ export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> 
       ...(error !== undefined && { error }),
     };
   }
+}
+
+/** The caller can choose when an order expires, at first and later. */
+function expiresWithinBounds({
+  created_at: createdAt,
+  updated_at: updatedAt,
+  expires_at: expiresAt,
+  policy,
+}: OrderRecord): boolean {
+  const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
+  return (
+    expiresAt >= after(createdAt, MINUTE_MS) && expiresAt <= after(updatedAt ?? createdAt, mostMinutes * MINUTE_MS)
+  );
 }
 
 const wasCompleted = (o: OrderRecord): boolean => o.status !== 'pending' && o.status !== 'cancelled';

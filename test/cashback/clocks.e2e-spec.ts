@@ -74,8 +74,8 @@ describe('instances whose clocks differ', () => {
     const late = await merchant.client.post(`/orders/${order.id}/complete`);
     expectProblem(late, 409, 'redemption_no_longer_available');
     const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
-    expectProblem(held, 409, 'invalid_transition');
-    expect(held.body.current_status).toBe('expired');
+    expectProblem(held, 422, 'redemption_exceeds_maximum');
+    expect(held.body).toMatchObject({ maximum: '0.00', limited_by: 'balance' });
   });
 
   it('the time of a change is read after the wallet is locked', async () => {

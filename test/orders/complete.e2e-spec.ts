@@ -152,7 +152,11 @@ describe('a repeated POST /orders/{id}/complete', () => {
     const { body } = await complete(order, { redeem: '20.00' });
     const answer = await complete(order, { redeem: '20.01', payment_methods: [{ id: 'pix', amount: '150.00' }] });
     expectProblem(answer, 409, 'invalid_transition');
-    expect(answer.body).toMatchObject({ current_status: 'completed', allowed: ['partially_refunded', 'refunded'] });
+    expect(answer.body).toMatchObject({
+      current_status: 'completed',
+      allowed: ['partially_refunded', 'refunded'],
+      operations: ['refund'],
+    });
     expect(pointersOf(answer)).toEqual(['/payment_methods/0/id', '/redeem']);
     // A completion request has no external_id.
     expect(JSON.stringify(answer.body.errors)).not.toContain('external_id');

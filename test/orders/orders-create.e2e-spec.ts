@@ -41,8 +41,8 @@ describe('POST /orders', () => {
       total: '150.00',
     });
     expect(body.items).toEqual([
-      { id: 'sku-1', price: '0.00' },
-      { id: 'sku-2', price: '149.50', description: '' },
+      { id: 'sku-1', price: '0.00', quantity: 1 },
+      { id: 'sku-2', price: '149.50', quantity: 1, description: '' },
     ]);
     expect(body.payment_methods).toEqual([{ id: 'pix', amount: '0.50' }]);
   });
@@ -92,7 +92,7 @@ describe('POST /orders', () => {
     expect(created.status).toBe(201);
     const { body } = await merchant.client.get(`/orders/${created.body.id}`);
     expect(body.external_id).toBe(order.external_id);
-    expect(body.items).toEqual(items);
+    expect(body.items).toEqual(items.map((item) => ({ ...item, quantity: 1 })));
   });
 });
 

@@ -175,10 +175,26 @@ describe('the items of an order', () => {
       items: [anItem({ price: '0' }), anItem({ price: '0.00' }), anItem({ description: null })],
     });
     expect(items).toEqual([
-      { id: 'sku-1', price: '0.00' },
-      { id: 'sku-1', price: '0.00' },
-      { id: 'sku-1', price: '150.00' },
+      { id: 'sku-1', price: '0.00', quantity: 1 },
+      { id: 'sku-1', price: '0.00', quantity: 1 },
+      { id: 'sku-1', price: '150.00', quantity: 1 },
     ]);
+  });
+
+  it.each([0, -1, 1.5, 1_000_000, '1', true, [], {}])(
+    'POST /orders returns 400 when the quantity of an item is %j',
+    (quantity) => expectFaults({ items: [anItem({ quantity })] }, ['/items/0/quantity']),
+  );
+
+  it.each([
+    [1, 1],
+    [999_999, 999_999],
+    [2.0, 2],
+    [null, 1],
+  ])('POST /orders accepts the item quantity %j and returns %j', async (quantity, returned) => {
+    const order = await expectCreated({ items: [anItem({ quantity })] });
+    expect(order.items[0].quantity).toBe(returned);
+    expect((await merchant.client.get(`/orders/${order.id}`)).body.items[0].quantity).toBe(returned);
   });
 
   it.each([0, true, [], {}, 'x'.repeat(501), '😀'.repeat(501), '\ud83d'])(

@@ -43,6 +43,8 @@ describe('POST /orders/{id}/refunds', () => {
         to_receive: { ...order.cashback.to_receive, reversed: '2.25', status: 'partially_reversed' },
       },
       refunded: { amount: '50.00', amount_to_pay_back: '45.00' },
+      version: order.version + 1,
+      updated_at: body.created_at,
     });
   });
 
@@ -224,21 +226,21 @@ describe('POST /orders/{id}/refunds errors', () => {
     expect((await refund(order, '50.00', 'DEV-over')).status).toBe(201);
     const late = await refund(order, '0.01');
     expectProblem(late, 409, 'invalid_transition');
-    expect(late.body).toMatchObject({ current_status: 'refunded', allowed: [] });
+    expect(late.body).toMatchObject({ current_status: 'refunded', allowed: [], operations: [] });
   });
 
   it.each([
-    ['pending', undefined, ['completed', 'cancelled']],
-    ['cancelled', 'cancel', []],
-    ['expired', undefined, ['completed', 'cancelled']],
-  ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed) => {
+    ['pending', undefined, ['completed', 'cancelled'], ['hold', 'complete', 'cancel']],
+    ['cancelled', 'cancel', [], []],
+    ['expired', undefined, ['pending', 'completed', 'cancelled'], ['renew', 'complete', 'cancel']],
+  ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {
     const order = await aCreatedOrder(merchant);
     if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
     if (status === 'expired') service.clock.advance({ minutes: 30 });
     for (const _attempt of ['first', 'second']) {
       const answer = await refund(order, '1.00', 'DEV-1');
       expectProblem(answer, 409, 'invalid_transition');
-      expect(answer.body).toMatchObject({ current_status: status, allowed });
+      expect(answer.body).toMatchObject({ current_status: status, allowed, operations });
     }
   });
 

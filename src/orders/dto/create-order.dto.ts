@@ -1,5 +1,14 @@
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsOf, IsCallerId, IsDocument, IsMoney, IsText, MUST_BE_OBJECTS } from '../../http/validators.js';
+import {
+  ElementsOf,
+  IsCallerId,
+  IsDocument,
+  IsInstant,
+  IsMoney,
+  IsText,
+  IsWholeNumber,
+  MUST_BE_OBJECTS,
+} from '../../http/validators.js';
 
 /** An item of an order. */
 export class CreateOrderItemDto {
@@ -24,6 +33,14 @@ export class CreateOrderItemDto {
   @IsOptional()
   @IsText(500)
   readonly description?: string;
+
+  /**
+   * How many of it the customer buys.
+   * @example 1
+   */
+  @IsOptional()
+  @IsWholeNumber(1, 999_999)
+  readonly quantity?: number = 1;
 }
 
 /** A payment method for a part of the order. */
@@ -81,4 +98,13 @@ export class CreateOrderDto {
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
   @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
   readonly payment_methods!: PaymentMethodDto[];
+
+  /**
+   * When the order and its hold expire: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the future.
+   * Default: after the policy's `order_ttl_minutes`.
+   * @example 2026-11-23T13:45:00.000Z
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly expires_at?: string;
 }

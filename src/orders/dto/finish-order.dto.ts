@@ -1,5 +1,5 @@
 import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsOf, IsCallerId, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
+import { ElementsOf, IsCallerId, IsInstant, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
 import { PaymentMethodDto } from './create-order.dto.js';
 
 /** The amount of cashback to hold for an order. */
@@ -10,6 +10,16 @@ export class SetRedemptionDto {
    */
   @IsMoney({ zero: true })
   readonly amount!: string;
+
+  /**
+   * When the order and its hold expire from now on: at least 1 minute and at most the policy's `max_order_ttl_minutes` in
+   * the future. Default: a pending order keeps its `expires_at`, and an expired order gets the policy's
+   * `order_ttl_minutes`.
+   * @example 2026-11-23T13:45:00.000Z
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly expires_at?: string;
 }
 
 /** The final values of an order. All members are optional, and so is the body. */

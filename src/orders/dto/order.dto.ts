@@ -10,6 +10,10 @@ export class OrderItemDto {
   /** @example "150.00" */
   readonly price!: string;
 
+  /** @example 1 */
+  @ApiProperty({ type: 'integer' })
+  readonly quantity!: number;
+
   /** @example Café em grãos */
   readonly description?: string;
 }
@@ -132,6 +136,13 @@ export class OrderDto {
   @ApiProperty({ enum: ORDER_STATUSES, enumName: 'OrderStatus', example: 'pending' })
   readonly status!: OrderStatus;
 
+  /**
+   * 1 at first. It grows with each change of the order; the balance of the customer does not change it.
+   * @example 1
+   */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  readonly version!: number;
+
   /** @example "52998224725" */
   readonly document!: string;
 
@@ -146,6 +157,9 @@ export class OrderDto {
   readonly cashback!: OrderCashbackDto;
   readonly refunded!: OrderRefundedDto;
   readonly created_at!: Date;
+
+  /** When the order last changed. */
+  readonly updated_at!: Date;
 
   /** When the order expires and its hold is released. */
   readonly expires_at!: Date;

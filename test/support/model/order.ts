@@ -27,7 +27,9 @@ export interface ModelOrder {
   refunded: bigint;
   returned: bigint;
   takenBack: bigint;
+  version: number;
   createdAt: number;
+  updatedAt: number;
   expiresAt: number;
   endedAt: number | null;
   /** The part redeemed from each credit that has not been restored. */
@@ -46,9 +48,18 @@ export function statusOf(order: ModelOrder, now: number): string {
 
 export const NEXT: Record<string, string[]> = {
   pending: ['completed', 'cancelled'],
-  expired: ['completed', 'cancelled'],
+  expired: ['pending', 'completed', 'cancelled'],
   completed: ['partially_refunded', 'refunded'],
   partially_refunded: ['partially_refunded', 'refunded'],
+  refunded: [],
+  cancelled: [],
+};
+
+export const OPERATIONS: Record<string, string[]> = {
+  pending: ['hold', 'complete', 'cancel'],
+  expired: ['renew', 'complete', 'cancel'],
+  completed: ['refund'],
+  partially_refunded: ['refund'],
   refunded: [],
   cancelled: [],
 };
@@ -58,14 +69,16 @@ export function orderAnswer(order: ModelOrder, available: bigint, now: number): 
   return {
     external_id: order.externalId,
     status: statusOf(order, now),
+    version: order.version,
     document: order.document,
     currency: 'BRL',
     total: brl(order.total),
-    items: itemsOf(order.total),
+    items: itemsOf(order.total).map((item) => ({ ...item, quantity: 1 })),
     payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({ id, amount: brl(cents) })),
     cashback: { to_redeem: toRedeem(order, available, now), to_receive: willReceive(order, now) },
     refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
     created_at: iso(order.createdAt),
+    updated_at: iso(order.updatedAt),
     expires_at: iso(order.expiresAt),
     completed_at: order.end === 'completed' ? iso(order.endedAt ?? 0) : null,
     cancelled_at: order.end === 'cancelled' ? iso(order.endedAt ?? 0) : null,

@@ -23,6 +23,9 @@ export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | null;
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 
+/** The most minutes until an order expires, if the request says when. */
+export const MOST_MINUTES = 7 * 24 * 60;
+
 /** How long cashback is available after its release if it expired while it was held. */
 export const COMEBACK = 7 * DAY;
 

@@ -6,8 +6,8 @@ import { expectInvariants } from '../expectations.js';
 import { aDocument } from '../factories.js';
 import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
-import { itemsOf, type ModelOrder } from './order.js';
-import { brl, DAY, least, type Method } from './rules.js';
+import { iso, itemsOf, type ModelOrder } from './order.js';
+import { brl, DAY, least, type Method, MINUTE } from './rules.js';
 import { type Shop, twoPolicies } from './shops.js';
 import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
 import { type Expected, World } from './world.js';
@@ -95,12 +95,13 @@ export class Run {
         return this.#createAgain(order, step.differ);
       case 'hold': {
         const cents = amountOf(step.amount, this.#world.maximum(order).cents);
+        const until = step.minutes === null ? undefined : this.clock.ms + step.minutes * MINUTE;
         return this.#both(
           order.merchant,
           'PUT',
           `${path}/redemption`,
-          { amount: brl(cents) },
-          () => this.#world.hold(order, cents),
+          { amount: brl(cents), ...(until !== undefined && { expires_at: iso(until) }) },
+          () => this.#world.hold(order, cents, until),
           step.again,
         );
       }

@@ -14,7 +14,7 @@ export type Step =
   | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
   | { do: 'create'; merchant: number; customer: number; cents: number; split: Split; again: boolean }
   | { do: 'create again'; order: number; differ: ('/total' | '/document' | '/payment_methods')[] }
-  | { do: 'hold'; order: number; amount: Amount; again: boolean }
+  | { do: 'hold'; order: number; amount: Amount; minutes: number | null; again: boolean }
   | { do: 'complete'; order: number; redeem: Amount | null; split: Split | null; again: boolean }
   | { do: 'cancel'; order: number; again: boolean }
   | { do: 'refund'; order: number; amount: Amount; name: number | null; again: boolean }
@@ -47,6 +47,8 @@ const amount: fc.Arbitrary<Amount> = fc.oneof(
   },
   { weight: 1, arbitrary: record({ cents: fc.constantFrom(0, 1, 500) }) },
 );
+/** How many minutes later an order is to expire, if the request says so. */
+const minutes = fc.constantFrom(null, null, null, null, 0, 1, 60, 10_080, 10_081);
 const split: fc.Arbitrary<Split> = record({
   parts: fc.array(
     record({
@@ -81,7 +83,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       differ: fc.subarray<'/total' | '/document' | '/payment_methods'>(['/document', '/total', '/payment_methods']),
     }),
   },
-  { weight: 7, arbitrary: record({ do: fc.constant('hold' as const), order, amount, again }) },
+  { weight: 7, arbitrary: record({ do: fc.constant('hold' as const), order, amount, minutes, again }) },
   {
     weight: 7,
     arbitrary: record({

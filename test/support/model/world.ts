@@ -1,5 +1,5 @@
-import { iso, type ModelOrder, type ModelRefund, NEXT, orderAnswer, statusOf } from './order.js';
-import { brl, DAY, maximumOf, type Method, MINUTE, type Rules, toReceive, total } from './rules.js';
+import { iso, type ModelOrder, type ModelRefund, NEXT, OPERATIONS, orderAnswer, statusOf } from './order.js';
+import { brl, DAY, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
 import { ModelWallet } from './wallet.js';
 
 /** The expected response: the status, and the members of the body that the rules determine. */
@@ -53,7 +53,9 @@ export class World {
       ...nothing,
       rules,
       end: 'open',
+      version: 1,
       createdAt: this.now,
+      updatedAt: this.now,
       expiresAt,
       spent: [],
       refunds: new Map(),
@@ -78,13 +80,20 @@ export class World {
     return maximumOf(order.total, wallet.available(this.now) + wallet.held(order.key), order.rules);
   }
 
-  hold(order: ModelOrder, cents: bigint): Expected {
-    if (statusOf(order, this.now) !== 'pending') return this.#impossible(order);
-    const tooMuch = this.#overMaximum(order, cents);
+  /** @param until when the order is to expire, if the request says so. */
+  hold(order: ModelOrder, cents: bigint, until?: number): Expected {
+    const status = statusOf(order, this.now);
+    if (status !== 'pending' && status !== 'expired') return this.#impossible(order);
+    const expiresAt = until ?? (status === 'expired' ? this.now + order.rules.ttlMinutes * MINUTE : order.expiresAt);
+    const isSame = status === 'pending' && expiresAt === order.expiresAt;
+    if (!isSame && until !== undefined && (until < this.now + MINUTE || until > this.now + MOST_MINUTES * MINUTE))
+      return refused(400, 'validation_failed', { pointers: ['/expires_at'] });
+    const tooMuch = this.#overMaximum({ ...order, expiresAt }, cents);
     if (tooMuch) return tooMuch;
-    this.#reserve(this.wallet(order.merchant, order.customer), order, cents);
-    order.redemption = cents;
-    return this.look(order);
+    if (isSame && cents === order.redemption) return this.look(order);
+    this.#reserve(this.wallet(order.merchant, order.customer), order, cents, expiresAt);
+    Object.assign(order, { redemption: cents, expiresAt });
+    return this.#changed(order);
   }
 
   complete(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
@@ -106,7 +115,7 @@ export class World {
     const availableAt = this.now + order.rules.releaseDays * DAY;
     if (order.earned > 0n)
       wallet.addCredit(order.key, order.earned, availableAt, availableAt + order.rules.validityDays * DAY);
-    return this.look(order);
+    return this.#changed(order);
   }
 
   cancel(order: ModelOrder): Expected {
@@ -114,6 +123,7 @@ export class World {
     if (order.end === 'open') {
       this.wallet(order.merchant, order.customer).releaseHold(order.key, this.now);
       Object.assign(order, { end: 'cancelled', endedAt: this.now, redemption: 0n });
+      return this.#changed(order);
     }
     return this.look(order);
   }
@@ -130,6 +140,7 @@ export class World {
     order.refunded += cents;
     const returned = (order.redemption * order.refunded) / order.total - order.returned;
     const takenBack = order.earned - (order.earned * (order.total - order.refunded)) / order.total - order.takenBack;
+    this.#changed(order);
     order.returned += returned;
     order.takenBack += takenBack;
     const wallet = this.wallet(order.merchant, order.customer);
@@ -179,16 +190,26 @@ export class World {
       : refused(422, 'redemption_exceeds_maximum', extensions);
   }
 
-  /** Sets the hold of the order to this amount. An equal hold keeps its credits. */
-  #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint): void {
-    if (wallet.held(order.key) === cents) return;
+  /** Sets the hold of the order to this amount. An equal hold that ends at the same time keeps its credits. */
+  #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint, expiresAt = order.expiresAt): void {
+    if (wallet.held(order.key) === cents && expiresAt === order.expiresAt) return;
     wallet.releaseHold(order.key, this.now);
-    wallet.hold(order.key, cents, this.now, order.expiresAt);
+    wallet.hold(order.key, cents, this.now, expiresAt);
+  }
+
+  #changed(order: ModelOrder): Expected {
+    order.version++;
+    order.updatedAt = this.now;
+    return this.look(order);
   }
 
   #impossible(order: ModelOrder): Expected {
     const status = statusOf(order, this.now);
-    return refused(409, 'invalid_transition', { current_status: status, allowed: NEXT[status] });
+    return refused(409, 'invalid_transition', {
+      current_status: status,
+      allowed: NEXT[status],
+      operations: OPERATIONS[status],
+    });
   }
 
   #answer(order: ModelOrder): Record<string, unknown> {

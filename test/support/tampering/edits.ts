@@ -44,9 +44,13 @@ export const ORDER_EDITS: Edit[] = [
     'a different completed_at of an order that earned nothing',
     order('unpaid', 'completed_at = completed_at - INTERVAL 1 DAY'),
   ],
-  ['a different created_at', order('plain', `created_at = created_at - ${MINUTES}`)],
+  ['a created_at after the completion', order('plain', 'created_at = created_at + INTERVAL 1 HOUR')],
   ['a different expires_at', order('pending', `expires_at = expires_at + ${MINUTES}`)],
-  ['a different expires_at of an order without a hold', order('settled', `expires_at = expires_at + ${MINUTES}`)],
+  ['an expires_at above what the policy allows', order('settled', 'expires_at = expires_at + INTERVAL 8 DAY')],
+  ['an expires_at before the creation', order('settled', 'expires_at = created_at - INTERVAL 1 DAY')],
+  ['a version below 1', order('plain', 'version = 0')],
+  ['a later version without updated_at', order('plain', 'updated_at = NULL')],
+  ['an updated_at before the creation', order('plain', 'updated_at = created_at - INTERVAL 1 HOUR')],
   ['a higher total of a completed order', order('plain', 'total_cents = total_cents + 1000')],
   ['a lower total of a completed order', order('redeemed', 'total_cents = total_cents - 1000')],
   ['a lower total of a pending order', order('pending', 'total_cents = total_cents - 1')],
@@ -86,6 +90,14 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'different rates in the policy of a pending order, because the merchant may have had them then',
     order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
+  ],
+  [
+    'a created_at that is 3 minutes earlier, because no other row has it',
+    order('plain', `created_at = created_at - ${MINUTES}`),
+  ],
+  [
+    'a different expires_at of an order without a hold, because the caller can choose it',
+    order('settled', `expires_at = expires_at + ${MINUTES}`),
   ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [

@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ErasureService } from '../../src/orders/erasure.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import type { TestClock } from '../support/clock.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+import { movementsOf, walletOf } from '../support/wallets.js';
+
+const { service, merchant } = useService();
+afterEach(() => expectInvariants(service));
+
+const DAY = 24 * 60;
+const inMinutes = (minutes: number): string => new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
+const hold = (order: { id: string }, amount: string, expires_at?: string): Promise<Answer> =>
+  merchant.client.put(`/orders/${order.id}/redemption`, { amount, expires_at });
+
+/** Moves the clock and logs in again, because an access token is valid for an hour. */
+async function pass(time: Parameters<TestClock['advance']>[0]): Promise<void> {
+  service.clock.advance(time);
+  const { email, password } = merchant;
+  const { body } = await new Client(service).post('/auth/login', { email, password });
+  merchant.client = new Client(service, body.access_token);
+}
+
+async function aCustomerWith(amount: string): Promise<string> {
+  const document = aDocument();
+  await grant(service, merchant, document, amount);
+  return document;
+}
+
+describe('expires_at of POST /orders', () => {
+  it('POST /orders accepts an expires_at, and the order and its hold last until then', async () => {
+    const document = await aCustomerWith('80.00');
+    const expiresAt = inMinutes(3 * DAY);
+    const order = await aCreatedOrder(merchant, { document, expires_at: expiresAt });
+    expect(order.expires_at).toBe(expiresAt);
+    await hold(order, '20.00');
+    await pass({ days: 2, hours: 23 });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'pending' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '60.00', held: '20.00' });
+    await pass({ hours: 1 });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'expired' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
+
+  it.each([
+    ['in the past', -1],
+    ['now', 0],
+    ['less than a minute ahead', 0.9],
+    ['more than 7 days ahead', 7 * DAY + 1],
+  ])('POST /orders returns 400 with the bounds when expires_at is %s', async (_, minutes) => {
+    for (const _attempt of ['first', 'second']) {
+      const order = anOrder({ expires_at: inMinutes(minutes) });
+      const answer = await merchant.client.post('/orders', order);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual([
+        {
+          pointer: '/expires_at',
+          detail: expect.stringMatching(/^must be from 1 to 10080 minutes in the future: from .*Z to .*Z$/),
+        },
+      ]);
+      expect((await merchant.client.get(`/orders?external_id=${order.external_id}`)).body.data).toEqual([]);
+    }
+  });
+
+  it.each(['2026-11-23', 'tomorrow', 1_800_000_000, true, {}])(
+    'POST /orders returns 400 when expires_at is %j',
+    async (expires_at) => {
+      const answer = await merchant.client.post('/orders', anOrder({ expires_at }));
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(['/expires_at']);
+    },
+  );
+
+  it('the policy of a merchant bounds its expires_at', async () => {
+    const shop = await aMerchant(service, { maxOrderTtlMinutes: 60 });
+    expect((await shop.client.post('/orders', anOrder({ expires_at: inMinutes(59) }))).status).toBe(201);
+    expectProblem(await shop.client.post('/orders', anOrder({ expires_at: inMinutes(61) })), 400, 'validation_failed');
+  });
+
+  it('POST /orders replays an order after its expires_at has passed', async () => {
+    const order = anOrder({ expires_at: inMinutes(2) });
+    const { body } = await merchant.client.post('/orders', order);
+    await pass({ minutes: 3 });
+    const again = await merchant.client.post('/orders', order);
+    expect(again).toMatchObject({ status: 201, body: { ...body, status: 'expired' } });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('POST /orders returns 409 when expires_at differs from the earlier request', async () => {
+    const order = anOrder({ expires_at: inMinutes(10) });
+    await merchant.client.post('/orders', order);
+    for (const minutes of [20, -20]) {
+      const answer = await merchant.client.post('/orders', { ...order, expires_at: inMinutes(minutes) });
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual(['/expires_at']);
+    }
+    const inSaoPaulo = new Date(Date.parse(order.expires_at as string) - 3 * 3_600_000)
+      .toISOString()
+      .replace('Z', '-03:00');
+    expect((await merchant.client.post('/orders', { ...order, expires_at: inSaoPaulo })).status).toBe(201);
+  });
+
+  it('POST /orders replays the first request of a renewed order and of an erased customer', async () => {
+    const order = anOrder({ expires_at: inMinutes(10) });
+    const { body } = await merchant.client.post('/orders', order);
+    await hold(body, '0.00', inMinutes(60));
+    const again = await merchant.client.post('/orders', order);
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document);
+    expect(await merchant.client.post('/orders', order)).toMatchObject({ status: 201, body: { document: pseudonym } });
+    const other = await merchant.client.post('/orders', { ...order, total: '151.00' });
+    expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
+  });
+});
+
+describe('expires_at of PUT /orders/{id}/redemption', () => {
+  it('PUT /orders/{id}/redemption with expires_at moves the expiry of a pending order and of its hold', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await hold(order, '20.00');
+    const expiresAt = inMinutes(2 * DAY);
+    const { status, body } = await hold(order, '20.00', expiresAt);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { status: 'pending', expires_at: expiresAt, version: 3 },
+    });
+    await pass({ days: 1 });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '60.00', held: '20.00' });
+    expect((await hold(order, '10.00')).body).toMatchObject({ expires_at: expiresAt, version: 4 });
+    await pass({ days: 1 });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
+
+  it('PUT /orders/{id}/redemption renews an expired order until the new expires_at', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await hold(order, '20.00');
+    await pass({ days: 30 });
+    const expiresAt = inMinutes(60);
+    const { status, body } = await hold(order, '50.00', expiresAt);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: {
+        status: 'pending',
+        expires_at: expiresAt,
+        cashback: { to_redeem: { held: '50.00', available: '30.00' } },
+      },
+    });
+    expect(await movementsOf(merchant, document)).toEqual([
+      'grant 80.00',
+      'hold -20.00',
+      'release 20.00',
+      'hold -50.00',
+    ]);
+    expect((await merchant.client.get('/orders?status=pending')).body.data[0]).toEqual(body);
+    await pass({ minutes: 59 });
+    expect((await merchant.client.post(`/orders/${order.id}/complete`)).body).toMatchObject({
+      status: 'completed',
+      cashback: { to_redeem: { redeemed: '50.00' } },
+    });
+  });
+
+  it('PUT /orders/{id}/redemption without expires_at renews an expired order for as long as the policy says', async () => {
+    const order = await aCreatedOrder(merchant);
+    await pass({ minutes: 31 });
+    const { body } = await hold(order, '0.00');
+    expect(body).toMatchObject({ status: 'pending', version: 2 });
+    expect(Date.parse(body.expires_at) - Date.parse(body.updated_at)).toBe(30 * 60_000);
+    await pass({ minutes: 29 });
+    expect((await hold(order, '0.00')).body).toEqual(body);
+  });
+
+  it('a repeated renewal changes nothing, also in its last minute', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await pass({ minutes: 31 });
+    const expiresAt = inMinutes(10);
+    const { body } = await hold(order, '20.00', expiresAt);
+    await pass({ minutes: 9, seconds: 30 });
+    expect(await hold(order, '20.00', expiresAt)).toMatchObject({ status: 200, body });
+    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -20.00']);
+    await pass({ minutes: 1 });
+    expectProblem(await hold(order, '20.00', expiresAt), 400, 'validation_failed');
+  });
+
+  it.each([-1, 0, 7 * DAY + 1])(
+    'PUT /orders/{id}/redemption returns 400 when expires_at is %d minutes ahead, and changes nothing',
+    async (minutes) => {
+      const order = await aCreatedOrder(merchant);
+      for (const advance of [0, 31]) {
+        await pass({ minutes: advance });
+        const before = await merchant.client.get(`/orders/${order.id}`);
+        const answer = await hold(order, '0.00', inMinutes(minutes));
+        expectProblem(answer, 400, 'validation_failed');
+        expect(answer.body.errors).toEqual([
+          { pointer: '/expires_at', detail: expect.stringContaining('from 1 to 10080 minutes in the future') },
+        ]);
+        expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(before.body);
+      }
+    },
+  );
+
+  it('a renewal above the maximum returns 422 and the order stays expired', async () => {
+    const document = await aCustomerWith('10.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await pass({ minutes: 31 });
+    const answer = await hold(order, '10.01', inMinutes(60));
+    expectProblem(answer, 422, 'redemption_exceeds_maximum');
+    expect(answer.body).toMatchObject({ maximum: '10.00', limited_by: 'balance' });
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'expired', version: 1 });
+  });
+
+  it('PUT /orders/{id}/redemption returns 409 for a cancelled order and 404 for an order of another merchant', async () => {
+    const [order, foreign] = [await aCreatedOrder(merchant), await aCreatedOrder(await aMerchant(service))];
+    await merchant.client.post(`/orders/${order.id}/cancel`);
+    const answer = await hold(order, '0.00', inMinutes(60));
+    expectProblem(answer, 409, 'invalid_transition');
+    expect(answer.body).toMatchObject({ current_status: 'cancelled', allowed: [], operations: [] });
+    expectProblem(await hold(foreign, '0.00', inMinutes(60)), 404, 'not_found');
+  });
+
+  it('10 concurrent renewals of an order hold its cashback once', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await pass({ minutes: 31 });
+    const expiresAt = inMinutes(60);
+    const answers = await atOnce(10, () => hold(order, '70.00', expiresAt));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -70.00']);
+  });
+});
