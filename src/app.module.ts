@@ -1,17 +1,26 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { AccessTokenGuard } from './auth/access-token.guard.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './common/clock.js';
 import { type Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
+import { RequestBodyGuard } from './http/request-body.guard.js';
+import { RequestQueueGuard } from './http/request-queue.guard.js';
 import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
+import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
+import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { SCHEMA } from './schema.js';
 import { TracingModule } from './tracing/tracing.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
+
+/** The guards of every route, in the order in which they run. */
+const GUARDS = [RequestQueueGuard, AccessTokenGuard, RateLimitGuard, RequestBodyGuard];
 
 /** The modules of the service. */
 @Module({})
@@ -24,6 +33,7 @@ export class AppModule {
         ClockModule,
         DatabaseModule.with(SCHEMA, REQUEST_QUERY_TIMEOUT_MS),
         HttpModule,
+        RateLimitsModule,
         AuthModule,
         OrdersModule,
         WalletsModule,
@@ -32,6 +42,7 @@ export class AppModule {
         ReconcileModule,
         TracingModule,
       ],
+      providers: GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
     };
   }
 }

@@ -18,7 +18,7 @@ import type { HttpServer } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
-/** Options for `NestFactory.create`. Bodies are read by `RequestBodyInterceptor`, after authentication. */
+/** Options for `NestFactory.create`. Bodies are read by `RequestBodyGuard`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
 
 /** Sets up everything between the socket and the controllers, identically in production and in tests. */

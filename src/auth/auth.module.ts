@@ -1,11 +1,9 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
-import { AccessTokenGuard } from './access-token.guard.js';
 import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER, signingKeys } from './access-token.strategy.js';
 import { ApiUsersModule } from './api-users.module.js';
 import { AuthController } from './auth.controller.js';
@@ -27,7 +25,8 @@ import { TokenSetsService } from './token-sets.service.js';
     }),
   ],
   controllers: [AuthController],
-  providers: [AuthService, TokenSetsService, AccessTokenStrategy, { provide: APP_GUARD, useClass: AccessTokenGuard }],
+  providers: [AuthService, TokenSetsService, AccessTokenStrategy],
+  exports: [TokenSetsService],
 })
 export class AuthModule implements OnModuleInit {
   constructor(

@@ -39,7 +39,7 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
   pool.on('connection', (connection: Connection) => {
     movedAt = performance.now();
     load.opened(connection);
-    dropUnusable(connection, () => load.closed(connection));
+    dropUnusable(withOnePromiseApi(connection), () => load.closed(connection));
     preparing.set(connection, applySettings(connection, settings));
   });
   pool.on('release', (connection: Connection) => load.released(connection));
@@ -95,6 +95,16 @@ function applySettings(connection: Connection, sql: string): Promise<void> {
   // `getConnection` handles a failure later. Until then, it must not count as unhandled.
   applied.catch(() => undefined);
   return applied;
+}
+
+/**
+ * Keeps the promise API of a connection. TypeORM asks for it on each statement, and mysql2 would load its module again and
+ * create an object each time, which takes 3 % of the CPU time of an order.
+ */
+function withOnePromiseApi(connection: Connection): Connection {
+  const api = connection.promise();
+  connection.promise = () => api;
+  return connection;
 }
 
 type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;

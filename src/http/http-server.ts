@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type Response } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
 import { requestIdOf } from './request-id.js';
+import { Turn } from './turn.js';
 
 /** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
 const LIMITS = {
@@ -50,6 +51,12 @@ export class HttpServer extends ExpressAdapter {
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));
     this.#bound(server);
     this.httpServer = server;
+  }
+
+  /** Sends the result of a handler. The turn ends first, so that a client that reads slowly does not keep it. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    Turn.of(response.req)?.leave();
+    return super.reply(response, body, statusCode) as unknown;
   }
 
   /** Sets the observer that logs and counts refusals. */

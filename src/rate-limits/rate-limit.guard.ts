@@ -1,11 +1,4 @@
-import {
-  applyDecorators,
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  SetMetadata,
-  UseGuards,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
@@ -21,10 +14,10 @@ const POLICIES = 'rateLimitPolicies';
  * Routes with the same policies share one count per caller.
  */
 export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
-  return applyDecorators(SetMetadata(POLICIES, policies), UseGuards(RateLimitGuard));
+  return SetMetadata(POLICIES, policies);
 }
 
-/** Counts a request under the policies of its route. Runs after the global guard, which authenticates the caller. */
+/** Counts a request under the policies of its route, if it has any. Runs after the guard that authenticates the caller. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(
@@ -34,10 +27,11 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const policies = this.reflector.getAllAndOverride<RateLimitPolicies>(POLICIES, [
+    const policies = this.reflector.getAllAndOverride<RateLimitPolicies | undefined>(POLICIES, [
       context.getHandler(),
       context.getClass(),
     ]);
+    if (policies === undefined) return true;
     const { user, ip } = context.switchToHttp().getRequest<Request & { user?: Caller }>();
     const subject = user === undefined ? ['network', networkOf(ip)] : ['user', user.apiUserId];
     await this.limiter.count(policies(this.config), ...subject);
