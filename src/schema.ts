@@ -25,6 +25,7 @@ import { AddWalletBalances1763640000008 } from '../migrations/1763640000008-AddW
 import { LoosenLedger1763640000009 } from '../migrations/1763640000009-LoosenLedger.js';
 import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-AddGrantsAndAuditLog.js';
 import { AddNextBalanceChange1763640000012 } from '../migrations/1763640000012-AddNextBalanceChange.js';
+import { AddEligibleTotals1763640000013 } from '../migrations/1763640000013-AddEligibleTotals.js';
 import { AddOrderVersions1763640000015 } from '../migrations/1763640000015-AddOrderVersions.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 
@@ -58,6 +59,7 @@ export const SCHEMA = {
     LoosenLedger1763640000009,
     AddGrantsAndAuditLog1763640000011,
     AddNextBalanceChange1763640000012,
+    AddEligibleTotals1763640000013,
     AddOrderVersions1763640000015,
     IndexRefunds1763640000017,
   ],

@@ -1,7 +1,9 @@
 import { isEmail } from 'class-validator';
 import { InvalidArgumentError } from 'commander';
+import { isTimeZone } from '../common/calendar-days.js';
 import { isInstant, isStorable } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
+import { asciiLowerCase } from '../common/text.js';
 
 /** Parsers of the command line's values. A refused value is an error with exit code 1. */
 
@@ -48,11 +50,19 @@ export function shortText(text: string): string {
   return text;
 }
 
-/** `--earn-rate pix=700`, once per payment method. */
+/** `--earn-rate pix=700`, once per payment method: `PIX` is the same one. */
 export function earnRate(text: string, before: Record<string, number> = {}): Record<string, number> {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
-  return { ...before, [text.slice(0, at)]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
+  const method = text.slice(0, at);
+  if (Object.keys(before).some((other) => asciiLowerCase(other) === asciiLowerCase(method)))
+    throw new InvalidArgumentError(`${method} already has a rate.`);
+  return { ...before, [method]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
+}
+
+export function timeZone(text: string): string {
+  if (!isTimeZone(text)) throw new InvalidArgumentError('It must be an IANA time zone, such as America/Sao_Paulo.');
+  return text;
 }
 
 /** The limits are those of an order's external ID. */

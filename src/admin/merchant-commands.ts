@@ -3,7 +3,7 @@ import { formatMoney } from '../common/money.js';
 import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { earnRate, money, shortText, wholeNumber } from './arguments.js';
+import { earnRate, money, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './services.js';
 
 interface MerchantOptions {
@@ -15,6 +15,8 @@ interface MerchantOptions {
   releaseDays?: number;
   validityDays?: number;
   orderTtlMinutes?: number;
+  maxOrderTtlMinutes?: number;
+  timeZone?: string;
 }
 
 export function merchantCommands(): Command {
@@ -63,13 +65,19 @@ function withPolicyOptions(command: Command): Command {
     )
     .option(
       '--redeem-share-bps <n>',
-      "maximum share of an order's total that can be redeemed, in basis points",
+      "maximum share of an order's eligible total that can be redeemed, in basis points",
       wholeNumber(0, 10_000),
     )
     .option('--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money)
-    .option('--release-days <n>', 'days from completion until earned cashback is available', wholeNumber(0, 3650))
-    .option('--validity-days <n>', 'days for which cashback is then available', wholeNumber(1, 36_500))
-    .option('--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(1, 525_600));
+    .option(
+      '--release-days <n>',
+      'calendar days from completion until earned cashback is available',
+      wholeNumber(0, 3650),
+    )
+    .option('--validity-days <n>', 'calendar days for which cashback is then available', wholeNumber(1, 36_500))
+    .option('--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(1, 525_600))
+    .option('--max-order-ttl-minutes <n>', 'most minutes that an order can ask for', wholeNumber(1, 525_600))
+    .option('--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone);
 }
 
 /** Returns only the options that were given, so that `set` changes nothing else. */
@@ -82,6 +90,8 @@ function policyOf(options: MerchantOptions): Partial<Policy> {
     releaseDays,
     validityDays,
     orderTtlMinutes,
+    maxOrderTtlMinutes,
+    timeZone,
   } = options;
   const policy = {
     earnRateBps,
@@ -91,6 +101,8 @@ function policyOf(options: MerchantOptions): Partial<Policy> {
     releaseDays,
     validityDays,
     orderTtlMinutes,
+    maxOrderTtlMinutes,
+    timeZone,
   };
   return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
@@ -111,6 +123,8 @@ function toJson({ id, name, policy, createdAt }: Merchant): Record<string, unkno
       release_days: policy.releaseDays,
       validity_days: policy.validityDays,
       order_ttl_minutes: policy.orderTtlMinutes,
+      max_order_ttl_minutes: policy.maxOrderTtlMinutes,
+      time_zone: policy.timeZone,
     },
     created_at: createdAt,
   };

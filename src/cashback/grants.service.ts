@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { after, DAY_MS } from '../common/clock.js';
 import { isStorable } from '../common/instants.js';
 import { type Fault, Problem, validationFailed } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
@@ -8,6 +7,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { Credit } from './credit.entity.js';
 import { Grant } from './grant.entity.js';
+import { expiryOf } from './validity.js';
 import { Wallet } from './wallet.entity.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -61,7 +61,7 @@ export class GrantsService {
       const wallet = await this.wallets.lock(manager, { merchantId, document });
       const { now } = wallet;
       const availableAt = options.availableAt ?? now;
-      const expiresAt = options.expiresAt ?? after(availableAt, policy.validityDays * DAY_MS);
+      const expiresAt = options.expiresAt ?? expiryOf(policy, availableAt);
       refuseDates(availableAt, expiresAt, now);
       const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
       await this.wallets.save(manager, wallet);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_CENTS, parseMoney } from '../common/money.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
-import { cashbackToReceive, redeemableMaximum, refundParts } from './quote.js';
+import { cashbackToReceive, type OrderTotals, rateOf, redeemableMaximum, refundParts } from './quote.js';
 
 const RATES = { card: 500, pix: 700, boleto: 0 };
 const aPolicy = (members: Partial<Policy> = {}): Policy => ({
@@ -10,12 +10,15 @@ const aPolicy = (members: Partial<Policy> = {}): Policy => ({
   earnRatesByPaymentMethod: RATES,
   ...members,
 });
+/** An order whose whole total is eligible. */
+const whole = (totalCents: number): OrderTotals => ({ totalCents, eligibleTotalCents: null });
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
 /** Worked examples, one per row. */
 const TABLE: {
   T: string;
+  E?: string;
   methods: Record<string, string>;
   R: string;
   B: string;
@@ -58,7 +61,65 @@ const TABLE: {
     B: '20.00',
     maximum: '20.00',
     limitedBy: 'balance',
-    receive: '5.28',
+    receive: '5.60',
+  },
+  {
+    T: '60.00',
+    methods: { pix: '40.00' },
+    R: '20.00',
+    B: '20.00',
+    maximum: '20.00',
+    limitedBy: 'balance',
+    receive: '2.80',
+  },
+  {
+    T: '60.00',
+    methods: { PIX: '60.00' },
+    R: '20.00',
+    B: '20.00',
+    maximum: '20.00',
+    limitedBy: 'balance',
+    receive: '2.80',
+  },
+  {
+    T: '60.00',
+    methods: { boleto: '40.00' },
+    R: '20.00',
+    B: '20.00',
+    maximum: '20.00',
+    limitedBy: 'balance',
+    receive: '0.00',
+  },
+  { T: '60.00', methods: {}, R: '20.00', B: '20.00', maximum: '20.00', limitedBy: 'balance', receive: '2.00' },
+  {
+    T: '100.00',
+    E: '80.00',
+    methods: { card: '100.00' },
+    R: '0.00',
+    B: '90.00',
+    maximum: '40.00',
+    limitedBy: 'order_share',
+    receive: '4.00',
+  },
+  {
+    T: '100.00',
+    E: '80.00',
+    methods: { card: '60.00' },
+    R: '40.00',
+    B: '90.00',
+    maximum: '40.00',
+    limitedBy: 'order_share',
+    receive: '2.00',
+  },
+  {
+    T: '100.00',
+    E: '0.00',
+    methods: { card: '100.00' },
+    R: '0.00',
+    B: '90.00',
+    maximum: '0.00',
+    limitedBy: 'order_share',
+    receive: '0.00',
   },
   {
     T: '0.10',
@@ -96,7 +157,17 @@ const TABLE: {
     maximum: '30.00',
     limitedBy: null,
     receive: '1.50',
-    policy: { redeemShareBps: 10_000 },
+    policy: { redeemShareBps: 10000 },
+  },
+  {
+    T: '30.00',
+    methods: {},
+    R: '30.00',
+    B: '99.00',
+    maximum: '30.00',
+    limitedBy: null,
+    receive: '0.00',
+    policy: { redeemShareBps: 10000 },
   },
   {
     T: '999999999.99',
@@ -121,19 +192,22 @@ const TABLE: {
 
 describe('worked examples', () => {
   it.each(TABLE)(
-    'a total of $T paid by $methods, with $R redeemed and a balance of $B, gives a maximum of $maximum ($limitedBy) and earns $receive',
+    'a total of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, gives a maximum of $maximum ($limitedBy) and earns $receive',
     (row) => {
       const policy = aPolicy(row.policy);
-      const totalCents = parseMoney(row.T);
+      const totals = {
+        totalCents: parseMoney(row.T),
+        eligibleTotalCents: row.E === undefined ? null : parseMoney(row.E),
+      };
       const paymentMethods = Object.entries(row.methods).map(([id, amount]) => ({
         id,
         amountCents: parseMoney(amount),
       }));
-      expect(redeemableMaximum(totalCents, parseMoney(row.B), policy)).toEqual({
+      expect(redeemableMaximum(totals, parseMoney(row.B), policy)).toEqual({
         maximumCents: parseMoney(row.maximum),
         limitedBy: row.limitedBy,
       });
-      expect(cashbackToReceive({ totalCents, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
+      expect(cashbackToReceive({ ...totals, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
         parseMoney(row.receive),
       );
     },
@@ -146,18 +220,18 @@ describe('redeemableMaximum', () => {
     ['the balance is one centavo above the share', 10_000, 5_001, 5_000, 'order_share'],
     ['the wallet is empty', 10_000, 0, 0, 'balance'],
   ])('redeemableMaximum is correct when %s', (_, totalCents, balanceCents, maximumCents, limitedBy) => {
-    expect(redeemableMaximum(totalCents, balanceCents, aPolicy())).toEqual({ maximumCents, limitedBy });
+    expect(redeemableMaximum(whole(totalCents), balanceCents, aPolicy())).toEqual({ maximumCents, limitedBy });
   });
 
   it('redeemableMaximum has no limit other than the total when share and balance reach the total', () => {
-    expect(redeemableMaximum(100, 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({
+    expect(redeemableMaximum(whole(100), 100, aPolicy({ redeemShareBps: 10_000 }))).toEqual({
       maximumCents: 100,
       limitedBy: null,
     });
   });
 
   it('redeemableMaximum is limited by the share when the share is zero', () => {
-    expect(redeemableMaximum(100, 50, aPolicy({ redeemShareBps: 0 }))).toEqual({
+    expect(redeemableMaximum(whole(100), 50, aPolicy({ redeemShareBps: 0 }))).toEqual({
       maximumCents: 0,
       limitedBy: 'order_share',
     });
@@ -165,8 +239,8 @@ describe('redeemableMaximum', () => {
 
   it('redeemableMaximum is zero below the minimum total but not at it', () => {
     const policy = aPolicy({ redeemMinimumTotalCents: 5_000 });
-    expect(redeemableMaximum(4_999, 100, policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
-    expect(redeemableMaximum(5_000, 100, policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
+    expect(redeemableMaximum(whole(4_999), 100, policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
+    expect(redeemableMaximum(whole(5_000), 100, policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
   });
 
   it('redeemableMaximum never exceeds the balance, the total, or the share', () => {
@@ -178,7 +252,7 @@ describe('redeemableMaximum', () => {
         fc.nat({ max: MAX_CENTS }),
         (totalCents, balanceCents, redeemShareBps, redeemMinimumTotalCents) => {
           const { maximumCents, limitedBy } = redeemableMaximum(
-            totalCents,
+            whole(totalCents),
             balanceCents,
             aPolicy({ redeemShareBps, redeemMinimumTotalCents }),
           );
@@ -203,7 +277,7 @@ describe('cashbackToReceive', () => {
       redeemed: fc.double({ min: 0, max: 1, noNaN: true }),
     })
     .map(({ totalCents, shares, redeemed }) => ({
-      totalCents,
+      ...whole(totalCents),
       paymentMethods: shares.map(([id, share]) => ({ id, amountCents: Math.floor(totalCents * share) })),
       redeemedCents: Math.floor(totalCents * redeemed),
     }));
@@ -251,7 +325,7 @@ describe('cashbackToReceive', () => {
       { id: 'pix', amountCents: 499 },
     ];
     const of = (paymentMethods: typeof whole): number =>
-      cashbackToReceive({ totalCents: 1001, paymentMethods, redeemedCents: 0 }, aPolicy());
+      cashbackToReceive({ totalCents: 1001, eligibleTotalCents: null, paymentMethods, redeemedCents: 0 }, aPolicy());
     expect(of(cut)).toBe(of(whole));
   });
 
@@ -260,12 +334,30 @@ describe('cashbackToReceive', () => {
     (id) => {
       expect(
         cashbackToReceive(
-          { totalCents: 10_000, paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 },
+          { ...whole(10_000), paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 },
           aPolicy(),
         ),
       ).toBe(500);
     },
   );
+});
+
+describe('rateOf', () => {
+  it.each([
+    ['pix', 700],
+    ['PIX', 700],
+    ['Pix', 700],
+    ['pıx', 500],
+    ['card', 500],
+    ['', 500],
+  ])('the rate of the payment method %j is %i basis points', (id, bps) => {
+    expect(rateOf(id, aPolicy())).toBe(bps);
+  });
+
+  it('rateOf prefers the rate with exactly this ID', () => {
+    const policy = aPolicy({ earnRatesByPaymentMethod: { PIX: 100, pix: 200 } });
+    expect([rateOf('pix', policy), rateOf('PIX', policy)]).toEqual([200, 100]);
+  });
 });
 
 describe('refundParts', () => {

@@ -1,4 +1,4 @@
-import { after, DAY_MS } from '../common/clock.js';
+import { asciiLowerCase } from '../common/text.js';
 import type { Policy } from '../merchants/policy.js';
 
 /** What limits the maximum; null if only the total does. */
@@ -9,56 +9,72 @@ export interface RedeemableMaximum {
   limitedBy: LimitedBy;
 }
 
+/** What an order is worth, in centavos. */
+export interface OrderTotals {
+  totalCents: number;
+  /** The part of the total on which cashback is earned and redeemed; null if that is the whole total. */
+  eligibleTotalCents: number | null;
+}
+
+/** What a quote of the cashback to receive depends on. */
+export interface PaidOrder extends OrderTotals {
+  /** They add up to at most the total. */
+  paymentMethods: readonly { id: string; amountCents: number }[];
+  redeemedCents: number;
+}
+
 /**
- * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the total,
- * and nothing on orders below the policy's minimum.
+ * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the
+ * eligible total, and nothing on orders below the policy's minimum.
  *
- * @param totalCents the order's total.
  * @param balanceCents what the customer could spend on this order, including its own hold.
  */
-export function redeemableMaximum(totalCents: number, balanceCents: number, policy: Policy): RedeemableMaximum {
+export function redeemableMaximum(order: OrderTotals, balanceCents: number, policy: Policy): RedeemableMaximum {
+  const { totalCents, eligibleTotalCents } = order;
   if (totalCents < policy.redeemMinimumTotalCents) return { maximumCents: 0, limitedBy: 'minimum_total' };
-  const shareCents = Number((BigInt(totalCents) * BigInt(policy.redeemShareBps)) / 10_000n);
+  const shareCents = Number((BigInt(eligibleTotalCents ?? totalCents) * BigInt(policy.redeemShareBps)) / 10_000n);
   const maximumCents = Math.min(balanceCents, shareCents);
   if (shareCents < balanceCents && shareCents < totalCents) return { maximumCents, limitedBy: 'order_share' };
   return { maximumCents, limitedBy: balanceCents < totalCents ? 'balance' : null };
 }
 
 /**
- * Returns the cashback that a customer receives for an order: the order's blended rate, applied to the amount that is
- * paid in money. Redeemed cashback earns nothing. The part of the total without a payment method earns the policy's
- * base rate.
+ * Returns the cashback that a customer receives for an order: the blended rate of what is really paid, applied to the
+ * eligible amount that is really paid. Redeemed cashback earns nothing. What neither a payment method nor cashback pays
+ * earns the policy's base rate.
  *
  * The products can exceed 2^53, so they are computed as bigint, with a single division and rounding at the end.
  *
- * @param order its total, its payment methods (which add up to at most the total), and the redeemed amount.
  * @returns centavos.
  */
-export function cashbackToReceive(
-  order: { totalCents: number; paymentMethods: readonly { id: string; amountCents: number }[]; redeemedCents: number },
-  policy: Policy,
-): number {
-  const total = BigInt(order.totalCents);
-  let unnamed = total;
+export function cashbackToReceive(order: PaidOrder, policy: Policy): number {
+  const redeemed = BigInt(order.redeemedCents);
+  let paid = 0n;
   let weighted = 0n;
   for (const { id, amountCents } of order.paymentMethods) {
-    unnamed -= BigInt(amountCents);
+    paid += BigInt(amountCents);
     weighted += BigInt(amountCents) * BigInt(rateOf(id, policy));
   }
-  weighted += unnamed * BigInt(policy.earnRateBps);
-  return Number(((total - BigInt(order.redeemedCents)) * weighted) / (total * 10_000n));
+  const unnamed = BigInt(order.totalCents) - paid - redeemed;
+  if (unnamed > 0n) {
+    paid += unnamed;
+    weighted += unnamed * BigInt(policy.earnRateBps);
+  }
+  const eligible = BigInt(order.eligibleTotalCents ?? order.totalCents) - redeemed;
+  return paid === 0n || eligible <= 0n ? 0 : Number((eligible * weighted) / (paid * 10_000n));
 }
 
-/** The caller chooses the ID, so an ID such as `constructor` must not find an inherited property. */
-function rateOf(paymentMethodId: string, policy: Policy): number {
+/**
+ * Returns the earn rate of a payment method in basis points. An override with the exact ID comes first, then one that
+ * is equal ignoring ASCII case. The caller chooses the ID, so an ID such as `constructor` must not find an inherited
+ * property.
+ */
+export function rateOf(paymentMethodId: string, policy: Policy): number {
   const { earnRatesByPaymentMethod: overrides, earnRateBps } = policy;
-  return Object.hasOwn(overrides, paymentMethodId) ? (overrides[paymentMethodId] ?? earnRateBps) : earnRateBps;
-}
-
-/** Returns when the cashback of an order completed at `completedAt` becomes available and when it expires. */
-export function validityOf(policy: Policy, completedAt: Date): { availableAt: Date; expiresAt: Date } {
-  const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
-  return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
+  if (Object.hasOwn(overrides, paymentMethodId)) return overrides[paymentMethodId] ?? earnRateBps;
+  const wanted = asciiLowerCase(paymentMethodId);
+  const found = Object.entries(overrides).find(([id]) => asciiLowerCase(id) === wanted);
+  return found?.[1] ?? earnRateBps;
 }
 
 /**

@@ -11,8 +11,11 @@ export const IdColumn = (name: string, options: ColumnOptions = {}): PropertyDec
   Column({ name, ...UUID, ...options });
 
 /** Centavos. Values that a double cannot represent exactly throw when they are read. */
-export const CentsColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
-  Column({ name, type: 'bigint', transformer: { to: (cents: number) => cents, from: exactCents }, ...options });
+export const CentsColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator => {
+  const from = (cents: number | null): number | null =>
+    cents === null && options.nullable === true ? null : exactCents(cents);
+  return Column({ name, type: 'bigint', transformer: { to: (cents: number | null) => cents, from }, ...options });
+};
 
 /** An instant in UTC with milliseconds. */
 export const InstantColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>

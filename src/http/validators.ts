@@ -1,6 +1,15 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { buildMessage, IsInt, Matches, Max, Min, ValidateBy, type ValidationOptions } from 'class-validator';
+import {
+  buildMessage,
+  IsInt,
+  Matches,
+  Max,
+  Min,
+  ValidateBy,
+  type ValidationArguments,
+  type ValidationOptions,
+} from 'class-validator';
 import { isCpf } from '../common/cpf.js';
 import { isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
@@ -34,6 +43,21 @@ export function IsMoney(options: { zero: boolean }): PropertyDecorator {
     ),
     ApiProperty({ type: String, pattern: MONEY_PATTERN.source }),
   );
+}
+
+/** Money that is at most another member of the same body, if both are valid. */
+export function IsAtMost(member: string): PropertyDecorator {
+  const isMoney = (value: unknown): value is string => typeof value === 'string' && MONEY_PATTERN.test(value);
+  return ValidateBy({
+    name: 'isAtMost',
+    validator: {
+      validate: (value: unknown, { object }: ValidationArguments) => {
+        const limit = (object as Record<string, unknown>)[member];
+        return !isMoney(value) || !isMoney(limit) || parseMoney(value) <= parseMoney(limit);
+      },
+      defaultMessage: () => `must be at most the ${member}`,
+    },
+  });
 }
 
 /** An ID that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */

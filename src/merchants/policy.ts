@@ -2,22 +2,27 @@
 export interface Policy {
   /** Share of the paid amount that is earned as cashback, in basis points: 500 is 5 %. */
   earnRateBps: number;
-  /** Earn rates by `payment_methods[].id`, which override the general rate. 0 excludes a method. */
+  /**
+   * Earn rates by `payment_methods[].id`, ignoring ASCII case, which override the general rate. 0 excludes a method.
+   */
   earnRatesByPaymentMethod: Record<string, number>;
-  /** Maximum share of an order's total that can be redeemed, in basis points. */
+  /** Maximum share of an order's eligible total that can be redeemed, in basis points. */
   redeemShareBps: number;
   /** No cashback can be redeemed on orders with a lower total. */
   redeemMinimumTotalCents: number;
   /**
-   * Days from completion until the cashback is available; 8 is longer than the 7 days in which customers can withdraw.
+   * Calendar days from completion until the cashback is available; 8 is longer than the 7 days in which customers can
+   * withdraw.
    */
   releaseDays: number;
-  /** Days for which it is then available. */
+  /** Calendar days for which it is then available. */
   validityDays: number;
-  /** Minutes until a pending order expires and its hold lapses. */
+  /** Minutes until a pending order expires and its hold lapses, if the request does not say. */
   orderTtlMinutes: number;
   /** The most minutes after which an order and its hold can be asked to expire. */
   maxOrderTtlMinutes: number;
+  /** The IANA time zone in which calendar days begin. */
+  timeZone: string;
 }
 
 export const DEFAULT_POLICY: Policy = {
@@ -29,12 +34,10 @@ export const DEFAULT_POLICY: Policy = {
   validityDays: 180,
   orderTtlMinutes: 30,
   maxOrderTtlMinutes: 10_080,
+  timeZone: 'America/Sao_Paulo',
 };
 
-/**
- * Reads a stored policy. Members that did not exist when it was stored have their defaults. Therefore the default of a
- * new member must be the earlier behavior of the service.
- */
+/** Reads a stored policy. Members that did not exist when it was stored have their defaults. */
 export function policyFrom(stored: Partial<Policy>): Policy {
   return { ...DEFAULT_POLICY, ...stored };
 }

@@ -36,10 +36,8 @@ const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback orde
  * Members are in a fixed order, because the database reorders JSON members. Members that earlier releases did not have
  * are absent by default, so that the digests of those releases still match.
  */
-function digest(
-  key: KeyObject,
-  { externalId, document, totalCents, items, paymentMethods, requestedExpiry }: RequestedOrder,
-): Buffer {
+function digest(key: KeyObject, order: RequestedOrder): Buffer {
+  const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods, requestedExpiry } = order;
   const content = [
     externalId,
     document,
@@ -52,6 +50,7 @@ function digest(
     ]),
     paymentMethods.map(({ id, amountCents }) => [id, amountCents]),
     ...(requestedExpiry === undefined ? [] : [requestedExpiry.toISOString()]),
+    ...(eligibleTotalCents === null ? [] : [{ eligibleTotalCents }]),
   ];
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

@@ -3,7 +3,10 @@ import type { Order, OrderPaymentMethod } from './order.entity.js';
 import type { RequestedOrder } from './order-input.js';
 
 /** The part of an order that decides whether a request is a replay. */
-export type OrderContent = Pick<Order, 'document' | 'totalCents' | 'items' | 'paymentMethods' | 'expiresAt'>;
+export type OrderContent = Pick<
+  Order,
+  'document' | 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'expiresAt'
+>;
 
 const DIFFERS = 'differs from the earlier request';
 
@@ -12,6 +15,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
   return [
     ...differing('/document', sent.document, existing.document),
     ...differing('/total', sent.totalCents, existing.totalCents),
+    ...differing('/eligible_total', sent.eligibleTotalCents, existing.eligibleTotalCents),
     ...differingLists('/items', sent.items, existing.items, {
       id: 'id',
       priceCents: 'price',

@@ -6,7 +6,7 @@ import type { Order, OrderPaymentMethod } from './order.entity.js';
 /** The part of an order that comes from the request. */
 export interface RequestedOrder extends Pick<
   Order,
-  'externalId' | 'document' | 'totalCents' | 'items' | 'paymentMethods'
+  'externalId' | 'document' | 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'
 > {
   /** When the order is to expire, if the caller says so. */
   requestedExpiry?: Date;
@@ -23,6 +23,7 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     externalId: request.external_id,
     document: request.document,
     totalCents,
+    eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
     items: request.items.map(({ id, price, description, quantity }) => ({
       id,
       priceCents: parseMoney(price),
@@ -32,6 +33,12 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
     ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
   };
+}
+
+/** @returns centavos; null if the whole total is eligible, so that an omitted member equals the total. */
+export function readEligibleTotal(eligibleTotal: string | null | undefined, totalCents: number): number | null {
+  const eligibleTotalCents = typeof eligibleTotal === 'string' ? parseMoney(eligibleTotal) : totalCents;
+  return eligibleTotalCents === totalCents ? null : eligibleTotalCents;
 }
 
 /** @throws Problem payments_exceed_total. */

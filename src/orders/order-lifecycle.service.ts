@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { cashbackToReceive, validityOf } from '../cashback/quote.js';
+import { cashbackToReceive } from '../cashback/quote.js';
+import { type Validity, validityOf } from '../cashback/validity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
@@ -15,7 +16,7 @@ import type { Order } from './order.entity.js';
 import { OrderChanges, refuseOverMaximum } from './order-changes.js';
 import { OrderLock } from './order-lock.js';
 import { readPaymentMethods } from './order-input.js';
-import { effectivePaymentMethods } from './order-quote.js';
+import { effectivePaymentMethods, totalsOf } from './order-quote.js';
 import { invalidTransition, requireTransition, wasCompleted } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -56,7 +57,8 @@ export class OrderLifecycleService {
       refuseOverMaximum(order, wallet, redeemCents);
       await this.changes.holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
-      const earnedCents = earn(order, wallet, redeemCents);
+      const validity = validityOf(order.policy, wallet.now);
+      const earnedCents = earn(order, wallet, redeemCents, validity);
       record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
       return this.changes.save(manager, order, wallet, {
         status: 'completed',
@@ -64,6 +66,8 @@ export class OrderLifecycleService {
         redemptionCents: redeemCents,
         earnedCents,
         finalPaymentMethods: order.finalPaymentMethods,
+        cashbackAvailableAt: validity.availableAt,
+        cashbackExpiresAt: validity.expiresAt,
       });
     });
   }
@@ -95,15 +99,10 @@ export class OrderLifecycleService {
 }
 
 /** Adds the cashback of an order that is being completed. @returns the earned cashback in centavos. */
-function earn(order: Order, wallet: WalletAggregate, redeemedCents: number): number {
-  const { totalCents, policy } = order;
-  const earnedCents = cashbackToReceive(
-    { totalCents, redeemedCents, paymentMethods: effectivePaymentMethods(order) },
-    policy,
-  );
-  if (earnedCents === 0) return 0;
-  const { availableAt, expiresAt } = validityOf(policy, wallet.now);
-  wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
+function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, validity: Validity): number {
+  const { availableAt, expiresAt } = validity;
+  const earnedCents = cashbackToReceive({ ...totalsOf(order), redeemedCents }, order.policy);
+  if (earnedCents > 0) wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
   return earnedCents;
 }
 

@@ -1,4 +1,5 @@
-import { cashbackToReceive, redeemableMaximum, type RedeemableMaximum, validityOf } from '../cashback/quote.js';
+import { cashbackToReceive, type PaidOrder, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
+import { earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
 import type { Order } from './order.entity.js';
 import { isOpen, wasCompleted } from './order-status.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
@@ -9,7 +10,7 @@ export interface CashbackToReceive {
   reversedCents: number;
   status: 'quoted' | 'pending' | 'available' | 'partially_reversed' | 'reversed';
   /** When it can be spent; null if the order is cancelled. */
-  validity: { availableAt: Date; expiresAt: Date } | null;
+  validity: Validity | null;
 }
 
 /** Returns how the order was paid or, while it is open, will be paid. */
@@ -20,7 +21,7 @@ export function effectivePaymentMethods(order: Order): Order['paymentMethods'] {
 /** Returns the maximum that can be redeemed on an order now: nothing once it is completed or cancelled. */
 export function maximumToRedeem(order: Order, { availableCents, heldCents }: OrderBalance): RedeemableMaximum {
   if (!isOpen(order)) return { maximumCents: 0, limitedBy: null };
-  return redeemableMaximum(order.totalCents, availableCents + heldCents, order.policy);
+  return redeemableMaximum(order, availableCents + heldCents, order.policy);
 }
 
 /** Returns the centavos that a completed order redeemed. */
@@ -31,7 +32,7 @@ export function redeemedCents(order: Order): number {
 /** Returns the cashback that the customer receives for an order: quoted, granted or reversed. */
 export function toReceive(order: Order, now: Date): CashbackToReceive {
   if (order.cancelledAt !== null) return { amountCents: 0, reversedCents: 0, status: 'reversed', validity: null };
-  const validity = validityOf(order.policy, order.completedAt ?? order.createdAt);
+  const validity = validityOfOrder(order);
   return {
     amountCents: isOpen(order) ? quotedCents(order) : order.earnedCents,
     reversedCents: order.clawedBackCents,
@@ -41,8 +42,20 @@ export function toReceive(order: Order, now: Date): CashbackToReceive {
 }
 
 function quotedCents(order: Order): number {
-  const { totalCents, paymentMethods, redemptionCents: redeemed } = order;
-  return cashbackToReceive({ totalCents, paymentMethods, redeemedCents: redeemed }, order.policy);
+  return cashbackToReceive({ ...totalsOf(order), redeemedCents: order.redemptionCents }, order.policy);
+}
+
+/** Returns the part of an order that its quote depends on, without the redemption. */
+export function totalsOf(order: Order): Omit<PaidOrder, 'redeemedCents'> {
+  const { totalCents, eligibleTotalCents } = order;
+  return { totalCents, eligibleTotalCents, paymentMethods: effectivePaymentMethods(order) };
+}
+
+/** Returns when the cashback can be spent. An open order has the dates of an order that is completed at its creation. */
+function validityOfOrder({ policy, createdAt, completedAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
+  if (cashbackAvailableAt !== null && cashbackExpiresAt !== null)
+    return { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
+  return completedAt === null ? validityOf(policy, createdAt) : earlierValidityOf(policy, completedAt);
 }
 
 function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackToReceive['status'] {

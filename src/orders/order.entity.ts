@@ -52,6 +52,10 @@ export class Order {
   @CentsColumn('total_cents')
   totalCents!: number;
 
+  /** The part of the total on which cashback is earned and redeemed; null if that is the whole total. */
+  @CentsColumn('eligible_total_cents', { nullable: true })
+  eligibleTotalCents!: number | null;
+
   @Column({ name: 'items', type: 'json' })
   items!: OrderItem[];
 
@@ -111,6 +115,17 @@ export class Order {
 
   @InstantColumn('cancelled_at', { nullable: true })
   cancelledAt!: Date | null;
+
+  /**
+   * When the cashback granted at completion becomes available; null before, and if an earlier release completed the
+   * order, in which days had 24 hours.
+   */
+  @InstantColumn('cashback_available_at', { nullable: true })
+  cashbackAvailableAt!: Date | null;
+
+  /** When that cashback expires; null like `cashbackAvailableAt`. */
+  @InstantColumn('cashback_expires_at', { nullable: true })
+  cashbackExpiresAt!: Date | null;
 
   /**
    * The lifetime of a pending order: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for

@@ -1,4 +1,7 @@
+import { rateOf } from '../cashback/quote.js';
+import { expiresOn } from '../cashback/validity.js';
 import { formatMoney } from '../common/money.js';
+import { formatRate } from '../common/rates.js';
 import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
 import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-quote.js';
@@ -16,6 +19,8 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
     document: order.document,
     currency: 'BRL',
     total: formatMoney(order.totalCents),
+    eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
+    amount_to_pay: formatMoney(order.totalCents - balance.heldCents - redeemedCents(order)),
     items: order.items.map(({ id, priceCents, description, quantity }) => ({
       id,
       price: formatMoney(priceCents),
@@ -25,6 +30,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
     payment_methods: effectivePaymentMethods(order).map(({ id, amountCents }) => ({
       id,
       amount: formatMoney(amountCents),
+      earn_rate: formatRate(rateOf(id, order.policy)),
     })),
     cashback: { to_redeem: toRedeemDto(order, balance), to_receive: toReceiveDto(order, now) },
     refunded: {
@@ -59,5 +65,6 @@ function toReceiveDto(order: Order, now: Date): ToReceiveDto {
     status,
     available_at: validity?.availableAt ?? null,
     expires_at: validity?.expiresAt ?? null,
+    expires_on: validity === null ? null : expiresOn(validity.expiresAt, order.policy.timeZone),
   };
 }

@@ -125,6 +125,8 @@ function newOrder(
     expiresAt: requestedExpiry ?? defaultExpiry(given.policy, now),
     completedAt: null,
     cancelledAt: null,
+    cashbackAvailableAt: null,
+    cashbackExpiresAt: null,
   };
 }
 

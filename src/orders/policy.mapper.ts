@@ -14,5 +14,7 @@ export function toPolicyDto(policy: Policy): PolicyDto {
     release_days: policy.releaseDays,
     validity_days: policy.validityDays,
     order_ttl_minutes: policy.orderTtlMinutes,
+    max_order_ttl_minutes: policy.maxOrderTtlMinutes,
+    time_zone: policy.timeZone,
   };
 }

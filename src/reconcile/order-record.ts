@@ -2,9 +2,9 @@ import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
-import { validityOf } from '../cashback/quote.js';
 import { COMEBACK, COMEBACK_KINDS } from './credit-checks.js';
 import { inPage, type Page } from './finding.js';
+import { validityOfRecord } from './order-dates.js';
 import { queryPage } from './query-page.js';
 
 const SUM_NAMES = [
@@ -25,6 +25,7 @@ export interface OrderRecord extends Record<SumName, number> {
   order_id: string;
   status: StoredStatus;
   total_cents: number;
+  eligible_total_cents: number | null;
   redemption_cents: number;
   earned_cents: number;
   refunded_cents: number;
@@ -36,6 +37,8 @@ export interface OrderRecord extends Record<SumName, number> {
   expires_at: Date;
   completed_at: Date | null;
   cancelled_at: Date | null;
+  cashback_available_at: Date | null;
+  cashback_expires_at: Date | null;
   policy: Policy;
   payment_methods: OrderPaymentMethod[];
   final_payment_methods: OrderPaymentMethod[] | null;
@@ -52,8 +55,9 @@ export interface OrderRecord extends Record<SumName, number> {
 }
 
 const ORDERS = `
-  SELECT o.id AS order_id, o.status, o.total_cents, o.redemption_cents, o.earned_cents, o.refunded_cents, o.returned_cents,
-         o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at, CAST(o.policy AS CHAR) AS policy,
+  SELECT o.id AS order_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.earned_cents,
+         o.refunded_cents, o.returned_cents, o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
+         o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
@@ -129,10 +133,10 @@ export function rememberingParse(): Parse {
 
 /** Only reads entries for the few credits whose expiry differs from the policy. */
 async function markComebacks(manager: EntityManager, records: OrderRecord[]): Promise<void> {
-  const moved = records.filter(
-    ({ completed_at: completedAt, credit_expires_at: expiresAt, policy }) =>
-      completedAt !== null && expiresAt !== null && +expiresAt !== +validityOf(policy, completedAt).expiresAt,
-  );
+  const moved = records.filter((record) => {
+    const expiresAt = validityOfRecord(record)?.expiresAt;
+    return expiresAt !== undefined && record.credit_expires_at !== null && +record.credit_expires_at !== +expiresAt;
+  });
   if (moved.length === 0) return;
   const rows = await manager.query<{ id: string }[]>(
     `SELECT DISTINCT c.id FROM cashback_credits c JOIN cashback_entries e ON e.credit_id = c.id

@@ -1,8 +1,9 @@
-import { cashbackToReceive, redeemableMaximum, refundParts, validityOf } from '../cashback/quote.js';
-import { COMEBACK_MS } from '../cashback/expiry.js';
+import { redeemableMaximum, refundParts } from '../cashback/quote.js';
 import { after, MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
+import { earnedCents } from './earned-amount.js';
 import type { Finding } from './finding.js';
+import { creditHasDatesOfOrder, isOfEarlierRelease, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
 
 /** A rule of an order, and the figures to show if it is broken. */
@@ -41,18 +42,31 @@ const ORDER_RULES: OrderRule[] = [
       (o.final_payment_methods === null || wasCompleted(o)),
   },
   {
+    invariant: 'the eligible total is less than the total, or left out',
+    figures: ['total_cents', 'eligible_total_cents'],
+    holds: ({ eligible_total_cents: eligible, total_cents: total }) =>
+      eligible === null || (eligible >= 0 && eligible < total),
+  },
+  {
     invariant: 'the status matches the refunded amount',
     figures: ['total_cents', 'refunded_cents'],
     holds: (o) => o.status === statusAfterRefunds(o),
   },
   {
     invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled',
-    figures: ['total_cents', 'redemption_cents'],
+    figures: ['total_cents', 'eligible_total_cents', 'redemption_cents'],
     holds: (o) => o.redemption_cents >= 0 && o.redemption_cents <= redeemableCents(o),
   },
   {
     invariant: 'a completed order earned the amount of the formula, and all other orders earned nothing',
-    figures: ['total_cents', 'redemption_cents', 'earned_cents', 'payment_methods', 'final_payment_methods'],
+    figures: [
+      'total_cents',
+      'eligible_total_cents',
+      'redemption_cents',
+      'earned_cents',
+      'payment_methods',
+      'final_payment_methods',
+    ],
     holds: (o) => o.earned_cents === (wasCompleted(o) ? earnedCents(o) : 0),
   },
   {
@@ -80,9 +94,22 @@ const ORDER_RULES: OrderRule[] = [
       (o.wallet_id !== null || !wasCompleted(o)),
   },
   {
-    invariant: "a credit becomes available and expires according to its order's policy",
-    figures: ['completed_at', 'credit_id', 'credit_created_at', 'credit_available_at', 'credit_expires_at'],
-    holds: (o) => o.credit_id === null || hasDatesOfPolicy(o),
+    invariant: 'a completed order has the dates of its policy, and no other order has any',
+    figures: ['completed_at', 'cashback_available_at', 'cashback_expires_at'],
+    holds: orderHasDatesOfPolicy,
+  },
+  {
+    invariant: 'a credit becomes available and expires at the dates of its order',
+    figures: [
+      'completed_at',
+      'cashback_available_at',
+      'cashback_expires_at',
+      'credit_id',
+      'credit_created_at',
+      'credit_available_at',
+      'credit_expires_at',
+    ],
+    holds: (o) => o.credit_id === null || creditHasDatesOfOrder(o),
   },
   {
     invariant: 'the amounts that an order redeemed, earned, returned and took back are the sums of its entries',
@@ -168,18 +195,10 @@ function statusAfterRefunds(o: OrderRecord): string {
 
 /** The balance at that instant is unknown, but the other limits are known. */
 function redeemableCents(o: OrderRecord): number {
-  return o.status === 'cancelled' ? 0 : redeemableMaximum(o.total_cents, o.total_cents, o.policy).maximumCents;
-}
-
-function earnedCents(o: OrderRecord): number {
-  return cashbackToReceive(
-    {
-      totalCents: o.total_cents,
-      redeemedCents: o.redemption_cents,
-      paymentMethods: o.final_payment_methods ?? o.payment_methods,
-    },
-    o.policy,
-  );
+  if (o.status === 'cancelled') return 0;
+  const eligibleTotalCents = isOfEarlierRelease(o) ? null : o.eligible_total_cents;
+  const totals = { totalCents: o.total_cents, eligibleTotalCents };
+  return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
 }
 
 /** All refunds together move the same amounts as a single refund of their sum. */
@@ -187,16 +206,4 @@ function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents
   if (o.refunded_cents === 0) return { returnedCents: 0, clawedBackCents: 0 };
   const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
   return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
-}
-
-/** A credit that expired while it was held is available again for some days; an entry records that. */
-function hasDatesOfPolicy(o: OrderRecord): boolean {
-  if (o.completed_at === null) return false;
-  const { availableAt, expiresAt } = validityOf(o.policy, o.completed_at);
-  const cameBackAt = Number(o.credit_expires_at) - COMEBACK_MS;
-  return (
-    Number(o.credit_created_at) === +o.completed_at &&
-    Number(o.credit_available_at) === +availableAt &&
-    (Number(o.credit_expires_at) === +expiresAt || (Boolean(o.credit_came_back) && cameBackAt >= +expiresAt))
-  );
 }

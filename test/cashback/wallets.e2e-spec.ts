@@ -4,7 +4,7 @@ import { expectInvariants, expectProblem, pointersOf } from '../support/expectat
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { useService } from '../support/use-service.js';
-import { daysAfter, statementOf, walletOf } from '../support/wallets.js';
+import { startOfDayAfter, statementOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -47,7 +47,7 @@ describe('POST /wallets/search', () => {
       pending: '37.50',
       held: '2.00',
       debt: '0.00',
-      next_release: { amount: '7.50', at: daysAfter(completed.completed_at as string, 8) },
+      next_release: { amount: '7.50', at: startOfDayAfter(completed.completed_at as string, 8) },
       next_expiry: { amount: '1.00', at: soon.toISOString() },
     });
   });

@@ -3,7 +3,7 @@ import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { daysAfter, movementsOf, walletOf } from '../support/wallets.js';
+import { movementsOf, startOfDayAfter, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({
   merchant: (service) => aMerchant(service, { earnRatesByPaymentMethod: { pix: 700 } }),
@@ -37,8 +37,8 @@ describe('POST /orders/{id}/complete', () => {
           amount: '7.50',
           reversed: '0.00',
           status: 'pending',
-          available_at: daysAfter(body.completed_at, 8),
-          expires_at: daysAfter(body.completed_at, 188),
+          available_at: startOfDayAfter(body.completed_at, 8),
+          expires_at: startOfDayAfter(body.completed_at, 188),
         },
       },
       refunded: { amount: '0.00', amount_to_pay_back: '0.00' },

@@ -4,7 +4,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { daysAfter, movementsOf, statementOf, walletOf } from '../support/wallets.js';
+import { daysAfter, movementsOf, startOfDayAfter, statementOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
@@ -130,7 +130,7 @@ describe('expired orders', () => {
       status: 'completed',
       cashback: { to_redeem: { redeemed: '20.00', available: '60.00' }, to_receive: { amount: '6.50' } },
     });
-    expect(body.cashback.to_receive.available_at).toBe(daysAfter(body.completed_at, 8));
+    expect(body.cashback.to_receive.available_at).toBe(startOfDayAfter(body.completed_at, 8));
     expect(await complete(order)).toMatchObject({ status: 200, body });
     expect(await walletOf(merchant, order.document)).toMatchObject({
       available: '60.00',

@@ -4,7 +4,7 @@ import type { Policy } from '../../src/merchants/policy.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { daysAfter, rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf, startOfDayAfter, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -54,8 +54,8 @@ describe('POST /orders', () => {
     expect(Date.parse(body.created_at)).toBeGreaterThanOrEqual(before.getTime());
     expect(body.created_at).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
     expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(30 * 60_000);
-    expect(body.cashback.to_receive.available_at).toBe(daysAfter(body.created_at, 8));
-    expect(body.cashback.to_receive.expires_at).toBe(daysAfter(body.created_at, 188));
+    expect(body.cashback.to_receive.available_at).toBe(startOfDayAfter(body.created_at, 8));
+    expect(body.cashback.to_receive.expires_at).toBe(startOfDayAfter(body.created_at, 188));
   });
 
   it('POST /orders ignores unknown members and does not store them', async () => {
@@ -264,7 +264,7 @@ describe('the cashback of an order', () => {
     expect((await shop.client.post('/orders', request)).body).toEqual(order);
     const completed = await shop.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
     expect(completed.body.cashback).toMatchObject({ to_redeem: { redeemed: '50.00' }, to_receive: { amount: '2.50' } });
-    expect(completed.body.cashback.to_receive.available_at).toBe(daysAfter(completed.body.completed_at, 8));
+    expect(completed.body.cashback.to_receive.available_at).toBe(startOfDayAfter(completed.body.completed_at, 8));
     const next = await aCreatedOrder(shop, { document, total: '100.00' });
     expect(next.cashback).toMatchObject({ to_redeem: { limited_by: 'minimum_total' }, to_receive: { amount: '1.00' } });
   });

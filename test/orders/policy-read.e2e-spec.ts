@@ -16,6 +16,8 @@ const DEFAULTS = {
   release_days: 8,
   validity_days: 180,
   order_ttl_minutes: 30,
+  max_order_ttl_minutes: 10_080,
+  time_zone: 'America/Sao_Paulo',
 };
 
 describe('GET /policy', () => {
@@ -34,6 +36,8 @@ describe('GET /policy', () => {
       releaseDays: 0,
       validityDays: 1,
       orderTtlMinutes: 60,
+      maxOrderTtlMinutes: 90,
+      timeZone: 'America/Manaus',
     });
     expect((await other.client.get('/policy')).body).toMatchObject({
       earn_rate: '0.0725',
@@ -43,6 +47,8 @@ describe('GET /policy', () => {
       release_days: 0,
       validity_days: 1,
       order_ttl_minutes: 60,
+      max_order_ttl_minutes: 90,
+      time_zone: 'America/Manaus',
     });
     expect((await merchant.client.get('/policy')).body).toMatchObject(DEFAULTS);
   });

@@ -34,3 +34,9 @@ export function rowsOf(service: Service, sql: string, values: unknown[] = []): P
 export function daysAfter(instant: string, days: number): string {
   return new Date(Date.parse(instant) + days * 86_400_000).toISOString();
 }
+
+/** The beginning of the day in São Paulo (UTC-3) that is a number of days after the day of an instant. */
+export function startOfDayAfter(instant: string, days: number): string {
+  const local = new Date(Date.parse(instant) - 3 * 3_600_000).toISOString().slice(0, 10);
+  return new Date(Date.parse(local) + days * 86_400_000 + 3 * 3_600_000).toISOString();
+}

@@ -1,6 +1,7 @@
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
 import {
   ElementsOf,
+  IsAtMost,
   IsCallerId,
   IsDocument,
   IsInstant,
@@ -91,6 +92,16 @@ export class CreateOrderDto {
    */
   @IsMoney({ zero: false })
   readonly total!: string;
+
+  /**
+   * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
+   * Leave out shipping and gift cards, for example.
+   * @example "150.00"
+   */
+  @IsOptional()
+  @IsAtMost('total')
+  @IsMoney({ zero: true })
+  readonly eligible_total?: string;
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @ElementsOf(() => PaymentMethodDto, 20)

@@ -25,6 +25,12 @@ export class OrderPaymentMethodDto {
 
   /** @example "150.00" */
   readonly amount!: string;
+
+  /**
+   * The rate at which this payment method earns cashback, as a decimal string: "0.05" is 5 %.
+   * @example "0.05"
+   */
+  readonly earn_rate!: string;
 }
 
 /** The cashback the customer can redeem on the order. */
@@ -103,6 +109,10 @@ export class ToReceiveDto {
   /** When it expires. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly expires_at!: Date | null;
+
+  /** The last day on which it can be spent, in the merchant's time zone. */
+  @ApiProperty({ type: String, format: 'date', nullable: true, example: '2027-05-26' })
+  readonly expires_on!: string | null;
 }
 
 export class OrderCashbackDto {
@@ -151,6 +161,18 @@ export class OrderDto {
 
   /** @example "150.00" */
   readonly total!: string;
+
+  /**
+   * Part of the total on which cashback is earned and redeemed.
+   * @example "150.00"
+   */
+  readonly eligible_total!: string;
+
+  /**
+   * What the customer pays in money: the total less the cashback that is held or redeemed.
+   * @example "150.00"
+   */
+  readonly amount_to_pay!: string;
 
   readonly items!: OrderItemDto[];
   readonly payment_methods!: OrderPaymentMethodDto[];

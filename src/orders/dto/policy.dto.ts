@@ -8,7 +8,7 @@ export class PolicyDto {
    */
   readonly earn_rate!: string;
 
-  /** Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`. "0.00" excludes a method. */
+  /** Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00" excludes a method. */
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },
@@ -17,7 +17,7 @@ export class PolicyDto {
   readonly earn_rates_by_payment_method!: Record<string, string>;
 
   /**
-   * Maximum share of an order's total that can be redeemed.
+   * Maximum share of an order's eligible total that can be redeemed.
    * @example "0.50"
    */
   readonly redeem_share!: string;
@@ -29,14 +29,14 @@ export class PolicyDto {
   readonly redeem_minimum_total!: string;
 
   /**
-   * Days from completion until earned cashback is available.
+   * Calendar days from completion until earned cashback is available.
    * @example 8
    */
   @ApiProperty({ type: 'integer' })
   readonly release_days!: number;
 
   /**
-   * Days for which cashback is then available.
+   * Calendar days for which cashback is then available.
    * @example 180
    */
   @ApiProperty({ type: 'integer' })
@@ -48,4 +48,17 @@ export class PolicyDto {
    */
   @ApiProperty({ type: 'integer' })
   readonly order_ttl_minutes!: number;
+
+  /**
+   * The most minutes for which an order can ask.
+   * @example 10080
+   */
+  @ApiProperty({ type: 'integer' })
+  readonly max_order_ttl_minutes!: number;
+
+  /**
+   * The IANA time zone in which calendar days begin.
+   * @example America/Sao_Paulo
+   */
+  readonly time_zone!: string;
 }

@@ -11,9 +11,9 @@ export const examples: [Step[]][] = [
     [
       { do: 'grant', merchant: 1, customer: 0, cents: 1000, inDays: 0, forDays: 1 },
       { do: 'grant', merchant: 1, customer: 0, cents: 1000, inDays: 0, forDays: 5 },
-      { do: 'create', merchant: 1, customer: 0, cents: 600, split: unsplit, again: false },
+      { do: 'create', merchant: 1, customer: 0, cents: 600, eligiblePercent: null, split: unsplit, again: false },
       { do: 'hold', order: 0, amount: { ofLimit: 50, plusCents: 0 }, minutes: null, again: false },
-      { do: 'create', merchant: 1, customer: 0, cents: 1200, split: unsplit, again: false },
+      { do: 'create', merchant: 1, customer: 0, cents: 1200, eligiblePercent: null, split: unsplit, again: false },
       { do: 'complete', order: 0, redeem: all, split: null, again: false },
       { do: 'wait', minutes: 5 * 24 * 60 },
       { do: 'wait', minutes: 1 },

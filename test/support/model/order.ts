@@ -1,4 +1,5 @@
-import { brl, DAY, maximumOf, type Method, type Rules, toReceive } from './rules.js';
+import { localDate, startOfDayAfter } from './days.js';
+import { brl, maximumOf, type Method, rateOf, type Rules, toReceive } from './rules.js';
 import type { ModelCredit } from './wallet.js';
 
 export interface ModelRefund {
@@ -17,6 +18,7 @@ export interface ModelOrder {
   externalId: string;
   document: string;
   total: bigint;
+  eligible: bigint;
   methods: Method[];
   /** The final payment methods, if the completion sent any. */
   paid: Method[] | null;
@@ -66,6 +68,7 @@ export const OPERATIONS: Record<string, string[]> = {
 
 /** The expected response for an order, without its ID. */
 export function orderAnswer(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
+  const isRedeemed = order.end === 'completed' || statusOf(order, now) === 'pending';
   return {
     external_id: order.externalId,
     status: statusOf(order, now),
@@ -73,8 +76,14 @@ export function orderAnswer(order: ModelOrder, available: bigint, now: number): 
     document: order.document,
     currency: 'BRL',
     total: brl(order.total),
+    eligible_total: brl(order.eligible),
+    amount_to_pay: brl(order.total - (isRedeemed ? order.redemption : 0n)),
     items: itemsOf(order.total).map((item) => ({ ...item, quantity: 1 })),
-    payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({ id, amount: brl(cents) })),
+    payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({
+      id,
+      amount: brl(cents),
+      earn_rate: rateText(rateOf(id, order.rules)),
+    })),
     cashback: { to_redeem: toRedeem(order, available, now), to_receive: willReceive(order, now) },
     refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
     created_at: iso(order.createdAt),
@@ -85,6 +94,18 @@ export function orderAnswer(order: ModelOrder, available: bigint, now: number): 
   };
 }
 
+/** The rates of the model are whole percents. */
+const rateText = (bps: bigint): string => (Number(bps) / 10_000).toFixed(2);
+
+/** When the cashback of an order can be spent that was or would be completed at this instant. */
+export function validityOf(completedAt: number, rules: Rules): { availableAt: number; expiresAt: number } {
+  const { releaseDays, validityDays, zone } = rules;
+  return {
+    availableAt: Math.max(completedAt, startOfDayAfter(completedAt, releaseDays, zone)),
+    expiresAt: startOfDayAfter(completedAt, releaseDays + validityDays, zone),
+  };
+}
+
 export function itemsOf(cents: bigint): { id: string; price: string; description: string }[] {
   return [{ id: 'sku-1', price: brl(cents), description: 'Café em grãos' }];
 }
@@ -92,7 +113,9 @@ export function itemsOf(cents: bigint): { id: string; price: string; description
 function toRedeem(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
   const held = statusOf(order, now) === 'pending' ? order.redemption : 0n;
   const maximum =
-    order.end === 'open' ? maximumOf(order.total, available + held, order.rules) : { cents: 0n, limitedBy: null };
+    order.end === 'open'
+      ? maximumOf(order.total, order.eligible, available + held, order.rules)
+      : { cents: 0n, limitedBy: null };
   return {
     available: brl(available),
     maximum: brl(maximum.cents),
@@ -104,16 +127,17 @@ function toRedeem(order: ModelOrder, available: bigint, now: number): Record<str
 }
 
 function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
-  if (order.end === 'cancelled')
-    return { amount: '0.00', reversed: '0.00', status: 'reversed', available_at: null, expires_at: null };
-  const isOpen = order.end === 'open';
-  const availableAt = (order.endedAt ?? order.createdAt) + order.rules.releaseDays * DAY;
+  const never = { available_at: null, expires_at: null, expires_on: null };
+  if (order.end === 'cancelled') return { amount: '0.00', reversed: '0.00', status: 'reversed', ...never };
+  const { availableAt, expiresAt } = validityOf(order.endedAt ?? order.createdAt, order.rules);
+  const { redemption: redeemed, rules } = order;
   return {
-    amount: brl(isOpen ? toReceive(order.total, order.methods, order.redemption, order.rules) : order.earned),
+    amount: brl(order.end === 'open' ? toReceive({ ...order, redeemed }, rules) : order.earned),
     reversed: brl(order.takenBack),
     status: receiveStatus(order, availableAt, now),
     available_at: iso(availableAt),
-    expires_at: iso(availableAt + order.rules.validityDays * DAY),
+    expires_at: iso(expiresAt),
+    expires_on: localDate(expiresAt - 1, rules.zone),
   };
 }
 

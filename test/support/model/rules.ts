@@ -11,6 +11,7 @@ export interface Rules {
   releaseDays: number;
   validityDays: number;
   ttlMinutes: number;
+  zone: string;
 }
 
 export interface Method {
@@ -42,20 +43,36 @@ export function brl(cents: bigint): string {
   return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
 }
 
-/** maximum = min(B, floor(T × share)), or 0 below the minimum total, and the rule that limits it. */
-export function maximumOf(orderTotal: bigint, balance: bigint, rules: Rules): { cents: bigint; limitedBy: LimitedBy } {
+/** maximum = min(B, floor(E × share)), or 0 below the minimum total, and the rule that limits it. */
+export function maximumOf(
+  orderTotal: bigint,
+  eligible: bigint,
+  balance: bigint,
+  rules: Rules,
+): { cents: bigint; limitedBy: LimitedBy } {
   if (orderTotal < rules.minimumTotal) return { cents: 0n, limitedBy: 'minimum_total' };
-  const share = (orderTotal * rules.shareBps) / 10_000n;
+  const share = (eligible * rules.shareBps) / 10_000n;
   const cents = least(balance, share);
   if (share < balance && share < orderTotal) return { cents, limitedBy: 'order_share' };
   return { cents, limitedBy: balance < orderTotal ? 'balance' : null };
 }
 
-/** floor( (T − R) × (Σ A_i r_i + U r_0) / (T × 10000) ) */
-export function toReceive(orderTotal: bigint, methods: readonly Method[], redeemed: bigint, rules: Rules): bigint {
-  const unnamed = orderTotal - total(methods.map(({ cents }) => cents));
-  const rateOf = (id: string): bigint =>
-    Object.hasOwn(rules.earnBpsByMethod, id) ? rules.earnBpsByMethod[id]! : rules.earnBps;
-  const weights = total(methods.map(({ id, cents }) => cents * rateOf(id)));
-  return ((orderTotal - redeemed) * (weights + unnamed * rules.earnBps)) / (orderTotal * 10_000n);
+/** The rate of a payment method, ignoring ASCII case. */
+export function rateOf(id: string, rules: Rules): bigint {
+  const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const named = Object.entries(rules.earnBpsByMethod).filter(([method]) => lower(method) === lower(id));
+  return (named.find(([method]) => method === id) ?? named[0])?.[1] ?? rules.earnBps;
+}
+
+/** floor( (E − R) × (Σ A_i r_i + U r_0) / ((Σ A_i + U) × 10000) ) with U = max(0, T − Σ A_i − R) */
+export function toReceive(
+  order: { total: bigint; eligible: bigint; methods: readonly Method[]; redeemed: bigint },
+  rules: Rules,
+): bigint {
+  const named = total(order.methods.map(({ cents }) => cents));
+  const rest = order.total - named - order.redeemed;
+  const unnamed = rest > 0n ? rest : 0n;
+  if (named + unnamed === 0n) return 0n;
+  const weights = total(order.methods.map(({ id, cents }) => cents * rateOf(id, rules)));
+  return ((order.eligible - order.redeemed) * (weights + unnamed * rules.earnBps)) / ((named + unnamed) * 10_000n);
 }

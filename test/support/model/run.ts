@@ -6,10 +6,11 @@ import { expectInvariants } from '../expectations.js';
 import { aDocument } from '../factories.js';
 import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
+import { startOfDayAfter } from './days.js';
 import { iso, itemsOf, type ModelOrder } from './order.js';
 import { brl, DAY, least, type Method, MINUTE } from './rules.js';
 import { type Shop, twoPolicies } from './shops.js';
-import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
+import { type Amount, CUSTOMERS, type Difference, MERCHANTS, type Split, type Step } from './steps.js';
 import { type Expected, World } from './world.js';
 
 /** The largest amount that a request can contain. */
@@ -161,7 +162,9 @@ export class Run {
   async #grant(step: Extract<Step, { do: 'grant' }>): Promise<void> {
     const { merchant, customer } = step;
     const availableAt = this.clock.ms + step.inDays * DAY;
-    const expiresAt = availableAt + (step.forDays ?? this.#world.rulesOf(merchant).validityDays) * DAY;
+    const { validityDays, zone } = this.#world.rulesOf(merchant);
+    const expiresAt =
+      step.forDays === null ? startOfDayAfter(availableAt, validityDays, zone) : availableAt + step.forDays * DAY;
     const dates = {
       ...(step.inDays > 0 && { availableAt: new Date(availableAt) }),
       ...(step.forDays !== null && { expiresAt: new Date(expiresAt) }),
@@ -183,17 +186,20 @@ export class Run {
       externalId: `${this.#name}-${key}`,
       document: this.#documents[customer]!,
       total: BigInt(cents),
+      eligible: (BigInt(cents) * BigInt(step.eligiblePercent ?? 100)) / 100n,
       methods,
     };
-    const body = createBody(order);
+    const body = createBody(order, step.eligiblePercent === null);
     await this.#both(merchant, 'POST', '/orders', body, () => this.#world.create(order), false, key);
     const created = this.#world.orders.at(-1);
     if (step.again && created?.key === key)
       await this.#both(merchant, 'POST', '/orders', body, () => this.#world.createAgain(created, []));
   }
 
-  #createAgain(order: ModelOrder, differ: string[]): Promise<void> {
-    const body = createBody(order);
+  #createAgain(order: ModelOrder, differ: Difference[]): Promise<void> {
+    const isWhole = order.eligible === order.total;
+    const body = createBody(order, isWhole);
+    if (differ.includes('/eligible_total')) body.eligible_total = isWhole ? '0.00' : undefined;
     if (differ.includes('/document')) body.document = '00000000000';
     if (differ.includes('/total')) body.total = brl(order.total === MOST_CENTS ? order.total - 1n : order.total + 1n);
     if (differ.includes('/payment_methods'))
@@ -297,17 +303,16 @@ function split(cents: bigint, { parts, overByCents }: Split): Method[] {
 const sent = (methods: Method[]): { id: string; amount: string }[] =>
   methods.map(({ id, cents }) => ({ id, amount: brl(cents) }));
 
-function createBody({
-  externalId,
-  document,
-  total,
-  methods,
-}: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'methods'>): Record<string, unknown> {
+function createBody(
+  order: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'eligible' | 'methods'>,
+  withoutEligible: boolean,
+): Record<string, unknown> {
   return {
-    external_id: externalId,
-    items: itemsOf(total),
-    document,
-    total: brl(total),
-    payment_methods: sent(methods),
+    external_id: order.externalId,
+    items: itemsOf(order.total),
+    document: order.document,
+    total: brl(order.total),
+    ...(!withoutEligible && { eligible_total: brl(order.eligible) }),
+    payment_methods: sent(order.methods),
   };
 }

@@ -52,6 +52,7 @@ export class Shop {
         releaseDays: rules.releaseDays,
         validityDays: rules.validityDays,
         orderTtlMinutes: rules.ttlMinutes,
+        timeZone: rules.zone,
       },
     });
   }
@@ -68,6 +69,7 @@ export function twoPolicies(): Rules[] {
       releaseDays: 8,
       validityDays: 180,
       ttlMinutes: 30,
+      zone: 'America/Sao_Paulo',
     },
     {
       earnBps: 1_000n,
@@ -77,6 +79,8 @@ export function twoPolicies(): Rules[] {
       releaseDays: 0,
       validityDays: 2,
       ttlMinutes: 5 * 24 * 60,
+      // Daylight saving time begins and ends at midnight.
+      zone: 'America/Santiago',
     },
   ];
 }

@@ -9,11 +9,23 @@ export interface Split {
   overByCents: number;
 }
 
+/** A member that can differ from the first request of an order. */
+export type Difference = '/total' | '/document' | '/eligible_total' | '/payment_methods';
+
 /** One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count. */
 export type Step =
   | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
-  | { do: 'create'; merchant: number; customer: number; cents: number; split: Split; again: boolean }
-  | { do: 'create again'; order: number; differ: ('/total' | '/document' | '/payment_methods')[] }
+  | {
+      do: 'create';
+      merchant: number;
+      customer: number;
+      cents: number;
+      /** The eligible part of the total, in percent; null if the request does not say. */
+      eligiblePercent: number | null;
+      split: Split;
+      again: boolean;
+    }
+  | { do: 'create again'; order: number; differ: Difference[] }
   | { do: 'hold'; order: number; amount: Amount; minutes: number | null; again: boolean }
   | { do: 'complete'; order: number; redeem: Amount | null; split: Split | null; again: boolean }
   | { do: 'cancel'; order: number; again: boolean }
@@ -52,7 +64,7 @@ const minutes = fc.constantFrom(null, null, null, null, 0, 1, 60, 10_080, 10_081
 const split: fc.Arbitrary<Split> = record({
   parts: fc.array(
     record({
-      id: fc.constantFrom('credit_card', 'pix', 'boleto', 'constructor'),
+      id: fc.constantFrom('credit_card', 'pix', 'PIX', 'boleto', 'constructor'),
       percent: fc.constantFrom(10, 33, 50),
     }),
     { maxLength: 2 },
@@ -74,13 +86,24 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       forDays: fc.constantFrom(null, 1, 5, 30),
     }),
   },
-  { weight: 5, arbitrary: record({ do: fc.constant('create' as const), merchant, customer, cents, split, again }) },
+  {
+    weight: 5,
+    arbitrary: record({
+      do: fc.constant('create' as const),
+      merchant,
+      customer,
+      cents,
+      eligiblePercent: fc.constantFrom(null, null, null, 100, 80, 0),
+      split,
+      again,
+    }),
+  },
   {
     weight: 1,
     arbitrary: record({
       do: fc.constant('create again' as const),
       order,
-      differ: fc.subarray<'/total' | '/document' | '/payment_methods'>(['/document', '/total', '/payment_methods']),
+      differ: fc.subarray<Difference>(['/document', '/total', '/eligible_total', '/payment_methods']),
     }),
   },
   { weight: 7, arbitrary: record({ do: fc.constant('hold' as const), order, amount, minutes, again }) },

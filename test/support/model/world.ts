@@ -1,5 +1,14 @@
-import { iso, type ModelOrder, type ModelRefund, NEXT, OPERATIONS, orderAnswer, statusOf } from './order.js';
-import { brl, DAY, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
+import {
+  iso,
+  type ModelOrder,
+  type ModelRefund,
+  NEXT,
+  OPERATIONS,
+  orderAnswer,
+  statusOf,
+  validityOf,
+} from './order.js';
+import { brl, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
 import { ModelWallet } from './wallet.js';
 
 /** The expected response: the status, and the members of the body that the rules determine. */
@@ -34,7 +43,10 @@ export class World {
   }
 
   create(
-    order: Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'methods'>,
+    order: Pick<
+      ModelOrder,
+      'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'eligible' | 'methods'
+    >,
   ): Expected {
     if (total(order.methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
     const rules = { ...this.rulesOf(order.merchant) };
@@ -77,7 +89,7 @@ export class World {
   /** The amount that can be redeemed on the order now, including its own hold. */
   maximum(order: ModelOrder): { cents: bigint; limitedBy: unknown } {
     const wallet = this.wallet(order.merchant, order.customer);
-    return maximumOf(order.total, wallet.available(this.now) + wallet.held(order.key), order.rules);
+    return maximumOf(order.total, order.eligible, wallet.available(this.now) + wallet.held(order.key), order.rules);
   }
 
   /** @param until when the order is to expire, if the request says so. */
@@ -110,11 +122,10 @@ export class World {
     this.#reserve(wallet, order, redeemed);
     order.spent = wallet.capture(order.key);
     order.paid = methods ?? null;
-    order.earned = toReceive(order.total, methods ?? order.methods, redeemed, order.rules);
+    order.earned = toReceive({ ...order, methods: methods ?? order.methods, redeemed }, order.rules);
     Object.assign(order, { end: 'completed', endedAt: this.now, redemption: redeemed });
-    const availableAt = this.now + order.rules.releaseDays * DAY;
-    if (order.earned > 0n)
-      wallet.addCredit(order.key, order.earned, availableAt, availableAt + order.rules.validityDays * DAY);
+    const { availableAt, expiresAt } = validityOf(this.now, order.rules);
+    if (order.earned > 0n) wallet.addCredit(order.key, order.earned, availableAt, expiresAt);
     return this.#changed(order);
   }
 

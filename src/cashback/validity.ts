@@ -1,0 +1,38 @@
+import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { after, DAY_MS } from '../common/clock.js';
+import type { Policy } from '../merchants/policy.js';
+
+/** When cashback can be spent: from `availableAt` until just before `expiresAt`. */
+export interface Validity {
+  availableAt: Date;
+  expiresAt: Date;
+}
+
+/**
+ * Returns when the cashback of an order can be spent: from the beginning of the day `releaseDays` after the day of
+ * completion, but never before completion, for `validityDays` days.
+ */
+export function validityOf(policy: Policy, completedAt: Date): Validity {
+  const availableOn = addDays(dayOf(completedAt, policy.timeZone), policy.releaseDays);
+  const start = startOfDay(availableOn, policy.timeZone);
+  return {
+    availableAt: start < completedAt ? completedAt : start,
+    expiresAt: startOfDay(addDays(availableOn, policy.validityDays), policy.timeZone),
+  };
+}
+
+/** Returns when cashback that is available from an instant expires: after `validityDays` days, that day included. */
+export function expiryOf(policy: Policy, availableAt: Date): Date {
+  return startOfDay(addDays(dayOf(availableAt, policy.timeZone), policy.validityDays), policy.timeZone);
+}
+
+/** Returns the last day on which cashback can be spent that expires at an instant. */
+export function expiresOn(expiresAt: Date, timeZone: string): string {
+  return dayOf(after(expiresAt, -1), timeZone);
+}
+
+/** Returns the validity of cashback that an earlier release granted: there, a day was 24 hours from the completion. */
+export function earlierValidityOf(policy: Policy, completedAt: Date): Validity {
+  const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
+  return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
+}
