@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_CENTS, parseMoney } from '../common/money.js';
+import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../../test/support/quote-examples.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
 import { cashbackToReceive, type OrderTotals, rateOf, redeemableMaximum, refundParts } from './quote.js';
 
-const RATES = { card: 500, pix: 700, boleto: 0 };
 const aPolicy = (members: Partial<Policy> = {}): Policy => ({
   ...DEFAULT_POLICY,
-  earnRatesByPaymentMethod: RATES,
+  earnRatesByPaymentMethod: EXAMPLE_RATES,
   ...members,
 });
 /** An order whose whole total is eligible. */
@@ -15,183 +15,8 @@ const whole = (totalCents: number): OrderTotals => ({ totalCents, eligibleTotalC
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
-/** Worked examples, one per row. */
-const TABLE: {
-  T: string;
-  E?: string;
-  methods: Record<string, string>;
-  R: string;
-  B: string;
-  maximum: string;
-  limitedBy: string | null;
-  receive: string;
-  policy?: Partial<Policy>;
-}[] = [
-  {
-    T: '150.00',
-    methods: { card: '150.00' },
-    R: '0.00',
-    B: '80.00',
-    maximum: '75.00',
-    limitedBy: 'order_share',
-    receive: '7.50',
-  },
-  {
-    T: '150.00',
-    methods: { card: '100.00', pix: '50.00' },
-    R: '0.00',
-    B: '12.50',
-    maximum: '12.50',
-    limitedBy: 'balance',
-    receive: '8.50',
-  },
-  {
-    T: '150.00',
-    methods: { card: '100.00', pix: '50.00' },
-    R: '12.50',
-    B: '12.50',
-    maximum: '12.50',
-    limitedBy: 'balance',
-    receive: '7.79',
-  },
-  {
-    T: '100.00',
-    methods: { pix: '80.00' },
-    R: '20.00',
-    B: '20.00',
-    maximum: '20.00',
-    limitedBy: 'balance',
-    receive: '5.60',
-  },
-  {
-    T: '60.00',
-    methods: { pix: '40.00' },
-    R: '20.00',
-    B: '20.00',
-    maximum: '20.00',
-    limitedBy: 'balance',
-    receive: '2.80',
-  },
-  {
-    T: '60.00',
-    methods: { PIX: '60.00' },
-    R: '20.00',
-    B: '20.00',
-    maximum: '20.00',
-    limitedBy: 'balance',
-    receive: '2.80',
-  },
-  {
-    T: '60.00',
-    methods: { boleto: '40.00' },
-    R: '20.00',
-    B: '20.00',
-    maximum: '20.00',
-    limitedBy: 'balance',
-    receive: '0.00',
-  },
-  { T: '60.00', methods: {}, R: '20.00', B: '20.00', maximum: '20.00', limitedBy: 'balance', receive: '2.00' },
-  {
-    T: '100.00',
-    E: '80.00',
-    methods: { card: '100.00' },
-    R: '0.00',
-    B: '90.00',
-    maximum: '40.00',
-    limitedBy: 'order_share',
-    receive: '4.00',
-  },
-  {
-    T: '100.00',
-    E: '80.00',
-    methods: { card: '60.00' },
-    R: '40.00',
-    B: '90.00',
-    maximum: '40.00',
-    limitedBy: 'order_share',
-    receive: '2.00',
-  },
-  {
-    T: '100.00',
-    E: '0.00',
-    methods: { card: '100.00' },
-    R: '0.00',
-    B: '90.00',
-    maximum: '0.00',
-    limitedBy: 'order_share',
-    receive: '0.00',
-  },
-  {
-    T: '0.10',
-    methods: { card: '0.10' },
-    R: '0.00',
-    B: '0.00',
-    maximum: '0.00',
-    limitedBy: 'balance',
-    receive: '0.00',
-  },
-  {
-    T: '0.19',
-    methods: { card: '0.19' },
-    R: '0.00',
-    B: '5.00',
-    maximum: '0.09',
-    limitedBy: 'order_share',
-    receive: '0.00',
-  },
-  {
-    T: '40.00',
-    methods: { card: '40.00' },
-    R: '0.00',
-    B: '30.00',
-    maximum: '0.00',
-    limitedBy: 'minimum_total',
-    receive: '2.00',
-    policy: { redeemMinimumTotalCents: 5000 },
-  },
-  {
-    T: '30.00',
-    methods: {},
-    R: '0.00',
-    B: '99.00',
-    maximum: '30.00',
-    limitedBy: null,
-    receive: '1.50',
-    policy: { redeemShareBps: 10000 },
-  },
-  {
-    T: '30.00',
-    methods: {},
-    R: '30.00',
-    B: '99.00',
-    maximum: '30.00',
-    limitedBy: null,
-    receive: '0.00',
-    policy: { redeemShareBps: 10000 },
-  },
-  {
-    T: '999999999.99',
-    methods: { card: '999999999.99' },
-    R: '0.00',
-    B: '0.00',
-    maximum: '0.00',
-    limitedBy: 'balance',
-    receive: '999999999.99',
-    policy: { earnRatesByPaymentMethod: { card: 10_000 } },
-  },
-  {
-    T: '100.00',
-    methods: { boleto: '100.00' },
-    R: '0.00',
-    B: '0.00',
-    maximum: '0.00',
-    limitedBy: 'balance',
-    receive: '0.00',
-  },
-];
-
 describe('worked examples', () => {
-  it.each(TABLE)(
+  it.each(QUOTE_EXAMPLES)(
     'a total of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, gives a maximum of $maximum ($limitedBy) and earns $receive',
     (row) => {
       const policy = aPolicy(row.policy);
@@ -199,10 +24,7 @@ describe('worked examples', () => {
         totalCents: parseMoney(row.T),
         eligibleTotalCents: row.E === undefined ? null : parseMoney(row.E),
       };
-      const paymentMethods = Object.entries(row.methods).map(([id, amount]) => ({
-        id,
-        amountCents: parseMoney(amount),
-      }));
+      const paymentMethods = row.methods.map(([id, amount]) => ({ id, amountCents: parseMoney(amount) }));
       expect(redeemableMaximum(totals, parseMoney(row.B), policy)).toEqual({
         maximumCents: parseMoney(row.maximum),
         limitedBy: row.limitedBy,

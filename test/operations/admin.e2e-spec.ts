@@ -117,6 +117,8 @@ describe('admin commands for merchants', () => {
         release_days: 8,
         validity_days: 180,
         order_ttl_minutes: 30,
+        max_order_ttl_minutes: 10_080,
+        time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
     });
@@ -147,6 +149,10 @@ describe('admin commands for merchants', () => {
       '1',
       '--order-ttl-minutes',
       '5',
+      '--max-order-ttl-minutes',
+      '60',
+      '--time-zone',
+      'America/Manaus',
     );
     const policy = {
       earn_rate_bps: 100,
@@ -156,6 +162,8 @@ describe('admin commands for merchants', () => {
       release_days: 0,
       validity_days: 1,
       order_ttl_minutes: 5,
+      max_order_ttl_minutes: 60,
+      time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
     const changed = await admin.json('merchant', 'set', made.id as string, '--name', 'Renamed', '--release-days', '3');

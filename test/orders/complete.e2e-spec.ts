@@ -100,7 +100,7 @@ describe('POST /orders/{id}/complete', () => {
   it('POST /orders/{id}/complete grants cashback by the payment methods that it receives', async () => {
     const order = await aCreatedOrder(merchant, { total: '100.00' });
     const { body } = await complete(order, { payment_methods: [{ id: 'pix', amount: '60' }] });
-    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '60.00' }]);
+    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '60.00', earn_rate: '0.07' }]);
     expect(body.cashback.to_receive.amount).toBe('6.20');
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { formatMoney, parseMoney } from '../../src/common/money.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
-import type { Policy } from '../../src/merchants/policy.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf, startOfDayAfter, walletOf } from '../support/wallets.js';
 
@@ -44,7 +45,7 @@ describe('POST /orders', () => {
       { id: 'sku-1', price: '0.00', quantity: 1 },
       { id: 'sku-2', price: '149.50', quantity: 1, description: '' },
     ]);
-    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '0.50' }]);
+    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '0.50', earn_rate: '0.05' }]);
   });
 
   it('POST /orders returns a version 7 ID, an expiry after 30 minutes, a release date after 8 days, and cashback that is valid for 180 days', async () => {
@@ -97,130 +98,39 @@ describe('POST /orders', () => {
 });
 
 describe('the cashback of an order', () => {
-  const card = (amount: string): object => ({ id: 'credit_card', amount });
-  const pix = (amount: string): object => ({ id: 'pix', amount });
-  const policyOf = (policy: Partial<Policy>): Partial<Policy> => ({
-    earnRatesByPaymentMethod: { pix: 700, boleto: 0 },
-    ...policy,
-  });
-
-  it.each([
-    {
-      total: '150.00',
-      methods: [card('150.00')],
-      redeem: '0.00',
-      balance: '80.00',
-      policy: {},
-      maximum: '75.00',
-      by: 'order_share',
-      receive: '7.50',
-    },
-    {
-      total: '150.00',
-      methods: [card('100.00'), pix('50.00')],
-      redeem: '0.00',
-      balance: '12.50',
-      policy: {},
-      maximum: '12.50',
-      by: 'balance',
-      receive: '8.50',
-    },
-    {
-      total: '150.00',
-      methods: [card('100.00'), pix('50.00')],
-      redeem: '12.50',
-      balance: '12.50',
-      policy: {},
-      maximum: '12.50',
-      by: 'balance',
-      receive: '7.79',
-    },
-    {
-      total: '100.00',
-      methods: [pix('80.00')],
-      redeem: '20.00',
-      balance: '20.00',
-      policy: {},
-      maximum: '20.00',
-      by: 'balance',
-      receive: '5.28',
-    },
-    {
-      total: '0.10',
-      methods: [card('0.10')],
-      redeem: '0.00',
-      balance: '0.00',
-      policy: {},
-      maximum: '0.00',
-      by: 'balance',
-      receive: '0.00',
-    },
-    {
-      total: '0.19',
-      methods: [card('0.19')],
-      redeem: '0.00',
-      balance: '5.00',
-      policy: {},
-      maximum: '0.09',
-      by: 'order_share',
-      receive: '0.00',
-    },
-    {
-      total: '40.00',
-      methods: [card('40.00')],
-      redeem: '0.00',
-      balance: '30.00',
-      policy: { redeemMinimumTotalCents: 5000 },
-      maximum: '0.00',
-      by: 'minimum_total',
-      receive: '2.00',
-    },
-    {
-      total: '30.00',
-      methods: [],
-      redeem: '0.00',
-      balance: '99.00',
-      policy: { redeemShareBps: 10_000 },
-      maximum: '30.00',
-      by: null,
-      receive: '1.50',
-    },
-    {
-      total: '999999999.99',
-      methods: [card('999999999.99')],
-      redeem: '0.00',
-      balance: '0.00',
-      policy: { earnRateBps: 10_000 },
-      maximum: '0.00',
-      by: 'balance',
-      receive: '999999999.99',
-    },
-    {
-      total: '100.00',
-      methods: [{ id: 'boleto', amount: '100.00' }],
-      redeem: '0.00',
-      balance: '0.00',
-      policy: {},
-      maximum: '0.00',
-      by: 'balance',
-      receive: '0.00',
-    },
-  ])(
-    'cashback of an order: maximum $maximum ($by), to receive $receive, when total=$total, redeem=$redeem, balance=$balance',
-    async ({ total, methods, redeem, balance, policy, maximum, by, receive }) => {
+  it.each(QUOTE_EXAMPLES)(
+    'an order of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
+    async ({ T: total, E, methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
       const document = aDocument();
-      const shop = await aMerchant(service, policyOf(policy));
+      const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
       if (balance !== '0.00') await grant(service, shop, document, balance);
-      let order = await aCreatedOrder(shop, { document, total, payment_methods: methods });
+      const payment_methods = methods.map(([id, amount]) => ({ id, amount }));
+      const eligible = E === undefined ? {} : { eligible_total: E };
+      let order = await aCreatedOrder(shop, { document, total, payment_methods, ...eligible });
       if (redeem !== '0.00') order = (await shop.client.put(`/orders/${order.id}/redemption`, { amount: redeem })).body;
-      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: by, held: redeem });
+      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
       expect(order.cashback.to_receive.amount).toBe(receive);
+      const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
+      expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
 
       const { status, body } = await shop.client.post(`/orders/${order.id}/complete`);
       expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
+      expect(body.amount_to_pay).toBe(toPay);
       expect((await walletOf(shop, document)).pending).toBe(receive);
     },
   );
+
+  it('POST /orders returns the rate of each payment method, ignoring ASCII case', async () => {
+    const shop = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 725, Boleto: 0 } });
+    const ids = ['PIX', 'boleto', 'credit_card'];
+    const order = await aCreatedOrder(shop, { payment_methods: ids.map((id) => ({ id, amount: '50.00' })) });
+    expect(order.payment_methods.map(({ earn_rate }: { earn_rate: string }) => earn_rate)).toEqual([
+      '0.0725',
+      '0.00',
+      '0.05',
+    ]);
+    expect(order.cashback.to_receive.amount).toBe('6.12');
+  });
 
   it('cashback can be redeemed when the total equals redeemMinimumTotal but not below it', async () => {
     const document = aDocument();

@@ -52,6 +52,8 @@ describe('a repeated POST /orders', () => {
         ],
       },
     ],
+    ['an eligible total that equals the total', { eligible_total: '150.00' }],
+    ['a null for the eligible total', { eligible_total: null }],
     ['unknown members', { channel: 'app', items: TWO_ITEMS.items.map((item) => ({ ...item, colour: 'red' })) }],
     ['a null for an absent description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: null }] }],
     [
@@ -156,12 +158,24 @@ describe('POST /orders with an external_id that is taken', () => {
     ['/items/0/description', { items: [{ id: 'sku-1', price: '100.00' }, TWO_ITEMS.items[1]] }],
     ['/items/0/id', { items: [{ ...TWO_ITEMS.items[0], id: 'SKU-1' }, TWO_ITEMS.items[1]] }],
     ['/total', { total: '150.01' }],
+    ['/eligible_total', { eligible_total: '149.99' }],
   ])('POST /orders returns 409 with a pointer to %s when only that member differs', async (pointer, changes) => {
     const order = anOrder(TWO_ITEMS);
     await merchant.client.post('/orders', order);
     const answer = await merchant.client.post('/orders', { ...order, ...changes });
     expectProblem(answer, 409, 'external_id_conflict');
     expect(pointersOf(answer)).toEqual([pointer]);
+  });
+
+  it('POST /orders with an eligible total replays with the same one and returns 409 without it', async () => {
+    const order = anOrder({ eligible_total: '100' });
+    const first = await merchant.client.post('/orders', order);
+    const again = await merchant.client.post('/orders', { ...order, eligible_total: '100.00' });
+    expect(again).toMatchObject({ status: 201, body: first.body });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    const answer = await merchant.client.post('/orders', { ...order, eligible_total: undefined });
+    expectProblem(answer, 409, 'external_id_conflict');
+    expect(pointersOf(answer)).toEqual(['/eligible_total']);
   });
 
   it('the POST /orders conflict does not reveal the values of the existing order', async () => {

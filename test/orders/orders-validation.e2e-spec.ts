@@ -105,6 +105,21 @@ describe('the total of an order', () => {
     expect((await expectCreated({ total, payment_methods: [] })).total).toBe(answered);
   });
 
+  it.each([...NO_MONEY.filter((value) => value !== null && value !== undefined), '150.01'])(
+    'POST /orders returns 400 when the eligible total is %j',
+    (eligible_total) => expectFaults({ eligible_total }, ['/eligible_total']),
+  );
+
+  it.each([
+    [undefined, '150.00'],
+    [null, '150.00'],
+    ['0', '0.00'],
+    ['99.9', '99.90'],
+    ['150', '150.00'],
+  ])('POST /orders accepts the eligible total %j and returns it as %s', async (eligible_total, answered) => {
+    expect((await expectCreated({ eligible_total })).eligible_total).toBe(answered);
+  });
+
   it('POST /orders does not compare the total with the items', async () => {
     await expectCreated({ total: '1.00', items: [anItem({ price: '999.00' })], payment_methods: [] });
   });

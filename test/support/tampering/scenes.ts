@@ -1,5 +1,5 @@
 import { ErasureService } from '../../../src/orders/erasure.service.js';
-import { after, MINUTE_MS } from '../../../src/common/clock.js';
+import { after, DAY_MS, MINUTE_MS } from '../../../src/common/clock.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../factories.js';
 import type { Service } from '../service.js';
 import { rowsOf } from '../wallets.js';
@@ -84,7 +84,7 @@ async function makeFinished(
   await note('plain', patient, plain.document, plain.id);
 
   const redeemed = aDocument();
-  await grant(service, merchant, redeemed, '50.00');
+  await grant(service, merchant, redeemed, '50.00', { expiresAt: after(service.clock.now(), 90 * DAY_MS) });
   const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);
 
