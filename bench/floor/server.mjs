@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 /** The service's own settings of a connection and its balance as SQL, from the build. */
 const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
 const { sessionSettings } = await built('database/session-settings.js');
-const { AVAILABLE, availableParameters } = await built('cashback/balance-sql.js');
+const { UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
 
 // The other statements of an order's creation, as the service sends them.
 const LIVE_TOKEN = `
@@ -32,7 +32,7 @@ const INSERT_ORDER = `
                       policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest,
                       created_at, expires_at, completed_at, cancelled_at)
   VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, ?, ?, NULL, NULL)`;
-const BALANCE = `SELECT w.document, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+const BALANCE = `SELECT w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 const pool = mysql.createPool({
   uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
@@ -94,7 +94,7 @@ async function createOrder(authorization, body) {
   const json = [items, methods, policy].map((value) => JSON.stringify(value));
   const order = [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json];
   await rowsOf(INSERT_ORDER, [...order, hash('sha256', JSON.stringify(body), 'buffer'), now, expiresAt]);
-  const [balance] = await rowsOf(BALANCE, [...availableParameters(now), merchantId, body.document]);
+  const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
   const availableCents = Number(balance?.cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
 }
