@@ -23,9 +23,20 @@ const config = loadConfig({
 const app = await NestFactory.create(AppModule.with(config), { preview: true, logger: false });
 writeFileSync(FILE, JSON.stringify(openApiDocument(app), null, 2));
 
-const { status } = spawnSync('node_modules/.bin/redocly', ['lint', FILE], {
-  stdio: 'inherit',
-  // It would report its use and look for a newer version of itself.
-  env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-});
-process.exit(status ?? 1);
+/** @type {[program: string, ...args: string[]][]} */
+const LINTERS = [
+  ['redocly', 'lint', FILE],
+  ['spectral', 'lint', '--ruleset', '.spectral.yaml', '--fail-severity', 'hint', FILE],
+];
+// They would report their use and look for newer versions of themselves.
+const env = {
+  ...process.env,
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  SCARF_ANALYTICS: 'false',
+};
+for (const [program, ...args] of LINTERS) {
+  const { status } = spawnSync(`node_modules/.bin/${program}`, args, { stdio: 'inherit', env });
+  if (status !== 0) process.exit(status ?? 1);
+}
+process.exit();

@@ -1,3 +1,4 @@
+import { assertContract } from './contract.js';
 import type { Service } from './service.js';
 
 export interface Answer {
@@ -38,7 +39,10 @@ export class Client {
     });
     const text = await response.text();
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    // Only a body that the client itself serialized is certain to be JSON.
+    if (raw === undefined) assertContract({ method, path, body, answer });
+    return answer;
   }
 
   get(path: string, options?: RequestOptions): Promise<Answer> {

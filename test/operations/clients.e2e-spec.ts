@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aDocument, anOrder } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+
+// An absolute path: @hey-api/openapi-ts takes a relative one for a name in its registry.
+const DOCUMENT = path.resolve('dist/openapi.json');
+const FOLDER = path.resolve('dist/clients');
+const STRICT = [
+  [
+    '--ignoreConfig',
+    '--strict',
+    '--noEmit',
+    '--noUncheckedIndexedAccess',
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023,dom,dom.iterable',
+  ],
+  ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', 'false'],
+].flat();
+
+/** Code of a caller that uses what `@hey-api/openapi-ts` generates. A line that must not compile says so. */
+const HEY_API_CALLER = `
+import { cancelOrder, createOrder, holdRedemption } from './hey-api/index.js';
+import type { CommonProblem, OrderStatus } from './hey-api/index.js';
+
+export async function hold(id: string): Promise<string> {
+  const { data, error } = await holdRedemption({ path: { id }, body: { amount: '10.00' } });
+  if (data !== undefined) return data.cashback.to_redeem.held;
+  if (error.code === 'redemption_exceeds_maximum') return error.maximum;
+  if (error.code === 'invalid_transition') {
+    const status: OrderStatus = error.current_status;
+    return status;
+  }
+  if (error.code === 'not_found') {
+    // @ts-expect-error This problem has no maximum.
+    return error.maximum;
+  }
+  // @ts-expect-error The code is misspelled.
+  if (error.code === 'redemption_exceeds_maximun') return '';
+  const common: CommonProblem = error;
+  return common.retryable ? common.next_action : common.detail;
+}
+
+export async function cancel(id: string): Promise<void> {
+  const { error } = await cancelOrder({ path: { id } });
+  // @ts-expect-error Cancelling an order redeems nothing.
+  if (error?.code === 'redemption_exceeds_maximum') throw error;
+}
+
+// @ts-expect-error The body has no external_id.
+void createOrder({ body: { items: [], document: '52998224725', total: '1.00', payment_methods: [] } });
+`;
+
+/** Code of a caller that uses what `openapi-typescript` generates. */
+const OPENAPI_TYPESCRIPT_CALLER = `
+import type { components, operations } from './openapi-typescript.js';
+
+type Refusal = operations['holdRedemption']['responses'][422]['content']['application/problem+json'];
+type Refused = operations['completeOrder']['responses'][409]['content']['application/problem+json'];
+export const order: Pick<components['schemas']['OrderDto'], 'status'> = { status: 'pending' };
+
+export function explain(problem: Refusal | Refused): string {
+  if (problem.code === 'redemption_exceeds_maximum') return problem.maximum;
+  if (problem.code === 'invalid_transition') return problem.current_status;
+  // @ts-expect-error The code is misspelled.
+  return problem.code === 'redemption_no_longer_avaliable' ? '' : problem.detail;
+}
+`;
+
+/** Runs a program of the project and expects it to succeed. */
+function run(program: string, ...args: string[]): void {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} failed:\n${stdout}${stderr}`);
+}
+
+describe('generated clients', () => {
+  const { service, merchant } = useService();
+
+  beforeAll(() => {
+    if (!existsSync(DOCUMENT))
+      throw new Error(`${DOCUMENT} does not exist: run \`npm run build && node tools/openapi.mjs\` first`);
+    rmSync(FOLDER, { recursive: true, force: true });
+    mkdirSync(FOLDER, { recursive: true });
+    run('node_modules/@hey-api/openapi-ts/bin/run.js', '-i', DOCUMENT, '-o', `${FOLDER}/hey-api`, '--silent');
+    run('node_modules/openapi-typescript/bin/cli.js', DOCUMENT, '-o', `${FOLDER}/openapi-typescript.ts`);
+  });
+  afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+  it('clients of @hey-api/openapi-ts and openapi-typescript compile and narrow problems by their code', () => {
+    writeFileSync(`${FOLDER}/hey-api-caller.ts`, HEY_API_CALLER);
+    writeFileSync(`${FOLDER}/openapi-typescript-caller.ts`, OPENAPI_TYPESCRIPT_CALLER);
+    const files = ['hey-api-caller.ts', 'openapi-typescript-caller.ts'].map((file) => path.join(FOLDER, file));
+    expect(() => run('node_modules/typescript/bin/tsc', ...STRICT, ...files)).not.toThrow();
+  });
+
+  it('the functions of a generated client have the names of the operations', () => {
+    const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
+    const operationIds = Object.values<object>(paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId as string),
+    );
+    const source = readFileSync(`${FOLDER}/hey-api/sdk.gen.ts`, 'utf8');
+    const functions = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
+    expect(functions.sort()).toEqual(operationIds.sort());
+    expect(functions).toEqual(
+      expect.arrayContaining(
+        [
+          ['login', 'refreshTokens', 'logout', 'createOrder', 'getOrder', 'listOrders', 'holdRedemption'],
+          ['completeOrder', 'cancelOrder', 'createRefund', 'searchWallet', 'listWalletEntries'],
+          ['getLiveness', 'getReadiness', 'getMetrics'],
+        ].flat(),
+      ),
+    );
+  });
+
+  it('a generated client creates an order and reads the maximum of a refused redemption', async () => {
+    const sdk = await import(`${FOLDER}/hey-api/sdk.gen.ts`);
+    const { client } = await import(`${FOLDER}/hey-api/client.gen.ts`);
+    client.setConfig({ baseUrl: service.url, auth: merchant.tokens.access_token });
+    const { data } = await sdk.createOrder({ body: anOrder({ document: aDocument() }) });
+    expect(data.status).toBe('pending');
+    const { error } = await sdk.holdRedemption({ path: { id: data.id }, body: { amount: '1.00' } });
+    expect(error).toMatchObject({ code: 'redemption_exceeds_maximum', maximum: '0.00' });
+    expect((await sdk.cancelOrder({ path: { id: data.id } })).data.status).toBe('cancelled');
+  });
+});

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Answer } from './client.js';
+
+/** A request as a test sent it, and its response. */
+export interface Exchange {
+  method: string;
+  path: string;
+  body: unknown;
+  answer: Answer;
+}
+
+interface Route {
+  pattern: RegExp;
+  template: string;
+}
+
+/** The OpenAPI document as a contract: it validates requests and responses. */
+export class Contract {
+  readonly #document: any;
+  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #routes: Route[];
+
+  constructor(document: object) {
+    this.#document = structuredClone(document);
+    // A response must not have undocumented members. A request may: they are ignored.
+    const sent = this.#referenced('requestBody');
+    for (const [name, schema] of Object.entries<any>(this.#document.components.schemas))
+      if (schema.type === 'object' && !sent.has(name)) schema.additionalProperties = false;
+    (addFormats as unknown as (to: Ajv2020) => void)(this.#ajv);
+    this.#ajv.addSchema({ $id: 'openapi', ...this.#document });
+    this.#routes = Object.keys(this.#document.paths).map((template) => ({
+      template,
+      pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+    }));
+  }
+
+  /** Returns what the document does not allow. A request that the document forbids must have been refused. */
+  violations({ method, path, body, answer }: Exchange): string[] {
+    const { pathname, searchParams } = new URL(path, 'http://localhost');
+    // A fixed path is preferred to one with parameters.
+    const candidates = this.#routes.filter(({ pattern }) => pattern.test(pathname));
+    const route = candidates.find(({ template }) => template === pathname) ?? candidates[0];
+    const operation = route && this.#document.paths[route.template][method.toLowerCase()];
+    if (operation === undefined) return [];
+    const at = ['paths', route?.template ?? '', method.toLowerCase()];
+    const found = this.#ofResponse(at, operation, answer);
+    if (answer.status < 400) found.push(...this.#ofRequest(at, operation, searchParams, body));
+    return found.map((violation) => `${method} ${pathname}: ${answer.status}: ${violation}`);
+  }
+
+  #ofResponse(at: string[], operation: any, answer: Answer): string[] {
+    const listed = String(answer.status) in operation.responses;
+    if (!listed && answer.status < 400) return ['the status is not documented'];
+    const response = listed ? operation.responses[answer.status] : this.#document.components.responses.CommonProblem;
+    const place = listed ? [...at, 'responses', String(answer.status)] : ['components', 'responses', 'CommonProblem'];
+    const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
+    if (response.content === undefined) return answer.body === '' ? [] : ['the response must have no body'];
+    if (!(media in response.content)) return [`the media type ${media} is not documented`];
+    return this.#errors([...place, 'content', media, 'schema'], answer.body);
+  }
+
+  #ofRequest(at: string[], operation: any, query: URLSearchParams, body: unknown): string[] {
+    const parameters: any[] = operation.parameters ?? [];
+    const found = [...query.keys()]
+      .filter((name) => !parameters.some((parameter) => parameter.in === 'query' && parameter.name === name))
+      .map((name) => `the query parameter ${name} is not documented`);
+    if (body === undefined) return operation.requestBody?.required ? [...found, 'the request must have a body'] : found;
+    if (operation.requestBody === undefined) return found;
+    return [
+      ...found,
+      ...this.#errors([...at, 'requestBody', 'content', 'application/json', 'schema'], withoutNulls(body)),
+    ];
+  }
+
+  #errors(pointer: string[], value: unknown): string[] {
+    const key = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+    const validate = this.#compiled.get(key) ?? this.#ajv.compile({ $ref: `openapi#/${key}` });
+    this.#compiled.set(key, validate);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+      [instancePath, message, JSON.stringify(params)].join(' '),
+    );
+  }
+
+  /** The schemas that the members of all operations refer to, directly or not. */
+  #referenced(member: string): Set<string> {
+    const names = new Set<string>();
+    const walk = (node: unknown): void => {
+      for (const [, name] of JSON.stringify(node ?? null).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+        if (name === undefined || names.has(name)) continue;
+        names.add(name);
+        walk(this.#document.components.schemas[name]);
+      }
+    };
+    for (const methods of Object.values<any>(this.#document.paths))
+      for (const operation of Object.values<any>(methods)) walk(operation[member]);
+    return names;
+  }
+}
+
+/** An optional member that is null counts as absent, and one that is required is refused. */
+function withoutNulls(body: unknown): unknown {
+  const drop = (_: string, value: unknown): unknown => (value === null ? undefined : value);
+  return body === null ? null : JSON.parse(JSON.stringify(body, drop));
+}
+
+const FILE = 'dist/openapi.json';
+let contract: Contract | undefined;
+
+/** Throws if an exchange violates the OpenAPI document of the build. Does nothing unless VALIDATE_OPENAPI is `true`. */
+export function assertContract(exchange: Exchange): void {
+  if (process.env.VALIDATE_OPENAPI !== 'true') return;
+  if (!existsSync(FILE))
+    throw new Error(`${FILE} does not exist: run \`npm run build && node tools/openapi.mjs\` first`);
+  contract ??= new Contract(JSON.parse(readFileSync(FILE, 'utf8')) as object);
+  const violations = contract.violations(exchange);
+  if (violations.length > 0) throw new Error(`the OpenAPI document does not allow this:\n${violations.join('\n')}`);
+}
