@@ -27,6 +27,7 @@ import { AddGrantsAndAuditLog1763640000011 } from '../migrations/1763640000011-A
 import { AddNextBalanceChange1763640000012 } from '../migrations/1763640000012-AddNextBalanceChange.js';
 import { AddEligibleTotals1763640000013 } from '../migrations/1763640000013-AddEligibleTotals.js';
 import { AddOrderVersions1763640000015 } from '../migrations/1763640000015-AddOrderVersions.js';
+import { IndexOrderCompletions1763640000016 } from '../migrations/1763640000016-IndexOrderCompletions.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
@@ -61,6 +62,7 @@ export const SCHEMA = {
     AddNextBalanceChange1763640000012,
     AddEligibleTotals1763640000013,
     AddOrderVersions1763640000015,
+    IndexOrderCompletions1763640000016,
     IndexRefunds1763640000017,
   ],
 } satisfies Schema;

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
-import { encodeCursor } from '../common/cursor.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
-import { findPage, type PageRow } from './order-page.query.js';
+import { cursorAfter, findPage, type PageRow } from './order-page.query.js';
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
 const MAX_PAGE_BYTES = 1024 * 1024;
@@ -34,9 +33,9 @@ export class OrderListingService {
   ) {}
 
   /**
-   * Returns a page of the merchant's orders, newest first.
+   * Returns a page of the merchant's orders, the latest creation or completion first.
    *
-   * @throws Problem validation_failed if the cursor is not valid.
+   * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
    */
   list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
@@ -48,7 +47,7 @@ export class OrderListingService {
       const balances = await this.balances.ofOrders(manager, merchantId, orders, now);
       return {
         data: orders.map((order) => toOrderDto(order, balances(order), now)),
-        next_cursor: last === undefined ? null : encodeCursor([last.created_at.getTime(), last.id]),
+        next_cursor: last === undefined ? null : cursorAfter(filter, last),
       };
     });
   }

@@ -31,6 +31,7 @@ export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_re
 @Entity('orders')
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
 @Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
+@Index('ix_orders_completion', ['merchantId', 'status', 'completedAt', 'id'])
 @Index('ix_orders_status', ['merchantId', 'status', 'lifetimeBucket', 'createdAt', 'id', 'expiresAt'])
 export class Order {
   @PrimaryId()

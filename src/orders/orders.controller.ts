@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiBody, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiBearerAuth, ApiBody, ApiParam, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
@@ -14,6 +14,7 @@ import { CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
+import { ORDER_STATUSES } from './order-status.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
@@ -61,6 +62,7 @@ export class OrdersController {
    */
   @Get()
   @UseInterceptors(FairList)
+  @ApiQuery({ name: 'status', enum: ORDER_STATUSES, isArray: true, required: false, explode: false })
   @ApiProblems.query()
   listOrders(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(caller.merchantId, query);
@@ -76,6 +78,22 @@ export class OrdersController {
   @ApiProblems.read()
   getOrder(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
     return this.orders.get(caller.merchantId, id);
+  }
+
+  /**
+   * Read an order by its external ID
+   *
+   * @remarks Returns the order with your ID, which is percent-encoded in the path. An order of another merchant is 404.
+   */
+  @Get('by-external-id/:external_id')
+  @ApiParam({
+    name: 'external_id',
+    description: 'Your ID of the order',
+    schema: { type: 'string', minLength: 1, maxLength: 100 },
+  })
+  @ApiProblems.read()
+  getOrderByExternalId(@CurrentCaller() caller: Caller, @Param('external_id') externalId: string): Promise<OrderDto> {
+    return this.orders.getByExternalId(caller.merchantId, externalId);
   }
 
   /**

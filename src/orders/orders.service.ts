@@ -59,9 +59,18 @@ export class OrdersService {
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
-  async get(merchantId: string, id: string): Promise<OrderDto> {
+  get(merchantId: string, id: string): Promise<OrderDto> {
+    return this.#get(merchantId, { id });
+  }
+
+  /** @throws Problem not_found, also for an order of another merchant. */
+  getByExternalId(merchantId: string, externalId: string): Promise<OrderDto> {
+    return this.#get(merchantId, { externalId });
+  }
+
+  async #get(merchantId: string, key: { id: string } | { externalId: string }): Promise<OrderDto> {
     const now = this.clock.now();
-    const found = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, { id }, now));
+    const found = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, key, now));
     if (found === undefined) throw notFound();
     return toOrderDto(found.order, found.balance, now);
   }

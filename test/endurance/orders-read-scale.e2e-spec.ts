@@ -90,12 +90,13 @@ afterAll(async () => {
 async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders): Promise<void> {
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                         earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at)
+                         earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at, completed_at)
      WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n FROM k a JOIN k b)
      SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0,
-            ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE
+            ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE,
+            IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL)
        FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-    [clock.now(), stepSeconds, clock.now(), stepSeconds, merchantId, ORDERS],
+    [...Array(3).fill([clock.now(), stepSeconds]).flat(), merchantId, ORDERS],
   );
   await dataSource.query('ANALYZE TABLE orders');
 }
@@ -106,12 +107,13 @@ interface Row {
   status: string;
   created_at: Date;
   expires_at: Date;
+  completed_at: Date | null;
 }
 
 /** The merchant's orders, newest first, read by a table scan. */
 async function allOrders(merchantId: string): Promise<Row[]> {
   const rows: any[] = await dataSource.query(
-    'SELECT id, external_id, status, created_at, expires_at FROM orders WHERE merchant_id = ? ORDER BY created_at DESC, id DESC',
+    'SELECT id, external_id, status, created_at, expires_at, completed_at FROM orders WHERE merchant_id = ? ORDER BY created_at DESC, id DESC',
     [merchantId],
   );
   return rows.map((row) => ({
@@ -129,7 +131,10 @@ function filtersOver(orders: Row[], statuses: string[]): Filter[] {
   const at = (share: number): Row => orders[Math.floor(ORDERS * share)] as Row;
   const [old, middle, recent] = [at(0.99), at(0.5), at(0.01)];
   const kinds: Filter[][] = [
-    statuses.map((status) => [`status=${status}`, (order) => order.status === status]),
+    [...statuses, statuses.join(','), statuses.slice(1).join(',')].map((list) => [
+      `status=${list}`,
+      (order) => list.split(',').includes(order.status),
+    ]),
     [[`external_id=${middle.external_id}`, (order) => order.external_id === middle.external_id]],
     [old, middle].map(({ created_at: instant }) => [
       `created_from=${instant.toISOString()}`,
@@ -156,6 +161,21 @@ const both = ([one, matchesOne]: Filter, [other, matchesOther]: Filter): Filter 
   (order) => matchesOne(order) && matchesOther(order),
 ];
 
+/** The filters by completion: with each status that occurs in these orders, and with several. */
+function completionFilters(orders: Row[], statuses: string[]): Filter[] {
+  const [late, middle, early] = [0.01, 0.5, 0.99].map(
+    (share) => orders[Math.floor(orders.length * share)]?.completed_at,
+  );
+  const periods = [{ from: early }, { from: middle }, { to: late }, { to: middle }, { from: early, to: middle }];
+  return [undefined, ...statuses, statuses.join(',')].flatMap((list) =>
+    periods.map(({ from, to }): Filter => [
+      `${from ? `completed_from=${from.toISOString()}&` : ''}${to ? `completed_to=${to.toISOString()}&` : ''}${list ? `status=${list}` : ''}`,
+      ({ status, completed_at: at }) =>
+        at !== null && (!from || at >= from) && (!to || at < to) && (!list || list.split(',').includes(status)),
+    ]),
+  );
+}
+
 async function rowsRead(): Promise<number> {
   const counters = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
   return counters.reduce((sum, { Value: value }) => sum + Number(value), 0);
@@ -167,8 +187,9 @@ async function readPage(
   orders: Row[],
   [query, matches]: Filter,
   cursor?: Row,
+  keyOf: (order: Row) => (string | number)[] = ({ created_at, id }) => [created_at.getTime(), id],
 ): Promise<number> {
-  const after = cursor === undefined ? '' : `&cursor=${encodeCursor([cursor.created_at.getTime(), cursor.id])}`;
+  const after = cursor === undefined ? '' : `&cursor=${encodeCursor(keyOf(cursor))}`;
   const before = await rowsRead();
   const { status, body } = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${after}`);
   const read = (await rowsRead()) - before;
@@ -195,6 +216,29 @@ describe('GET /orders of a merchant with 10,000 orders', () => {
       for (const filter of filtersOver(orders, merchantOrders.statuses))
         for (const cursor of cursors)
           reads.push([await readPage(merchant, orders, filter, cursor), `${filter[0]} after ${cursor?.external_id}`]);
+      expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
+    },
+  );
+
+  it.each(['of every status', 'created in the same millisecond'])(
+    'GET /orders by completion reads few rows and returns the correct page when the orders are %s',
+    async (name) => {
+      const merchant = await aMerchant(service);
+      const merchantOrders = MERCHANTS[name] as Orders;
+      await seed(merchant.id, merchantOrders);
+      const orders = (await allOrders(merchant.id))
+        .filter((order) => order.completed_at !== null)
+        .sort((a, b) => Number(b.completed_at) - Number(a.completed_at) || (a.id < b.id ? 1 : -1));
+      const statuses = merchantOrders.statuses.filter((one) => /completed|refunded/.test(one));
+      const cursors = [undefined, ...[0.01, 0.5, 0.99].map((share) => orders[Math.floor(orders.length * share)])];
+      const key = ({ id, completed_at }: Row): (string | number)[] => [id, Number(completed_at)];
+      const reads: [number, string][] = [];
+      for (const filter of completionFilters(orders, statuses))
+        for (const cursor of cursors)
+          reads.push([
+            await readPage(merchant, orders, filter, cursor, key),
+            `${filter[0]} after ${cursor?.external_id}`,
+          ]);
       expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
     },
   );

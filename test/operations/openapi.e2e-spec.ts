@@ -98,6 +98,10 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/orders', undefined, {}, '?limit=0');
     await expectDocumented('get', '/orders/{id}', undefined, { id });
     await expectDocumented('get', '/orders/{id}', undefined, { id: 'nothing' });
+    await expectDocumented('get', '/orders/by-external-id/{external_id}', undefined, {
+      external_id: order.external_id,
+    });
+    await expectDocumented('get', '/orders/by-external-id/{external_id}', undefined, { external_id: 'nothing' });
     await expectDocumented('put', '/orders/{id}/redemption', { amount: '0.00' }, { id });
     await expectDocumented('put', '/orders/{id}/redemption', { amount: '1.00' }, { id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id });

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { PageQueryDto } from '../../http/page-query.dto.js';
+import { Converted } from '../../http/to-dto.js';
 import { IsCallerId, IsInstant } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { OrderDto } from './order.dto.js';
@@ -12,10 +13,15 @@ export class ListOrdersDto extends PageQueryDto {
   @IsCallerId()
   readonly external_id?: string;
 
-  @ApiProperty({ enum: ORDER_STATUSES, enumName: 'OrderStatus', required: false })
+  /** One or more statuses, separated by commas. */
+  @ApiProperty({ type: String, enum: ORDER_STATUSES, isArray: true, required: false })
   @IsOptional()
-  @IsIn(ORDER_STATUSES, { message: `must be one of ${ORDER_STATUSES.join(', ')}` })
-  readonly status?: OrderStatus;
+  @Converted((value) => (typeof value === 'string' ? value.split(',') : ''))
+  @IsIn(ORDER_STATUSES, {
+    each: true,
+    message: `must be one or more of ${ORDER_STATUSES.join(', ')}, separated by commas`,
+  })
+  readonly status?: OrderStatus[];
 
   /** Created at this instant or later. */
   @IsOptional()
@@ -26,10 +32,23 @@ export class ListOrdersDto extends PageQueryDto {
   @IsOptional()
   @IsInstant()
   readonly created_to?: string;
+
+  /**
+   * Completed at this instant or later. With `completed_from` or `completed_to`, orders are sorted by completion, and
+   * `created_from` and `created_to` are not allowed.
+   */
+  @IsOptional()
+  @IsInstant()
+  readonly completed_from?: string;
+
+  /** Completed before this instant. */
+  @IsOptional()
+  @IsInstant()
+  readonly completed_to?: string;
 }
 
 /**
- * A page of orders, newest first. It has at most `limit` orders and 1 MiB, but at least one order if any is left.
+ * A page of orders, the latest creation or completion first. It has at most `limit` orders and 1 MiB, but at least one order if any is left.
  */
 export class OrderPageDto {
   readonly data!: OrderDto[];
