@@ -29,6 +29,7 @@ import { AddEligibleTotals1763640000013 } from '../migrations/1763640000013-AddE
 import { AddOrderVersions1763640000015 } from '../migrations/1763640000015-AddOrderVersions.js';
 import { IndexOrderCompletions1763640000016 } from '../migrations/1763640000016-IndexOrderCompletions.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
+import { AddGrantVoids1763640000018 } from '../migrations/1763640000018-AddGrantVoids.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
 export const SCHEMA = {
@@ -64,6 +65,7 @@ export const SCHEMA = {
     AddOrderVersions1763640000015,
     IndexOrderCompletions1763640000016,
     IndexRefunds1763640000017,
+    AddGrantVoids1763640000018,
   ],
 } satisfies Schema;
 

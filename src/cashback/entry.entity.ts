@@ -7,6 +7,7 @@ import { Wallet } from './wallet.entity.js';
 export const ENTRY_KINDS = {
   earn: +1,
   grant: +1,
+  void: -1,
   hold: -1,
   release: +1,
   redeem: -1,

@@ -1,5 +1,5 @@
 import { Entity, ForeignKey, Index } from 'typeorm';
-import { ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { CentsColumn, DayColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 
@@ -28,4 +28,20 @@ export class Grant {
   /** Null where the request left it out. */
   @InstantColumn('requested_expires_at', { nullable: true })
   requestedExpiresAt!: Date | null;
+
+  /** Null if the request did not set it. */
+  @DayColumn('requested_available_on')
+  requestedAvailableOn!: string | null;
+
+  /** Null if the request did not set it. */
+  @DayColumn('requested_expires_on')
+  requestedExpiresOn!: string | null;
+
+  /** What was taken back in all; null if the grant was never voided. */
+  @CentsColumn('voided_cents', { nullable: true })
+  voidedCents!: number | null;
+
+  /** When the grant was voided first. */
+  @InstantColumn('voided_at', { nullable: true })
+  voidedAt!: Date | null;
 }

@@ -1,27 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isStorable } from '../common/instants.js';
-import { type Fault, Problem, validationFailed } from '../common/problem.js';
+import type { Recorder } from '../common/domain-event.js';
+import { notFound } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
+import type { Policy } from '../merchants/policy.js';
 import { Credit } from './credit.entity.js';
+import {
+  type GrantContent,
+  type GrantOptions,
+  refuseDifferences,
+  type StoredGrant,
+  validityOfGrant,
+} from './grant-content.js';
+import { grantsByExternalId, insertGrants } from './grant-rows.js';
 import { Grant } from './grant.entity.js';
-import { expiryOf } from './validity.js';
-import { Wallet } from './wallet.entity.js';
+import type { WalletAggregate } from './wallet-aggregate.js';
 import { WalletsService } from './wallets.service.js';
 
-export interface GrantOptions {
-  /** The idempotency key, unique per merchant. */
-  externalId?: string;
-  /** When it becomes available. Default: now. */
-  availableAt?: Date;
-  /** When it expires. Default: after the validity in the merchant's policy. */
-  expiresAt?: Date;
-  reason?: string;
+/** A grant in its current state, and the time zone of the merchant's days. */
+export interface GrantState extends StoredGrant {
+  timeZone: string;
 }
 
-/** Grants cashback that was not earned by an order. */
+/** Grants cashback that was not earned by an order, and takes grants back. */
 @Injectable()
 export class GrantsService {
   constructor(
@@ -43,11 +46,17 @@ export class GrantsService {
     amountCents: number,
     options: GrantOptions,
   ): Promise<{ credit: Credit; replayed: boolean }> {
-    const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, document, amountCents, options);
+    const content = { ...options, document, amountCents };
+    const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
     const existing = await find();
     if (existing !== undefined) return { credit: existing, replayed: true };
+    const { policy } = await this.merchants.get(merchantId);
     try {
-      return { credit: await this.#grant(merchantId, document, amountCents, options), replayed: false };
+      const [credit] = await this.unitOfWork.transaction((manager, record) =>
+        this.grantTo(manager, record, { merchantId, policy, document }, [content]),
+      );
+      if (credit === undefined) throw new Error('nothing was granted');
+      return { credit, replayed: false };
     } catch (error) {
       const meanwhile = violatedUniqueKey(error) === 'uq_cashback_grants_external_id' ? await find() : undefined;
       if (meanwhile === undefined) throw error;
@@ -55,84 +64,87 @@ export class GrantsService {
     }
   }
 
-  async #grant(merchantId: string, document: string, amountCents: number, options: GrantOptions): Promise<Credit> {
-    const { policy } = await this.merchants.get(merchantId);
-    return this.unitOfWork.transaction(async (manager, record) => {
-      const wallet = await this.wallets.lock(manager, { merchantId, document });
-      const { now } = wallet;
-      const availableAt = options.availableAt ?? now;
-      const expiresAt = options.expiresAt ?? expiryOf(policy, availableAt);
-      refuseDates(availableAt, expiresAt, now);
-      const credit = wallet.addCredit({ reason: options.reason ?? null }, amountCents, availableAt, expiresAt);
-      await this.wallets.save(manager, wallet);
-      await insertGrant(manager, merchantId, credit.id, options);
-      record({ type: 'cashback.granted', merchantId, creditId: credit.id, amountCents });
-      return credit;
+  /**
+   * Grants cashback to one customer in a transaction. Callers with several customers begin with the lowest document, so
+   * that no two of them wait for each other's wallets.
+   *
+   * @throws Problem validation_failed if it would expire before it could be spent.
+   */
+  async grantTo(
+    manager: EntityManager,
+    record: Recorder,
+    { policy, ...owner }: { merchantId: string; policy: Policy; document: string },
+    contents: readonly GrantContent[],
+  ): Promise<Credit[]> {
+    const wallet = await this.wallets.lock(manager, owner);
+    const credits = contents.map((content) => {
+      const { availableAt, expiresAt } = validityOfGrant(content, policy, wallet.now);
+      return wallet.addCredit({ reason: content.reason ?? null }, content.amountCents, availableAt, expiresAt);
     });
+    await this.wallets.save(manager, wallet);
+    const grants = credits.map(({ id: creditId }, at) => ({ creditId, content: contents[at]! }));
+    await insertGrants(manager, owner.merchantId, grants);
+    for (const { id: creditId, amountCents } of credits)
+      record({ type: 'cashback.granted', merchantId: owner.merchantId, creditId, amountCents });
+    return credits;
   }
 
-  async #findSame(
-    merchantId: string,
-    document: string,
-    amountCents: number,
-    options: GrantOptions,
-  ): Promise<Credit | undefined> {
-    const { externalId } = options;
-    if (externalId === undefined) return undefined;
+  /** Returns a grant that has an external ID. @throws Problem not_found, also for a grant of another merchant. */
+  async get(merchantId: string, id: string): Promise<GrantState> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
-      const grant = await manager.findOneBy(Grant, { merchantId, externalId });
-      if (grant === null) return undefined;
-      const credit = await manager.findOneByOrFail(Credit, { id: grant.creditId });
-      const wallet = await manager.findOneByOrFail(Wallet, { id: credit.walletId });
-      // An erased customer has neither a document nor a reason to compare.
-      const isErased = !/^\d{11}$/.test(wallet.document);
-      const pairs: [string, unknown, unknown][] = [
-        ['/document', isErased ? document : wallet.document, document],
-        ['/amount', credit.amountCents, amountCents],
-        ['/available_at', grant.requestedAvailableAt?.getTime(), options.availableAt?.getTime()],
-        ['/expires_at', grant.requestedExpiresAt?.getTime(), options.expiresAt?.getTime()],
-        ['/reason', isErased ? options.reason : (credit.reason ?? undefined), options.reason],
-      ];
-      refuseDifferences(pairs);
-      return credit;
+      const { grant, credit } = await find(manager, merchantId, id);
+      const wallet = await this.wallets.viewById(manager, credit.walletId);
+      return { ...stateIn(wallet, grant, credit), timeZone };
     });
+  }
+
+  /**
+   * Takes back what is left of a grant. What orders hold of it or have redeemed is not left. Repeating it takes back what
+   * has been released or returned since, which is usually nothing.
+   *
+   * @throws Problem not_found, also for a grant of another merchant.
+   */
+  async void(merchantId: string, id: string): Promise<GrantState> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const { credit: unlocked } = await find(manager, merchantId, id);
+      const wallet = await this.wallets.lockById(manager, unlocked.walletId);
+      const { grant, credit } = await find(manager, merchantId, id);
+      const state = stateIn(wallet, grant, credit);
+      const amountCents = wallet.voidCredit(state.credit);
+      await this.wallets.save(manager, wallet);
+      if (amountCents > 0 || grant.voidedAt === null) {
+        grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
+        grant.voidedAt ??= wallet.now;
+        const { voidedCents, voidedAt } = grant;
+        await manager.update(Grant, { creditId: id }, { voidedCents, voidedAt });
+        record({ type: 'cashback.voided', merchantId, creditId: id, amountCents });
+      }
+      return { ...state, timeZone };
+    });
+  }
+
+  async #findSame(merchantId: string, content: GrantContent): Promise<Credit | undefined> {
+    const { externalId } = content;
+    if (externalId === undefined) return undefined;
+    const found = await this.unitOfWork.snapshot((manager) => grantsByExternalId(manager, merchantId, [externalId]));
+    const stored = found.get(externalId);
+    if (stored === undefined) return undefined;
+    refuseDifferences(stored, content);
+    return stored.credit;
   }
 }
 
-/** @throws Problem validation_failed. */
-function refuseDates(availableAt: Date, expiresAt: Date, now: Date): void {
-  const errors: Fault[] = [];
-  const outside = 'must be an instant in the years 1970 to 9998';
-  if (!isStorable(availableAt)) errors.push({ pointer: '/available_at', detail: outside });
-  if (!isStorable(expiresAt)) errors.push({ pointer: '/expires_at', detail: outside });
-  else if (expiresAt <= availableAt || expiresAt <= now) {
-    errors.push({
-      pointer: '/expires_at',
-      detail: 'must be later than now and later than the instant at which the cashback becomes available',
-    });
-  }
-  if (errors.length > 0) throw validationFailed(errors);
+/** @throws Problem not_found. */
+async function find(manager: EntityManager, merchantId: string, id: string): Promise<{ grant: Grant; credit: Credit }> {
+  const grant = await manager.findOneBy(Grant, { creditId: id, merchantId });
+  if (grant === null) throw notFound();
+  return { grant, credit: await manager.findOneByOrFail(Credit, { id }) };
 }
 
-async function insertGrant(
-  manager: EntityManager,
-  merchantId: string,
-  creditId: string,
-  { externalId, availableAt, expiresAt }: GrantOptions,
-): Promise<void> {
-  if (externalId === undefined) return;
-  const requested = { requestedAvailableAt: availableAt ?? null, requestedExpiresAt: expiresAt ?? null };
-  await manager.insert(Grant, { creditId, merchantId, externalId, ...requested });
-}
-
-/** @throws Problem external_id_conflict, which points to each member that differs. */
-function refuseDifferences(pairs: [pointer: string, existing: unknown, requested: unknown][]): void {
-  const errors: Fault[] = pairs
-    .filter(([, existing, requested]) => existing !== requested)
-    .map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
-  if (errors.length > 0)
-    throw new Problem('external_id_conflict', {
-      detail: 'a grant with this external_id has different content',
-      errors,
-    });
+/** @returns the grant with the wallet's own credit, which is up to date. */
+function stateIn(wallet: WalletAggregate, grant: Grant, found: Credit): StoredGrant {
+  const [credit = found] = wallet.load([found]);
+  return { grant, credit, document: wallet.wallet.document };
 }

@@ -197,6 +197,19 @@ export class WalletAggregate {
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
   }
 
+  /**
+   * Takes back what is left of a granted credit, which is loaded. What holds took from it is not left.
+   *
+   * @returns centavos.
+   */
+  voidCredit(credit: Credit): number {
+    const amountCents = credit.remainingCents;
+    if (amountCents === 0) return 0;
+    credit.remainingCents = 0;
+    this.#record('void', credit, -amountCents, { orderId: null });
+    return amountCents;
+  }
+
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {
     this.#log.record({ kind, credit, amountCents, orderId, effectiveAt: this.now }, refundId);
   }

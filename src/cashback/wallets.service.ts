@@ -48,6 +48,17 @@ export class WalletsService {
     return wallet === null ? null : this.#open(manager, wallet, orderId);
   }
 
+  /** Locks a wallet that exists, like `lock`. */
+  async lockById(manager: EntityManager, id: string): Promise<WalletAggregate> {
+    const lock = { mode: 'pessimistic_write' } as const;
+    return this.#open(manager, await manager.findOneOrFail(Wallet, { where: { id }, lock }));
+  }
+
+  /** Loads a wallet that exists for reading, like `view`. */
+  async viewById(manager: EntityManager, id: string): Promise<WalletAggregate> {
+    return this.#open(manager, await manager.findOneByOrFail(Wallet, { id }));
+  }
+
   /** Loads the credits that `hold` needs for an amount. */
   loadAvailable(manager: EntityManager, wallet: WalletAggregate, amountCents: number): Promise<void> {
     return this.#loadEarliest(manager, wallet, amountCents, true);

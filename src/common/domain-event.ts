@@ -8,7 +8,7 @@ export type DomainEvent =
   | { type: 'order.redemption_held'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }
   | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }
-  | { type: 'cashback.granted'; merchantId: string; creditId: string; amountCents: number };
+  | { type: 'cashback.granted' | 'cashback.voided'; merchantId: string; creditId: string; amountCents: number };
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;

@@ -29,3 +29,10 @@ const AFTER_LAST_STORED_MS = Date.UTC(9999, 0, 1);
 export function isStorable(instant: Date): boolean {
   return instant.getTime() >= FIRST_STORED_MS && instant.getTime() < AFTER_LAST_STORED_MS;
 }
+
+/** Returns whether a value is a calendar day in the years 1970 to 9998, such as `2026-11-20`. February 30 is not. */
+export function isCalendarDay(value: unknown): value is string {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  const midnight = new Date(value);
+  return isStorable(midnight) && midnight.toISOString().startsWith(value);
+}

@@ -21,6 +21,10 @@ export const CentsColumn = (name: string, options: ColumnOptions = {}): Property
 export const InstantColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
   Column({ name, type: 'datetime', precision: 3, ...options });
 
+/** A calendar day, such as `2026-11-20`. It is a text, because drivers convert a DATE to an instant. */
+export const DayColumn = (name: string): PropertyDecorator =>
+  Column({ name, type: 'varchar', length: 10, charset: 'ascii', collation: 'ascii_bin', nullable: true });
+
 /** A word from a fixed list, such as a status. */
 export const WordColumn = (name: string, length = 32): PropertyDecorator =>
   Column({ name, type: 'varchar', length, charset: 'ascii', collation: 'ascii_bin' });

@@ -11,7 +11,7 @@ import {
   type ValidationOptions,
 } from 'class-validator';
 import { isCpf } from '../common/cpf.js';
-import { isInstant } from '../common/instants.js';
+import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { Converted, toDto } from './to-dto.js';
 
@@ -151,5 +151,13 @@ export function IsInstant(): PropertyDecorator {
   return applyDecorators(
     rule('isInstant', isInstant, 'must be an instant such as "2026-11-20T13:45:00.000Z"'),
     ApiProperty({ type: String, format: 'date-time' }),
+  );
+}
+
+/** A calendar day, such as `2026-11-20`. */
+export function IsDay(): PropertyDecorator {
+  return applyDecorators(
+    rule('isDay', isCalendarDay, 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'),
+    ApiProperty({ type: String, format: 'date' }),
   );
 }

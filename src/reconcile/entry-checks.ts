@@ -11,6 +11,7 @@ interface Names {
 const NAMES: Record<EntryKind, Names> = {
   earn: { credit: true, order: true, refund: false },
   grant: { credit: true, order: false, refund: false },
+  void: { credit: true, order: false, refund: false },
   hold: { credit: true, order: true, refund: false },
   release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },

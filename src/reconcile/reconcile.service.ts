@@ -5,6 +5,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
 import { type Finding, LAST_ID, type Page, type SqlChecks } from './finding.js';
+import { GRANT_CHECKS } from './grant-checks.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { queryPage } from './query-page.js';
@@ -36,7 +37,7 @@ const PAGE_SIZE = 1000;
 /** Maximum number of findings per check and page. */
 const FINDINGS_OF_A_CHECK = 100;
 
-const CHECKS_BY_WALLET: SqlChecks = { ...WALLET_CHECKS, ...ENTRY_CHECKS, ...CREDIT_CHECKS };
+const CHECKS_BY_WALLET: SqlChecks = { ...WALLET_CHECKS, ...ENTRY_CHECKS, ...CREDIT_CHECKS, ...GRANT_CHECKS };
 
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()

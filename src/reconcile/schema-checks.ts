@@ -46,14 +46,19 @@ function uniqueKeys(manager: EntityManager): UniqueKey[] {
   );
 }
 
-/** Triggers prevent changes of ledger entries, if the server let the migration create them. They are optional. */
+/** What is missing without a trigger on the ledger, by its event. */
+const TRIGGERS = {
+  INSERT: 'no trigger checks the signs of new entries in cashback_entries',
+  UPDATE: 'no trigger closes cashback_entries to UPDATE',
+  DELETE: 'no trigger closes cashback_entries to DELETE',
+};
+
+/** Triggers protect the ledger, if the server let the migration create them. They are optional. */
 export async function missingTriggers(manager: EntityManager): Promise<string[]> {
   const rows = await manager.query<{ event: string }[]>(
     `SELECT event_manipulation AS event FROM information_schema.triggers
       WHERE event_object_schema = DATABASE() AND event_object_table = 'cashback_entries' AND action_timing = 'BEFORE'`,
   );
   const present = new Set(rows.map(({ event }) => event));
-  return ['UPDATE', 'DELETE']
-    .filter((event) => !present.has(event))
-    .map((event) => `no trigger closes cashback_entries to ${event}`);
+  return Object.entries(TRIGGERS).flatMap(([event, warning]) => (present.has(event) ? [] : [warning]));
 }

@@ -5,10 +5,18 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { type Service, startService } from '../support/service.js';
 import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
-import { CREDIT_EDITS, ENTRY_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
+import { CREDIT_EDITS, ENTRY_EDITS, GRANT_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
 
-const TABLES = ['wallets', 'orders', 'refunds', 'cashback_credits', 'cashback_holds', 'cashback_entries'];
+const TABLES = [
+  'wallets',
+  'orders',
+  'refunds',
+  'cashback_credits',
+  'cashback_holds',
+  'cashback_entries',
+  'cashback_grants',
+];
 
 describe('reconcile after an edit of a row', () => {
   let database: TestDatabase;
@@ -79,6 +87,11 @@ describe('reconcile after an edit of a row', () => {
   });
 
   it.each(REFUND_EDITS)('reconcile finds the edit of a refund: %s', async (_title, sql) => {
+    await tamper(sql);
+    expect(await findingsOf(service)).not.toEqual([]);
+  });
+
+  it.each(GRANT_EDITS)('reconcile finds the edit of a grant: %s', async (_title, sql) => {
     await tamper(sql);
     expect(await findingsOf(service)).not.toEqual([]);
   });

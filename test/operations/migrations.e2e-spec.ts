@@ -159,7 +159,7 @@ describe('rows written by the service', () => {
 
   it.each([
     [
-      'ck_cashback_entries_sign',
+      'tr_cashback_entries_sign',
       "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
     ],
     [

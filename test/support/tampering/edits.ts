@@ -1,4 +1,4 @@
-import { type Edit, granted, MINUTES, order, refund, wallet } from './statements.js';
+import { type Edit, granted, MINUTES, namedGrant, order, refund, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -98,6 +98,14 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'a different expires_at of an order without a hold, because the caller can choose it',
     order('settled', `expires_at = expires_at + ${MINUTES}`),
+  ],
+  [
+    'a different external_id of a grant, because only the caller knows it',
+    namedGrant('redeemed', "external_id = 'other'"),
+  ],
+  [
+    'a deleted grant that was not voided, because a grant of the operator may have no external ID',
+    'DELETE FROM cashback_grants WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {redeemed.wallet})',
   ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [

@@ -6,6 +6,7 @@ import {
   granted,
   hold,
   MINUTES,
+  namedGrant,
   OTHER_CREDIT,
   refund,
   UNKNOWN,
@@ -70,6 +71,26 @@ export const REFUND_EDITS: Edit[] = [
   ],
 ];
 
+export const GRANT_EDITS: Edit[] = [
+  ['a higher voided amount', namedGrant('voided', 'voided_cents = voided_cents + 1')],
+  ['no voided amount', namedGrant('voided', 'voided_cents = NULL')],
+  ['a voided amount without an entry', namedGrant('redeemed', 'voided_cents = 1, voided_at = UTC_TIMESTAMP(3)')],
+  ['no date of the void', namedGrant('voided', 'voided_at = NULL')],
+  ['a date of the void after its entry', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
+  ['a date of the void before the grant', namedGrant('voided', `voided_at = voided_at - ${MINUTES}`)],
+  ['a date of a void that never happened', namedGrant('redeemed', 'voided_at = UTC_TIMESTAMP(3)')],
+  ['another merchant', namedGrant('redeemed', 'merchant_id = {patient.id}')],
+  [
+    'the credit of an order',
+    namedGrant('redeemed', 'credit_id = (SELECT id FROM cashback_credits WHERE order_id = {redeemed.order})'),
+  ],
+  ['a credit that does not exist', namedGrant('redeemed', `credit_id = ${UNKNOWN}`)],
+  [
+    'a deleted grant that was voided',
+    'DELETE FROM cashback_grants WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {voided.wallet})',
+  ],
+];
+
 export const ENTRY_EDITS: Edit[] = [
   ['a higher amount', entry('plain', 'earn', 'amount_cents = amount_cents + 1')],
   ['a higher balance after it', entry('plain', 'earn', 'balance_cents = balance_cents + 1')],
@@ -82,6 +103,10 @@ export const ENTRY_EDITS: Edit[] = [
   ['a redemption instead of a hold', entry('pending', 'hold', "kind = 'redeem'")],
   ['a clawback instead of an expiry', entry('settled', 'expire', "kind = 'clawback'")],
   ['a redemption instead of a clawback', entry('partial', 'clawback', "kind = 'redeem'")],
+  ['a clawback instead of a void', entry('voided', 'void', "kind = 'clawback'")],
+  ['an expiry instead of a void', entry('voided', 'void', "kind = 'expire'")],
+  ['a void instead of an expiry', entry('settled', 'expire', "kind = 'void'")],
+  ['an order on a void entry', entry('voided', 'void', 'order_id = {pending.order}')],
   ['a different order', entry('redeemed', 'redeem', 'order_id = {pending.order}')],
   ['an order of the same customer', entry('debtor', 'repay', 'order_id = {spender.order}')],
   ['an order that does not exist', entry('redeemed', 'earn', `order_id = ${UNKNOWN}`)],

@@ -41,6 +41,8 @@ type Note = (name: string, of: TestMerchant, document: string, orderId?: string)
 
 const hold = (merchant: TestMerchant, order: any, amount: string) =>
   ok(merchant.client.put(`/orders/${order.id}/redemption`, { amount }));
+const grantByApi = (merchant: TestMerchant, document: string, members: Record<string, unknown> = {}) =>
+  merchant.client.post('/grants', { external_id: `SORRY-${document}`, document, amount: '50.00', ...members });
 const refund = (merchant: TestMerchant, order: any, external_id: string, amount: string) =>
   ok(merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount }));
 
@@ -83,8 +85,14 @@ async function makeFinished(
   const plain = await aCompletedOrder(patient, {}, { payment_methods: [{ id: 'pix', amount: '100.00' }] });
   await note('plain', patient, plain.document, plain.id);
 
+  const voided = aDocument();
+  const { body: taken } = await ok(grantByApi(merchant, voided));
+  await ok(merchant.client.post(`/grants/${taken.id}/void`));
+  await note('voided', merchant, voided);
+
   const redeemed = aDocument();
-  await grant(service, merchant, redeemed, '50.00', { expiresAt: after(service.clock.now(), 90 * DAY_MS) });
+  const inMonths = after(service.clock.now(), 90 * DAY_MS).toISOString().slice(0, 10);
+  await ok(grantByApi(merchant, redeemed, { expires_on: inMonths }));
   const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);
 

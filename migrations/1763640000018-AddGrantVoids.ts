@@ -1,0 +1,65 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
+
+const SIGNS = `
+  (kind IN ('earn', 'grant', 'release', 'restore', 'debt') AND amount_cents > 0)
+  OR (kind IN ('hold', 'redeem', 'clawback', 'expire', 'repay', 'void') AND amount_cents < 0)`;
+
+const NOT_ALLOWED = [
+  'ER_BINLOG_CREATE_ROUTINE_NEED_SUPER',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_SPECIFIC_ACCESS_DENIED_ERROR',
+];
+
+/**
+ * Grants remember the calendar days that were requested, and what was taken back of them. The ledger has the kind `void`.
+ *
+ * A trigger replaces the check of signs: servers copy a table to add a check, and the ledger is the largest table.
+ */
+export class AddGrantVoids1763640000018 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    if (!(await hasColumn(runner, 'cashback_grants', 'voided_at')))
+      await runner.query(`
+        ALTER TABLE cashback_grants
+          ADD COLUMN requested_available_on VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NULL,
+          ADD COLUMN requested_expires_on VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NULL,
+          ADD COLUMN voided_cents BIGINT NULL,
+          ADD COLUMN voided_at DATETIME(3) NULL,
+          ALGORITHM = INSTANT`);
+    await createSignTrigger(runner);
+    if (await hasConstraint(runner, 'cashback_entries', 'ck_cashback_entries_sign'))
+      await runner.query(
+        'ALTER TABLE cashback_entries DROP CONSTRAINT ck_cashback_entries_sign, ALGORITHM = INPLACE, LOCK = NONE',
+      );
+  }
+
+  /** Existing `void` entries stay: the ledger is append-only. So the check of the earlier release allows them. */
+  async down(runner: QueryRunner): Promise<void> {
+    if (!(await hasConstraint(runner, 'cashback_entries', 'ck_cashback_entries_sign')))
+      await runner.query(`ALTER TABLE cashback_entries ADD CONSTRAINT ck_cashback_entries_sign CHECK (${SIGNS})`);
+    await runner.query('DROP TRIGGER IF EXISTS tr_cashback_entries_sign');
+    if (await hasColumn(runner, 'cashback_grants', 'voided_at'))
+      await runner.query(`
+        ALTER TABLE cashback_grants
+          DROP COLUMN requested_available_on, DROP COLUMN requested_expires_on,
+          DROP COLUMN voided_cents, DROP COLUMN voided_at`);
+  }
+}
+
+/** Like the triggers that reject UPDATE and DELETE, it is optional: not every database user can create triggers. */
+async function createSignTrigger(runner: QueryRunner): Promise<void> {
+  const signs = SIGNS.replaceAll(/\b(kind|amount_cents)\b/g, 'NEW.$1');
+  try {
+    await runner.query(`
+      CREATE TRIGGER IF NOT EXISTS tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
+        IF NOT (${signs}) THEN
+          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'tr_cashback_entries_sign: the amount does not have the sign of its kind';
+        END IF`);
+  } catch (error) {
+    const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';
+    if (!NOT_ALLOWED.includes(code)) throw error;
+    console.warn(
+      `no trigger checks the signs in cashback_entries: the database user may not create triggers (${code})`,
+    );
+  }
+}

@@ -1,0 +1,105 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { IsCallerId, IsDay, IsDocument, IsMoney, IsText } from '../../http/validators.js';
+
+/** Cashback for a customer that no order earned, such as a promotion or an apology. */
+export class CreateGrantDto {
+  /**
+   * The grant's ID in the caller's system, unique per merchant. It is the idempotency key.
+   * @example SORRY-1
+   */
+  @IsCallerId()
+  readonly external_id!: string;
+
+  /**
+   * The customer's taxpayer number (CPF): 11 digits.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
+
+  /**
+   * In BRL, greater than zero.
+   * @example "80.00"
+   */
+  @IsMoney({ zero: false })
+  readonly amount!: string;
+
+  /**
+   * The reason, for your records. Do not write names or addresses.
+   * @example Late delivery
+   */
+  @IsOptional()
+  @IsText(500)
+  readonly reason?: string;
+
+  /**
+   * The first day on which it can be spent, in the merchant's time zone. A past day means now, which is the default.
+   * @example "2026-12-01"
+   */
+  @IsOptional()
+  @IsDay()
+  readonly available_on?: string;
+
+  /**
+   * The last day on which it can be spent, in the merchant's time zone. By default the merchant's policy decides.
+   * @example "2027-05-29"
+   */
+  @IsOptional()
+  @IsDay()
+  readonly expires_on?: string;
+}
+
+/** A grant in its current state. */
+export class GrantDto {
+  /** UUID v7. */
+  readonly id!: string;
+
+  /** @example SORRY-1 */
+  readonly external_id!: string;
+
+  /** The customer's wallet. */
+  readonly wallet_id!: string;
+
+  /** @example "52998224725" */
+  readonly document!: string;
+
+  /** @example "80.00" */
+  readonly amount!: string;
+
+  /**
+   * What is left of it. What orders hold is not left.
+   * @example "60.00"
+   */
+  readonly remaining!: string;
+
+  /**
+   * What was taken back by voiding it.
+   * @example "0.00"
+   */
+  readonly voided!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
+
+  readonly available_at!: Date;
+  readonly expires_at!: Date;
+
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-12-01"
+   */
+  readonly available_on!: string;
+
+  /**
+   * The last day on which it can be spent.
+   * @example "2027-05-29"
+   */
+  readonly expires_on!: string;
+
+  readonly created_at!: Date;
+
+  /** When it was voided first; null if it was never voided. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  readonly voided_at!: Date | null;
+}

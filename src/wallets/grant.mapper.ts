@@ -1,0 +1,25 @@
+import type { GrantState } from '../cashback/grants.service.js';
+import { expiresOn } from '../cashback/validity.js';
+import { dayOf } from '../common/calendar-days.js';
+import { formatMoney } from '../common/money.js';
+import type { GrantDto } from './dto/grant.dto.js';
+
+/** Builds the response for a grant. */
+export function toGrantDto({ grant, credit, document, timeZone }: GrantState): GrantDto {
+  return {
+    id: credit.id,
+    external_id: grant.externalId,
+    wallet_id: credit.walletId,
+    document,
+    amount: formatMoney(credit.amountCents),
+    remaining: formatMoney(credit.remainingCents),
+    voided: formatMoney(grant.voidedCents ?? 0),
+    reason: credit.reason,
+    available_at: credit.availableAt,
+    expires_at: credit.expiresAt,
+    available_on: dayOf(credit.availableAt, timeZone),
+    expires_on: expiresOn(credit.expiresAt, timeZone),
+    created_at: credit.createdAt,
+    voided_at: grant.voidedAt,
+  };
+}

@@ -1,0 +1,80 @@
+import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { Caller } from '../common/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { CurrentCaller } from '../http/caller.js';
+import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { markReplay } from '../http/idempotency-replayed.js';
+import { CREATED_HEADERS, setLocation } from '../http/location.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
+import { MerchantGrantsService } from './merchant-grants.service.js';
+
+@ApiTags('wallets')
+@ApiBearerAuth()
+@Controller('grants')
+@RateLimit(REQUESTS)
+@ApiProblems('missing_token', 'invalid_token')
+export class GrantsController {
+  constructor(private readonly grants: MerchantGrantsService) {}
+
+  /**
+   * Grant cashback
+   *
+   * @remarks Grants cashback to a customer without an order. It pays a debt first. `external_id` is the idempotency key:
+   * the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a different
+   * body 409.
+   */
+  @Post()
+  @ApiCreatedResponse({
+    type: GrantDto,
+    description: 'The grant in its current state',
+    headers: CREATED_HEADERS,
+  })
+  @ApiProblems(
+    'malformed_json',
+    'validation_failed',
+    'external_id_conflict',
+    'payload_too_large',
+    'unsupported_media_type',
+  )
+  async createGrant(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateGrantDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<GrantDto> {
+    const { grant, replayed } = await this.grants.create(caller.merchantId, body);
+    setLocation(response, `/grants/${grant.id}`);
+    markReplay(response, replayed);
+    return grant;
+  }
+
+  /**
+   * Read a grant
+   *
+   * @remarks Returns the grant in its current state. A grant of another merchant is 404.
+   */
+  @Get(':id')
+  @ApiIdParam('The grant')
+  @ApiProblems('not_found')
+  getGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
+    return this.grants.get(caller.merchantId, id);
+  }
+
+  /**
+   * Void a grant
+   *
+   * @remarks Takes back what is left of the grant; `voided` says how much. What was redeemed stays redeemed. What an
+   * order holds stays held: if it is released later, voiding the grant again takes it back too. Otherwise a repeated
+   * request changes nothing and returns the same grant.
+   */
+  @Post(':id/void')
+  @HttpCode(200)
+  @ApiIdParam('The grant')
+  @ApiProblems('not_found')
+  voidGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
+    return this.grants.void(caller.merchantId, id);
+  }
+}

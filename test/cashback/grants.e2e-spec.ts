@@ -1,0 +1,380 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ErasureService } from '../../src/orders/erasure.service.js';
+import { GrantsService } from '../../src/cashback/grants.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+
+const { service, merchant } = useService();
+afterEach(() => expectInvariants(service));
+
+let counter = 0;
+const aGrant = (members: Record<string, unknown> = {}): Record<string, unknown> & { document: string } => ({
+  external_id: `SORRY-${++counter}`,
+  document: aDocument(),
+  amount: '80.00',
+  ...members,
+});
+const create = (members: Record<string, unknown> = {}, shop = merchant): Promise<Answer> =>
+  shop.client.post('/grants', aGrant(members));
+const voidGrant = (id: string, shop = merchant): Promise<Answer> => shop.client.post(`/grants/${id}/void`);
+
+/** A day in São Paulo, which has been three hours behind UTC since 2019. */
+const dayIn = (days: number): string =>
+  new Date(service.clock.now().getTime() + days * 86_400_000 - 3 * 3_600_000).toISOString().slice(0, 10);
+
+/** Holds an amount for a new order. */
+async function aHold(document: string, amount: string): Promise<any> {
+  const order = await aCreatedOrder(merchant, { document });
+  expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+  return order;
+}
+
+describe('POST /grants', () => {
+  it('POST /grants grants cashback that can be spent at once, for the validity of the policy', async () => {
+    const document = aDocument();
+    const { status, headers, body } = await create({ external_id: 'SORRY-first', document, reason: 'Desculpe 🎁' });
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`/grants/${body.id}`);
+    expect(headers.get('idempotency-replayed')).toBeNull();
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      external_id: 'SORRY-first',
+      wallet_id: (await walletOf(merchant, document)).id,
+      document,
+      amount: '80.00',
+      remaining: '80.00',
+      voided: '0.00',
+      reason: 'Desculpe 🎁',
+      available_at: body.created_at,
+      expires_at: `${dayIn(180)}T03:00:00.000Z`,
+      available_on: dayIn(0),
+      expires_on: dayIn(179),
+      created_at: expect.stringMatching(/Z$/),
+      voided_at: null,
+    });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', pending: '0.00' });
+    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00']);
+  });
+
+  it('POST /grants takes calendar days of the merchant: available from the first instant of one until the end of the other', async () => {
+    const document = aDocument();
+    const { body } = await create({ document, available_on: dayIn(2), expires_on: dayIn(3) });
+    expect(body).toMatchObject({
+      available_on: dayIn(2),
+      available_at: `${dayIn(2)}T03:00:00.000Z`,
+      expires_on: dayIn(3),
+      expires_at: `${dayIn(4)}T03:00:00.000Z`,
+    });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '80.00' });
+  });
+
+  it('POST /grants with a past first day or with today as the last day grants cashback that can be spent now', async () => {
+    const { body } = await create({ available_on: dayIn(-30), expires_on: dayIn(0) });
+    expect(body).toMatchObject({
+      available_at: body.created_at,
+      available_on: dayIn(0),
+      expires_on: dayIn(0),
+      expires_at: `${dayIn(1)}T03:00:00.000Z`,
+    });
+  });
+
+  it('POST /grants pays a debt first', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0 });
+    const document = aDocument();
+    const earned = await aCompletedOrder(shop, { document });
+    await aCompletedOrder(shop, { document, total: '15.00' }, { redeem: '7.50' });
+    await shop.client.post(`/orders/${earned.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    const { debt } = await walletOf(shop, document);
+    expect(Number(debt)).toBeGreaterThan(0);
+    const { body } = await create({ document }, shop);
+    expect(Number(body.remaining)).toBeCloseTo(80 - Number(debt), 2);
+    expect((await walletOf(shop, document)).debt).toBe('0.00');
+  });
+
+  it.each([
+    [{}, ['/amount', '/document', '/external_id']],
+    [{ amount: '0.00' }, ['/amount']],
+    [{ amount: 80 }, ['/amount']],
+    [{ amount: '-1.00' }, ['/amount']],
+    [{ amount: '80,00' }, ['/amount']],
+    [{ document: '529.982.247-25' }, ['/document']],
+    [{ external_id: '' }, ['/external_id']],
+    [{ external_id: 'a\nb' }, ['/external_id']],
+    [{ reason: 'x'.repeat(501) }, ['/reason']],
+    [{ available_on: '2099-02-30' }, ['/available_on']],
+    [{ available_on: '2099-02-01T00:00:00.000Z' }, ['/available_on']],
+    [{ available_on: '0026-12-01' }, ['/available_on']],
+    [{ expires_on: '2099-1-1' }, ['/expires_on']],
+    [{ expires_on: 20990101 }, ['/expires_on']],
+    [{ expires_on: '9999-01-01' }, ['/expires_on']],
+    [{ expires_on: '9998-12-31' }, ['/expires_on']],
+    [{ expires_on: '2020-01-01' }, ['/expires_on']],
+    [{ available_on: '2098-01-02', expires_on: '2098-01-01' }, ['/expires_on']],
+    [{ available_on: '9998-12-01' }, ['/expires_on']],
+  ])('POST /grants returns 400 and grants nothing for the members %j', async (members, pointers) => {
+    const body = Object.keys(members).length === 0 ? {} : aGrant(members);
+    for (const _attempt of ['first', 'second']) {
+      const answer = await merchant.client.post('/grants', body);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(pointers);
+    }
+    if ('document' in body && String(body.document).length === 11)
+      expect((await walletOf(merchant, String(body.document))).id).toBeNull();
+  });
+
+  it('POST /grants, GET /grants/{id} and POST /grants/{id}/void return 401 without an access token', async () => {
+    const stranger = new Client(service);
+    const { body } = await create();
+    for (const answer of [
+      await stranger.post('/grants', aGrant()),
+      await stranger.get(`/grants/${body.id}`),
+      await stranger.post(`/grants/${body.id}/void`),
+    ])
+      expectProblem(answer, 401, 'missing_token');
+  });
+});
+
+describe('a repeated POST /grants', () => {
+  it('a repeated POST /grants returns 201 with the grant in its current state and Idempotency-Replayed: true', async () => {
+    const content = aGrant({ reason: 'Desculpe', expires_on: dayIn(30) });
+    const { body } = await merchant.client.post('/grants', content);
+    await aHold(content.document, '20.00');
+    service.clock.advance({ minutes: 1 });
+    for (const amount of ['80.00', '80', '80.0']) {
+      const again = await merchant.client.post('/grants', { ...content, amount, unknown: 'member' });
+      expect(again).toMatchObject({ status: 201, body: { ...body, remaining: '60.00' } });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(again.headers.get('location')).toBe(`/grants/${body.id}`);
+    }
+    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00', 'hold -20.00']);
+  });
+
+  it('a repeated POST /grants still replays after its last day has passed', async () => {
+    const content = aGrant({ available_on: dayIn(0), expires_on: dayIn(0) });
+    const { body } = await merchant.client.post('/grants', content);
+    service.clock.advance({ minutes: 3 * 24 * 60 });
+    const again = await merchant.client.post('/grants', content);
+    expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
+  });
+
+  it.each([
+    ['/amount', { amount: '80.01' }],
+    ['/document', { document: '00000000000' }],
+    ['/reason', { reason: 'other' }],
+    ['/available_on', { available_on: '2098-01-01' }],
+    ['/expires_on', { expires_on: '2098-01-01' }],
+  ])('POST /grants returns 409 with the pointer %s when that member differs', async (pointer, members) => {
+    const content = aGrant({ reason: 'Desculpe' });
+    expect((await merchant.client.post('/grants', content)).status).toBe(201);
+    for (const _attempt of ['first', 'second']) {
+      const answer = await merchant.client.post('/grants', { ...content, ...members });
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual([pointer]);
+    }
+    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+  });
+
+  it('25 concurrent identical POST /grants requests grant once and all return 201', async () => {
+    const content = aGrant();
+    const answers = await atOnce(25, () => merchant.client.post('/grants', content));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(24);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+  });
+
+  it('only one of 25 concurrent POST /grants requests with different amounts grants cashback', async () => {
+    const content = aGrant();
+    const answers = await atOnce(25, (at) => merchant.client.post('/grants', { ...content, amount: `${at + 1}.00` }));
+    const [won, ...others] = answers.filter(({ status }) => status === 201);
+    expect(others).toEqual([]);
+    for (const answer of answers.filter(({ status }) => status !== 201))
+      expectProblem(answer, 409, 'external_id_conflict');
+    expect(await movementsOf(merchant, content.document)).toEqual([`grant ${won?.body.amount}`]);
+  });
+
+  it('POST /grants grants separately for another merchant with the same external_id', async () => {
+    const content = aGrant();
+    const other = await aMerchant(service);
+    const [mine, theirs] = [
+      await merchant.client.post('/grants', content),
+      await other.client.post('/grants', content),
+    ];
+    expect([mine.status, theirs.status]).toEqual([201, 201]);
+    expect(theirs.body.id).not.toBe(mine.body.id);
+    expect(theirs.headers.get('idempotency-replayed')).toBeNull();
+  });
+
+  it('POST /grants replays the grant of an erased customer with the pseudonym and without the reason', async () => {
+    const content = aGrant({ reason: 'Desculpe' });
+    const { body } = await merchant.client.post('/grants', content);
+    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, content.document);
+    const again = await merchant.client.post('/grants', content);
+    expect(again).toMatchObject({ status: 201, body: { id: body.id, document: pseudonym, reason: null } });
+    expectProblem(await merchant.client.post('/grants', { ...content, amount: '1.00' }), 409, 'external_id_conflict');
+  });
+});
+
+describe('GET /grants/{id}', () => {
+  it('GET /grants/{id} returns the grant in its current state, also when repeated', async () => {
+    const { body } = await create();
+    await aHold(body.document as string, '20.00');
+    for (const id of [body.id, body.id.toUpperCase()])
+      expect(await merchant.client.get(`/grants/${id}`)).toMatchObject({
+        status: 200,
+        body: { ...body, remaining: '60.00' },
+      });
+    service.clock.advance({ minutes: 31 });
+    expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('80.00');
+    service.clock.advance({ minutes: 181 * 24 * 60 });
+    expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('0.00');
+  });
+
+  it('GET /grants/{id} finds a grant of the operator if it has an external ID', async () => {
+    const document = aDocument();
+    const expiresAt = new Date('2098-12-31T22:30:00.250Z');
+    const { credit } = await service.app
+      .get(GrantsService)
+      .grant(merchant.id, document, 700, { externalId: 'OPERATOR-1', expiresAt });
+    expect(await merchant.client.get(`/grants/${credit.id}`)).toMatchObject({
+      status: 200,
+      body: { external_id: 'OPERATOR-1', document, expires_at: expiresAt.toISOString(), expires_on: '2098-12-31' },
+    });
+    const conflict = await create({ external_id: 'OPERATOR-1', document, amount: '7.00', expires_on: '2098-12-31' });
+    expectProblem(conflict, 409, 'external_id_conflict');
+    expect(pointersOf(conflict)).toEqual(['/expires_at', '/expires_on']);
+  });
+
+  it('GET /grants/{id} and POST /grants/{id}/void return 404 for another merchant, an unknown grant, and the credit of an order', async () => {
+    const { body } = await create();
+    const other = await aMerchant(service);
+    const order = await aCompletedOrder(merchant);
+    const [{ id: earned }] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
+    const document = aDocument();
+    await grant(service, merchant, document, '1.00');
+    const [{ id: unnamed }] = await rowsOf(
+      service,
+      'SELECT c.id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
+      [document],
+    );
+    expectProblem(await other.client.get(`/grants/${body.id}`), 404, 'not_found');
+    expectProblem(await voidGrant(body.id as string, other), 404, 'not_found');
+    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', earned, unnamed]) {
+      expectProblem(await merchant.client.get(`/grants/${id}`), 404, 'not_found');
+      expectProblem(await voidGrant(String(id)), 404, 'not_found');
+    }
+    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(body);
+  });
+});
+
+describe('POST /grants/{id}/void', () => {
+  it('POST /grants/{id}/void takes back what is left and returns the same 200 when repeated', async () => {
+    const { body } = await create();
+    const first = await voidGrant(body.id as string);
+    expect(first).toMatchObject({
+      status: 200,
+      body: { ...body, remaining: '0.00', voided: '80.00', voided_at: expect.stringMatching(/Z$/) },
+    });
+    service.clock.advance({ minutes: 5 });
+    expect(await voidGrant(body.id as string)).toMatchObject({ status: 200, body: first.body });
+    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(first.body);
+    expect(await walletOf(merchant, body.document as string)).toMatchObject({ available: '0.00', debt: '0.00' });
+    expect(await movementsOf(merchant, body.document as string)).toEqual(['grant 80.00', 'void -80.00']);
+  });
+
+  it('POST /grants/{id}/void takes back a grant that is still pending and leaves other credits alone', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '5.00');
+    const { body } = await create({ document, available_on: dayIn(3) });
+    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '5.00', pending: '0.00' });
+  });
+
+  it('POST /grants/{id}/void leaves what was redeemed, and a refund returns it to the customer', async () => {
+    const { body } = await create();
+    const document = String(body.document);
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '30.00' });
+    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '30.00' });
+    expect((await merchant.client.get(`/grants/${body.id}`)).body).toMatchObject({
+      voided: '50.00',
+      remaining: '30.00',
+    });
+  });
+
+  it('POST /grants/{id}/void leaves what an order holds, and takes it back when it is repeated after the release', async () => {
+    const { body } = await create();
+    const document = String(body.document);
+    const order = await aHold(document, '30.00');
+    const voided = await voidGrant(body.id as string);
+    expect(voided.body).toMatchObject({ voided: '50.00', remaining: '0.00' });
+    expect((await voidGrant(body.id as string)).body).toEqual(voided.body);
+    await merchant.client.post(`/orders/${order.id}/cancel`);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '30.00', held: '0.00' });
+    expect((await voidGrant(body.id as string)).body).toEqual({ ...voided.body, voided: '80.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '0.00' });
+    expect(await movementsOf(merchant, document)).toEqual([
+      'grant 80.00',
+      'hold -30.00',
+      'void -50.00',
+      'release 30.00',
+      'void -30.00',
+    ]);
+  });
+
+  it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {
+    const { body } = await create();
+    const order = await aHold(String(body.document), '30.00');
+    await voidGrant(body.id as string);
+    const completed = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '30.00' } } } });
+    expect((await voidGrant(body.id as string)).body.voided).toBe('50.00');
+  });
+
+  it('POST /grants/{id}/void of an expired grant takes back nothing', async () => {
+    const { body } = await create({ expires_on: dayIn(0) });
+    service.clock.advance({ minutes: 25 * 60 });
+    for (const _attempt of ['first', 'second'])
+      expect(await voidGrant(body.id as string)).toMatchObject({
+        status: 200,
+        body: { voided: '0.00', remaining: '0.00', voided_at: expect.stringMatching(/Z$/) },
+      });
+    expect(await movementsOf(merchant, String(body.document))).toEqual(['grant 80.00', 'expire -80.00']);
+  });
+
+  it('POST /grants/{id}/void works for the grant of an erased customer', async () => {
+    const { body } = await create();
+    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, String(body.document));
+    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', document: pseudonym });
+    expect((await walletOf(merchant, String(body.document))).id).toBeNull();
+  });
+
+  it('25 concurrent POST /grants/{id}/void requests take the cashback back once and return the same grant', async () => {
+    const { body } = await create();
+    const answers = await atOnce(25, () => voidGrant(body.id as string));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
+    expect(await movementsOf(merchant, String(body.document))).toEqual(['grant 80.00', 'void -80.00']);
+  });
+
+  it('POST /grants/{id}/void during concurrent holds neither creates nor destroys cashback', async () => {
+    const { body } = await create({ amount: '10.00' });
+    const document = String(body.document);
+    const orders = await atOnce(10, () => aCreatedOrder(merchant, { document, total: '2.00' }));
+    const [answers] = await Promise.all([
+      atOnce(10, (at) => merchant.client.put(`/orders/${orders[at].id}/redemption`, { amount: '1.00' })),
+      atOnce(3, () => voidGrant(body.id as string)),
+    ]);
+    const held = answers.filter(({ status }) => status === 200).length;
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectProblem(answer, 422, 'redemption_exceeds_maximum');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: `${held}.00` });
+    expect((await merchant.client.get(`/grants/${body.id}`)).body.voided).toBe(`${10 - held}.00`);
+  });
+});
