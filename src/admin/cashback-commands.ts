@@ -1,7 +1,9 @@
+import { basename } from 'node:path';
 import { Command } from 'commander';
 import { GrantsService } from '../cashback/grants.service.js';
 import { formatMoney } from '../common/money.js';
 import { externalId, instant, moneyOverZero, shortText } from './arguments.js';
+import { importCredits } from './credit-import.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runChange } from './services.js';
 
@@ -27,7 +29,28 @@ export function cashbackCommands(): Command {
       .option('--expires-at <instant>', "when it expires; default: according to the merchant's policy", instant)
       .option('--reason <text>', 'the reason, for your records', shortText),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
+  cashback
+    .command('import')
+    .description(
+      'grant the credits of a CSV file: one JSON line per bad line, then one with the counts; exit code 1 if there are bad lines. Run it again after an interruption or with corrected lines: existing grants stay as they are',
+    )
+    .requiredOption('--merchant <id>', 'the merchant with which they can be spent')
+    .requiredOption(
+      '--file <path>',
+      'a file in UTF-8 whose first line names the columns document,amount,external_id,available_on,expires_on',
+    )
+    .action(({ merchant, file }: { merchant: string; file: string }) => importFile(merchant, file));
   return cashback;
+}
+
+function importFile(merchant: string, file: string): Promise<void> {
+  const details = { merchant_id: merchant, file: basename(file) };
+  return runChange({ command: 'cashback import', details }, async (services) => {
+    const summary = await importCredits(services, merchant, file);
+    console.log(JSON.stringify(summary));
+    if (summary.bad > 0) process.exitCode = 1;
+    return { result: undefined, changed: { ...summary } };
+  });
 }
 
 function grant({ merchant, amount, ...options }: GrantOptions, document: string): Promise<void> {

@@ -16,7 +16,6 @@ import { MerchantGrantsService } from './merchant-grants.service.js';
 @ApiBearerAuth()
 @Controller('grants')
 @RateLimit(REQUESTS)
-@ApiProblems('missing_token', 'invalid_token')
 export class GrantsController {
   constructor(private readonly grants: MerchantGrantsService) {}
 
@@ -33,13 +32,7 @@ export class GrantsController {
     description: 'The grant in its current state',
     headers: CREATED_HEADERS,
   })
-  @ApiProblems(
-    'malformed_json',
-    'validation_failed',
-    'external_id_conflict',
-    'payload_too_large',
-    'unsupported_media_type',
-  )
+  @ApiProblems.create('validation_failed')
   async createGrant(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateGrantDto,
@@ -58,7 +51,7 @@ export class GrantsController {
    */
   @Get(':id')
   @ApiIdParam('The grant')
-  @ApiProblems('not_found')
+  @ApiProblems.read()
   getGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
     return this.grants.get(caller.merchantId, id);
   }
@@ -73,7 +66,7 @@ export class GrantsController {
   @Post(':id/void')
   @HttpCode(200)
   @ApiIdParam('The grant')
-  @ApiProblems('not_found')
+  @ApiProblems.read()
   voidGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
     return this.grants.void(caller.merchantId, id);
   }

@@ -127,6 +127,14 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}', undefined, { id });
     await expectDocumented('get', '/policy');
+    const grant = { external_id: 'g-1', document, amount: '80.00', expires_on: '2098-12-31' };
+    const { body: granted } = await expectDocumented('post', '/grants', grant);
+    await expectDocumented('post', '/grants', { ...grant, amount: '81.00' });
+    await expectDocumented('post', '/grants', {});
+    await expectDocumented('get', '/grants/{id}', undefined, { id: granted.id });
+    await expectDocumented('get', '/grants/{id}', undefined, { id });
+    await expectDocumented('post', '/grants/{id}/void', undefined, { id: granted.id });
+    await expectDocumented('post', '/grants/{id}/void', undefined, { id });
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/health/live');
     await expectDocumented('get', '/health/ready');
@@ -200,6 +208,7 @@ describe('the OpenAPI document', () => {
       'CompleteOrderDto',
       'CreateRefundDto',
       'SearchWalletDto',
+      'CreateGrantDto',
     ]) {
       const validate = ajv.compile({ $ref: `openapi#/components/schemas/${name}` });
       const example = exampleOf({ $ref: `#/components/schemas/${name}` });

@@ -1,0 +1,104 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { INestApplicationContext } from '@nestjs/common';
+import { GrantBatchesService, type GrantOutcome, type NamedGrant } from '../cashback/grant-batches.service.js';
+import { Problem } from '../common/problem.js';
+import { Config } from '../config/config.js';
+import { RequestValidationPipe } from '../http/validation.pipe.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
+import { Progress } from './progress.js';
+
+/** How many grants share a transaction. Its customers' orders wait for its commit. */
+const BATCH = 50;
+
+/** How many transactions run at once, if the pool has as many connections. */
+const LANES = 4;
+
+/** What happened to the lines of a file; `lines` does not count the header and empty lines. */
+export interface ImportSummary {
+  lines: number;
+  granted: number;
+  existing: number;
+  bad: number;
+}
+
+type GrantLine = Extract<CreditLine, { grant: NamedGrant }>;
+
+/**
+ * Grants the credits of a CSV file. Prints one JSON line for each bad line, and the progress on stderr. A second run of
+ * the same file finds the grants of the first one.
+ *
+ * @throws Problem not_found for an unknown merchant. @throws Error if the file or its first line cannot be read.
+ */
+export async function importCredits(
+  services: INestApplicationContext,
+  merchantId: string,
+  file: string,
+): Promise<ImportSummary> {
+  const [config, batches] = [services.get(Config), services.get(GrantBatchesService)];
+  await services.get(MerchantsService).get(merchantId);
+  const { size } = await stat(file);
+  const stream = createReadStream(file);
+  const lines = creditsOf(stream, new RequestValidationPipe(config));
+  const report = new ImportReport();
+  const progress = new Progress();
+  const failures: unknown[] = [];
+  const lane = async (): Promise<void> => {
+    for (let batch = await next(lines, report); batch.length > 0 && failures.length === 0;) {
+      const grants = batch.map(({ grant }) => grant);
+      report.count(batch, await batches.grantAll(merchantId, grants));
+      progress.say(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
+      batch = await next(lines, report);
+    }
+  };
+  const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
+  await Promise.all(Array.from({ length: lanes }, () => lane().catch((error: unknown) => failures.push(error))));
+  stream.destroy();
+  progress.end();
+  if (failures.length > 0) throw failures[0];
+  return report.summary;
+}
+
+/** Counts the lines, and prints the bad ones as they are found. */
+class ImportReport {
+  readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
+
+  get sentence(): string {
+    const { lines, granted, existing, bad } = this.summary;
+    return `${lines} lines, ${granted} granted, ${existing} existed, ${bad} bad`;
+  }
+
+  /** Counts a line. @returns whether it is a grant. */
+  isGrant(line: CreditLine): line is GrantLine {
+    this.summary.lines++;
+    if ('grant' in line) return true;
+    this.#printBad(line.number, line.externalId, line.errors);
+    return false;
+  }
+
+  /** Counts the outcomes of a batch. */
+  count(batch: readonly GrantLine[], outcomes: readonly GrantOutcome[]): void {
+    for (const [at, { number, grant }] of batch.entries()) {
+      const outcome = outcomes[at]!;
+      if (outcome instanceof Problem) this.#printBad(number, grant.externalId, errorsOf(outcome));
+      else this.summary[outcome]++;
+    }
+  }
+
+  #printBad(line: number, externalId: string | undefined, errors: string[]): void {
+    this.summary.bad++;
+    console.log(JSON.stringify({ line, ...(externalId !== undefined && { external_id: externalId }), errors }));
+  }
+}
+
+/** Takes the next batch. A generator queues the calls of several lanes, so each line goes to one of them. */
+async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport): Promise<GrantLine[]> {
+  const batch: GrantLine[] = [];
+  while (batch.length < BATCH) {
+    const line = await lines.next();
+    if (line.done === true) break;
+    if (report.isGrant(line.value)) batch.push(line.value);
+  }
+  return batch;
+}

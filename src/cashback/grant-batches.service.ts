@@ -1,0 +1,116 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/clock.js';
+import { Problem } from '../common/problem.js';
+import { lockConflict, violatedUniqueKey } from '../database/errors.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { Policy } from '../merchants/policy.js';
+import { type GrantContent, refuseDifferences, validityOfGrant } from './grant-content.js';
+import { grantsByExternalId } from './grant-rows.js';
+import { GrantsService } from './grants.service.js';
+
+/** Content with an external ID, by which a repeated grant is recognized. */
+export type NamedGrant = GrantContent & { externalId: string };
+
+/** What happened to a grant: it is new, it existed before, or it was refused. */
+export type GrantOutcome = 'granted' | 'existing' | Problem;
+
+/** Grants cashback to many customers with few transactions. */
+@Injectable()
+export class GrantBatchesService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly grants: GrantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Grants a batch in one transaction. It holds the locks of all its wallets until the commit, so keep it small. If the
+   * transaction fails, each grant has a transaction of its own.
+   *
+   * @returns the outcome of each grant, in the same order.
+   * @throws Problem not_found for an unknown merchant.
+   */
+  async grantAll(merchantId: string, batch: readonly NamedGrant[]): Promise<GrantOutcome[]> {
+    const policy = await this.merchants.policyOf(merchantId);
+    const outcomes = new Map<NamedGrant, GrantOutcome>();
+    for (const grant of await this.#missing(merchantId, batch, outcomes))
+      outcomes.set(
+        grant,
+        outcomeOf(() => validityOfGrant(grant, policy, this.clock.now()), 'granted'),
+      );
+    const wanted = firstOfEach([...outcomes].flatMap(([grant, outcome]) => (outcome === 'granted' ? [grant] : [])));
+    const isDone = await this.#grantTogether(merchantId, policy, wanted);
+    const alone = [...outcomes].filter(
+      ([grant, outcome]) => outcome === 'granted' && !(isDone && wanted.includes(grant)),
+    );
+    for (const [grant] of alone) outcomes.set(grant, await this.#grantAlone(merchantId, grant));
+    return batch.map((grant) => outcomes.get(grant)!);
+  }
+
+  /** Finds the outcomes of the grants that exist, and returns the others. */
+  async #missing(
+    merchantId: string,
+    batch: readonly NamedGrant[],
+    outcomes: Map<NamedGrant, GrantOutcome>,
+  ): Promise<NamedGrant[]> {
+    const ids = batch.map(({ externalId }) => externalId);
+    const existing = await this.unitOfWork.snapshot((manager) => grantsByExternalId(manager, merchantId, ids));
+    return batch.filter((grant) => {
+      const stored = existing.get(grant.externalId);
+      if (stored === undefined) return true;
+      outcomes.set(
+        grant,
+        outcomeOf(() => refuseDifferences(stored, grant), 'existing'),
+      );
+      return false;
+    });
+  }
+
+  /** @returns false if nothing was granted, because another transaction was in the way. */
+  async #grantTogether(merchantId: string, policy: Policy, grants: readonly NamedGrant[]): Promise<boolean> {
+    // Always in the same order, so that two imports do not wait for each other's wallets.
+    const documents = [...new Set(grants.map(({ document }) => document))].sort();
+    try {
+      await this.unitOfWork.transaction(async (manager, record) => {
+        for (const document of documents) {
+          const contents = grants.filter((grant) => grant.document === document);
+          await this.grants.grantTo(manager, record, { merchantId, policy, document }, contents);
+        }
+      });
+      return true;
+    } catch (error) {
+      const isInTheWay = lockConflict(error) !== undefined || violatedUniqueKey(error) !== undefined;
+      if (isInTheWay || error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
+  async #grantAlone(merchantId: string, { document, amountCents, ...options }: NamedGrant): Promise<GrantOutcome> {
+    try {
+      const { replayed } = await this.grants.grant(merchantId, document, amountCents, options);
+      return replayed ? 'existing' : 'granted';
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      throw error;
+    }
+  }
+}
+
+/** Returns the outcome, or the problem that the check throws. */
+function outcomeOf(check: () => unknown, outcome: 'granted' | 'existing'): GrantOutcome {
+  try {
+    check();
+    return outcome;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Of grants with the same external ID, only the first one. The others are compared with it after the commit. */
+function firstOfEach(grants: readonly NamedGrant[]): NamedGrant[] {
+  const ids = new Set<string>();
+  return grants.filter(({ externalId }) => !ids.has(externalId) && ids.add(externalId));
+}

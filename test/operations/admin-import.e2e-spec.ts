@@ -1,0 +1,234 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import { atOnce } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+let database: TestDatabase;
+let service: Service;
+let admin: AdminCommandLine;
+let merchant: TestMerchant;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startService({ databaseUrl: database.url });
+  admin = new AdminCommandLine(database.url);
+  merchant = await aMerchant(service);
+  folder = await mkdtemp(path.join(tmpdir(), 'credits-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+  await service.stop();
+  await database.drop();
+});
+
+const HEADER = 'document,amount,external_id,available_on,expires_on';
+let counter = 0;
+
+async function aFile(lines: (string | Buffer)[]): Promise<string> {
+  const file = path.join(folder, `${++counter}.csv`);
+  await writeFile(file, Buffer.concat(lines.flatMap((line) => [Buffer.from(line as string), Buffer.from('\n')])));
+  return file;
+}
+
+const command = (file: string, shop = merchant): string[] => [
+  'cashback',
+  'import',
+  '--merchant',
+  shop.id,
+  '--file',
+  file,
+];
+
+/** Runs the command. @returns its exit code, the bad lines, and the summary. */
+async function importFile(file: string, shop = merchant): Promise<{ code: number; bad: any[]; summary: any }> {
+  return outcomeOf(await admin.run(...command(file, shop)));
+}
+
+function outcomeOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }): any {
+  // On a slow machine there is progress to report.
+  expect(stderr).toMatch(/^(\d+ % read: .*\n)*$/);
+  const printed = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return { code, summary: printed.pop(), bad: printed };
+}
+
+const aLine = (members: Record<string, string> = {}): string =>
+  Object.values({
+    document: aDocument(),
+    amount: '10.00',
+    external_id: `MIGRATED-${++counter}`,
+    available_on: '',
+    expires_on: '',
+    ...members,
+  }).join(',');
+
+describe('`cashback import`', () => {
+  it('`cashback import` grants each line of a file with its dates', async () => {
+    const [first, second] = [aDocument(), aDocument()];
+    const file = await aFile([
+      HEADER,
+      aLine({ document: first, amount: '80', external_id: 'IMPORT-1' }),
+      aLine({ document: first, amount: '0.5', external_id: '"IMPORT ""2"", ção 🎁"', available_on: '2097-12-31' }),
+      '',
+      aLine({ document: second, amount: '7.00', external_id: 'IMPORT-3', expires_on: '2098-12-31' }),
+    ]);
+    expect(await importFile(file)).toEqual({
+      code: 0,
+      bad: [],
+      summary: { lines: 3, granted: 3, existing: 0, bad: 0 },
+    });
+    expect(await walletOf(merchant, first)).toMatchObject({ available: '80.00', pending: '0.50' });
+    expect(await walletOf(merchant, second)).toMatchObject({
+      available: '7.00',
+      next_expiry: { amount: '7.00', at: '2099-01-01T03:00:00.000Z' },
+    });
+    const rows = await rowsOf(service, 'SELECT external_id FROM cashback_grants WHERE merchant_id = ?', [merchant.id]);
+    expect(rows.map(({ external_id }) => String(external_id)).sort()).toEqual([
+      'IMPORT "2", ção 🎁',
+      'IMPORT-1',
+      'IMPORT-3',
+    ]);
+    await expectInvariants(service);
+  });
+
+  it('`cashback import` changes nothing the second time, and grants only the new lines of a longer file', async () => {
+    const lines = Array.from({ length: 120 }, () => aLine());
+    expect((await importFile(await aFile([HEADER, ...lines.slice(0, 70)]))).summary).toMatchObject({ granted: 70 });
+    const whole = await aFile([HEADER, ...lines]);
+    expect((await importFile(whole)).summary).toEqual({ lines: 120, granted: 50, existing: 70, bad: 0 });
+    const entries = 'SELECT COUNT(*) AS number FROM cashback_entries';
+    const [before] = await rowsOf(service, entries);
+    expect((await importFile(whole)).summary).toEqual({ lines: 120, granted: 0, existing: 120, bad: 0 });
+    expect(await rowsOf(service, entries)).toEqual([before]);
+    await expectInvariants(service);
+  });
+
+  it('two concurrent runs of `cashback import` grant each line once', async () => {
+    const documents = [aDocument(), aDocument(), aDocument()];
+    const lines = Array.from({ length: 150 }, (_, at) => aLine({ document: documents[at % 3]!, amount: '1.00' }));
+    const file = await aFile([HEADER, ...lines]);
+    const runs = (await atOnce(2, () => admin.built(command(file)))).map(outcomeOf);
+    expect(runs.map(({ code, bad }) => ({ code, bad }))).toEqual([
+      { code: 0, bad: [] },
+      { code: 0, bad: [] },
+    ]);
+    expect(runs[0].summary.granted + runs[1].summary.granted).toBe(150);
+    expect(runs[0].summary.existing + runs[1].summary.existing).toBe(150);
+    for (const document of documents) expect((await walletOf(merchant, document)).available).toBe('50.00');
+    await expectInvariants(service);
+  });
+
+  it('`cashback import` reports every bad line with its number and the reason, grants all others, and exits with 1', async () => {
+    await grant(service, merchant, aDocument(), '1.00');
+    const good = Array.from({ length: 3 }, (_, at) => aLine({ external_id: `GOOD-${at}` }));
+    const repeated = aLine({ external_id: 'TWICE' });
+    const file = await aFile([
+      `\ufeff${HEADER}`,
+      good[0]!, // 2
+      aLine({ document: '1234', amount: '-1.00', external_id: 'BAD-1' }),
+      aLine({ amount: '"10,00"', external_id: 'BAD-2' }),
+      aLine({ external_id: '' }),
+      aLine({ external_id: 'BAD-3', available_on: '31/12/2026' }),
+      aLine({ external_id: 'BAD-4', expires_on: '2020-01-01' }),
+      'one,two', // 8
+      `${aLine()},more`,
+      '"52998224725,10.00,OPEN,,', // 10
+      good[1]!,
+      Buffer.from('52998224725,10.00,caf\xe9,,', 'latin1'), // 12
+      'x'.repeat(1_000_000),
+      repeated, // 14
+      repeated,
+      repeated.replace('10.00', '11.00'), // 16
+      `${good[2]}\r`,
+    ]);
+    const { code, bad, summary } = await importFile(file);
+    expect(code).toBe(1);
+    bad.sort((a, b) => a.line - b.line);
+    expect(bad.map(({ line, external_id, errors }) => [line, external_id, ...errors])).toEqual([
+      [3, 'BAD-1', expect.stringMatching(/^document must/), expect.stringMatching(/^amount must/)],
+      [4, 'BAD-2', expect.stringMatching(/^amount must/)],
+      [5, undefined, expect.stringMatching(/^external_id must/)],
+      [6, 'BAD-3', expect.stringMatching(/^available_on must/)],
+      [7, 'BAD-4', expect.stringMatching(/^expires_on must/)],
+      [8, undefined, 'has 2 fields instead of 5'],
+      [9, undefined, 'has 6 fields instead of 5'],
+      [10, undefined, expect.stringMatching(/quotes/)],
+      [12, undefined, 'is not UTF-8'],
+      [13, undefined, 'is longer than 4096 bytes'],
+      [16, 'TWICE', expect.stringMatching(/^amount differs/)],
+    ]);
+    expect(summary).toEqual({ lines: 16, granted: 4, existing: 1, bad: 11 });
+    expect(JSON.stringify(bad)).not.toContain('1234');
+    await expectInvariants(service);
+  });
+
+  it('`cashback import` reports a conflict with a grant of the API and recognizes an identical one', async () => {
+    const document = aDocument();
+    const content = { external_id: 'FROM-API', document, amount: '5.00', expires_on: '2098-12-31' };
+    expect((await merchant.client.post('/grants', content)).status).toBe(201);
+    const same = { document, amount: '5', external_id: 'FROM-API', available_on: '', expires_on: '2098-12-31' };
+    expect((await importFile(await aFile([HEADER, aLine(same)]))).summary).toMatchObject({ existing: 1, bad: 0 });
+    const { bad } = await importFile(await aFile([HEADER, aLine({ ...same, expires_on: '2098-12-30' })]));
+    expect(bad).toEqual([
+      { line: 2, external_id: 'FROM-API', errors: ['expires_on differs from the grant with this external_id'] },
+    ]);
+    expect((await walletOf(merchant, document)).available).toBe('5.00');
+  });
+
+  it('`cashback import` grants separately for another merchant', async () => {
+    const other = await aMerchant(service);
+    const file = await aFile([HEADER, aLine({ external_id: 'SHARED' })]);
+    for (const shop of [merchant, other])
+      expect((await importFile(file, shop)).summary).toMatchObject({ granted: 1, existing: 0 });
+  });
+
+  it('`cashback import` accepts semicolons, the columns in any order, and a file without the dates', async () => {
+    const document = aDocument();
+    const file = await aFile(['external_id;amount;document', `"A;B";3.00;${document}`]);
+    expect((await importFile(file)).summary).toMatchObject({ granted: 1 });
+    expect((await walletOf(merchant, document)).available).toBe('3.00');
+  });
+
+  it.each([
+    ['is empty', []],
+    ['has no header', [`52998224725,10.00,X-1,,`]],
+    ['lacks a column', ['document,amount']],
+    ['has an unknown column', [`${HEADER},reson`]],
+    ['has a column twice', [`${HEADER},amount`]],
+  ])('`cashback import` grants nothing and exits with 1 if the file %s', async (_title, lines) => {
+    const file = await aFile(lines);
+    if (lines.length === 0) await writeFile(file, '');
+    expect(await admin.refusal(...command(file))).toMatch(/first line|empty/);
+  });
+
+  it('`cashback import` exits with 1 for an unknown merchant and for a file that does not exist', async () => {
+    const unknown = { ...merchant, id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' };
+    await admin.refusal(...command(await aFile([HEADER, aLine()]), unknown));
+    expect(await admin.refusal(...command(path.join(folder, 'missing.csv')))).toContain('missing.csv');
+  });
+
+  it('`cashback import` is in the audit log with its counts and without documents', async () => {
+    const document = aDocument();
+    const file = await aFile([HEADER, aLine({ document })]);
+    await importFile(file);
+    const [record] = await admin.json('audit', 'list', '--limit', '1');
+    expect(record).toMatchObject({
+      command: 'cashback import',
+      outcome: 'done',
+      details: { merchant_id: merchant.id, file: path.basename(file), lines: 1, granted: 1, existing: 0, bad: 0 },
+    });
+    expect(JSON.stringify(record)).not.toContain(document);
+  });
+});
