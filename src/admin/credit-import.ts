@@ -44,12 +44,14 @@ export async function importCredits(
   const report = new ImportReport();
   const progress = new Progress();
   const failures: unknown[] = [];
+  let reading: Promise<GrantLine[]> = Promise.resolve([]);
+  const nextBatch = (): Promise<GrantLine[]> => (reading = reading.then(() => next(lines, report)));
   const lane = async (): Promise<void> => {
-    for (let batch = await next(lines, report); batch.length > 0 && failures.length === 0;) {
+    for (let batch = await nextBatch(); batch.length > 0 && failures.length === 0;) {
       const grants = batch.map(({ grant }) => grant);
       report.count(batch, await batches.grantAll(merchantId, grants));
       progress.say(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
-      batch = await next(lines, report);
+      batch = await nextBatch();
     }
   };
   const lanes = Math.min(LANES, config.DATABASE_POOL_SIZE);
@@ -92,7 +94,7 @@ class ImportReport {
   }
 }
 
-/** Takes the next batch. A generator queues the calls of several lanes, so each line goes to one of them. */
+/** Reads the next batch. It is smaller only at the end of the file. */
 async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport): Promise<GrantLine[]> {
   const batch: GrantLine[] = [];
   while (batch.length < BATCH) {

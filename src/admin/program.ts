@@ -5,6 +5,7 @@ import { cashbackCommands } from './cashback-commands.js';
 import { customerCommands } from './customer-commands.js';
 import { ledgerCommands } from './ledger-commands.js';
 import { merchantCommands } from './merchant-commands.js';
+import { reportCommands } from './report-commands.js';
 import { sessionCommands } from './session-commands.js';
 import { userCommands } from './user-commands.js';
 
@@ -47,6 +48,7 @@ export function adminProgram(): Command {
     .addCommand(sessionCommands())
     .addCommand(cashbackCommands())
     .addCommand(customerCommands())
+    .addCommand(reportCommands())
     .addCommand(auditCommands());
   for (const command of ledgerCommands()) program.addCommand(command);
   return program;

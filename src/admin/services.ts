@@ -11,6 +11,7 @@ import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
+import { OutstandingService } from '../wallets/outstanding.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { ContentDigests } from '../orders/content-digests.js';
 import { AuditService } from './audit.service.js';
@@ -30,7 +31,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [AuditService, ContentDigests, ErasureService, StatementsService],
+      providers: [AuditService, ContentDigests, ErasureService, OutstandingService, StatementsService],
     };
   }
 }

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+describe('`report outstanding`', () => {
+  let database: TestDatabase;
+  let service: Service;
+  let admin: AdminCommandLine;
+  let merchant: TestMerchant;
+  let other: TestMerchant;
+  const documents = Array.from({ length: 5 }, aDocument);
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+    admin = new AdminCommandLine(database.url);
+    // The command uses the real time, so what has passed by then happens in the past.
+    service.clock.advance({ minutes: -40 });
+    merchant = await aMerchant(service);
+    other = await aMerchant(service, { releaseDays: 0 });
+    await makeWallets();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
+
+  /** One customer each with a lapsed hold, an expired credit, a hold, pending cashback, and a debt with another merchant. */
+  async function makeWallets(): Promise<void> {
+    const [lapsed, expired, held, pending, debtor] = documents as [string, string, string, string, string];
+    await grant(service, merchant, lapsed, '50.00');
+    await hold(lapsed, '20.00');
+    await grant(service, merchant, expired, '5.00', { expiresAt: inMinutes(20) });
+    service.clock.advance({ minutes: 40 });
+    await grant(service, merchant, held, '7.00', { expiresAt: inMinutes(29 * 24 * 60) });
+    await grant(service, merchant, held, '30.00', { expiresAt: inMinutes(31 * 24 * 60) });
+    await hold(held, '3.00');
+    await aCompletedOrder(merchant, { document: pending });
+    const first = await aCompletedOrder(other, { document: debtor });
+    await aCompletedOrder(other, { document: debtor, total: '15.00' }, { redeem: '7.50' });
+    await other.client.post(`/orders/${first.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+  }
+
+  async function hold(document: string, amount: string): Promise<void> {
+    const order = await aCreatedOrder(merchant, { document });
+    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+  }
+
+  async function report(...args: string[]): Promise<{ rows: any[]; sums: any }> {
+    const { code, stdout, stderr } = await admin.run('report', 'outstanding', ...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    return { sums: rows.pop(), rows };
+  }
+
+  const cents = (amount: string): number => Math.round(Number(amount) * 100);
+
+  it('`report outstanding` shows per merchant what its customers can spend, will receive, hold and owe, and the sums', async () => {
+    const { rows, sums } = await report();
+    expect(rows).toEqual([
+      {
+        merchant_id: merchant.id,
+        name: expect.stringMatching(/^Shop/),
+        wallets: 4,
+        available: '84.00',
+        pending: '7.50',
+        held: '3.00',
+        debt: '0.00',
+        expiring_in_30_days: '4.00',
+      },
+      { ...rows[1], merchant_id: other.id, wallets: 1, available: '0.00', pending: '0.00', held: '0.00' },
+    ]);
+    expect(sums).toMatchObject({ merchants: 2, wallets: 5, available: '84.00', held: '3.00', debt: rows[1].debt });
+    expect(cents(rows[1].debt)).toBeGreaterThan(0);
+    expect(Math.abs(Date.parse(sums.as_of) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it('`report outstanding` adds up what the API says of each wallet', async () => {
+    const { rows } = await report();
+    for (const [at, shop] of [merchant, other].entries()) {
+      const wallets = await Promise.all(documents.map((document) => walletOf(shop, document)));
+      for (const member of ['available', 'pending', 'held', 'debt'])
+        expect({ member, cents: cents(rows[at][member]) }).toEqual({
+          member,
+          cents: wallets.reduce((sum, wallet) => sum + cents(wallet[member]), 0),
+        });
+    }
+  });
+
+  it('`report outstanding` agrees with the ledger: entries and open holds, less what has expired since', async () => {
+    const { sums } = await report();
+    const [ledger] = await rowsOf(
+      service,
+      `SELECT (SELECT SUM(amount_cents) FROM cashback_entries WHERE credit_id IS NOT NULL) AS balance,
+              (SELECT SUM(amount_cents) FROM cashback_entries WHERE credit_id IS NULL) AS debt,
+              (SELECT SUM(amount_cents) FROM cashback_holds) AS held,
+              (SELECT SUM(remaining_cents) FROM cashback_credits WHERE expires_at <= UTC_TIMESTAMP(3)) AS expired`,
+    );
+    const owed = cents(sums.available) + cents(sums.pending) + cents(sums.held);
+    expect(owed).toBe(Number(ledger.balance) + Number(ledger.held) - Number(ledger.expired));
+    expect(Number(ledger.expired)).toBe(500);
+    expect(cents(sums.debt)).toBe(Number(ledger.debt));
+    await expectInvariants(service);
+  });
+
+  it('`report outstanding` changes nothing and shows the same again, for one merchant as for all', async () => {
+    const all = await report();
+    const one = await report('--merchant', other.id);
+    expect(one.rows).toEqual([all.rows[1]]);
+    expect(one.sums).toMatchObject({ merchants: 1, debt: all.rows[1].debt });
+    expect((await report()).rows).toEqual(all.rows);
+  });
+
+  it('`report outstanding --format csv` prints the same figures as a table, with quotes where a name needs them', async () => {
+    await rowsOf(service, 'UPDATE merchants SET name = ? WHERE id = ?', ['Loja "São João", Ltda.', other.id]);
+    const { rows } = await report();
+    const { stdout } = await admin.run('report', 'outstanding', '--format', 'csv');
+    const [header, first, second] = stdout.trim().split('\n');
+    expect(header).toBe(Object.keys(rows[0]).join(','));
+    expect(first).toBe(Object.values(rows[0]).join(','));
+    expect(second).toContain(`${other.id},"Loja ""São João"", Ltda.",1,0.00`);
+  });
+
+  it('`report outstanding` exits with 1 for an unknown merchant and an unknown format', async () => {
+    await admin.refusal('report', 'outstanding', '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
+    expect(await admin.refusal('report', 'outstanding', '--format', 'xml')).toContain('json');
+  });
+});
