@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { CurrentCaller } from '../http/caller.js';
+import { ApiCreated, setLocation } from '../http/created.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
 import { markReplay } from '../http/idempotency-replayed.js';
-import { CREATED_HEADERS, setLocation } from '../http/location.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
@@ -27,11 +27,7 @@ export class GrantsController {
    * body 409.
    */
   @Post()
-  @ApiCreatedResponse({
-    type: GrantDto,
-    description: 'The grant in its current state',
-    headers: CREATED_HEADERS,
-  })
+  @ApiCreated(GrantDto, 'The grant in its current state')
   @ApiProblems.create('validation_failed')
   async createGrant(
     @CurrentCaller() caller: Caller,

@@ -73,6 +73,17 @@ describe('POST /grants', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '80.00' });
   });
 
+  it("POST /grants takes the days in the time zone of the merchant's policy", async () => {
+    const shop = await aLongLivedMerchant(service, { timeZone: 'Asia/Tokyo' });
+    const { body } = await create({ available_on: '2097-12-31', expires_on: '2098-01-01' }, shop);
+    expect(body).toMatchObject({
+      available_on: '2097-12-31',
+      available_at: '2097-12-30T15:00:00.000Z',
+      expires_on: '2098-01-01',
+      expires_at: '2098-01-01T15:00:00.000Z',
+    });
+  });
+
   it('POST /grants with a past first day or with today as the last day grants cashback that can be spent now', async () => {
     const { body } = await create({ available_on: dayIn(-30), expires_on: dayIn(0) });
     expect(body).toMatchObject({
