@@ -11,6 +11,7 @@ export interface TriedRequest {
  *
  * - The request goes to the origin of the page: that is this service, whatever its public URL is.
  * - The `external_id` of an example gets a new suffix. Otherwise the second click would return the first order.
+ * - An `expires_at` that is past is an hour from now.
  */
 export function completeTriedRequest(request: TriedRequest): TriedRequest {
   const page = (globalThis as unknown as { location: { origin: string } }).location;
@@ -18,7 +19,12 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
   request.url = page.origin + pathname + search;
   if (typeof request.body === 'string') {
     const suffix = Math.random().toString(36).slice(2, 10);
-    request.body = request.body.replace(/("external_id"\s*:\s*"(?:PED|DEV|CRED)-1(?:001)?)"/, `$1-${suffix}"`);
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    request.body = request.body
+      .replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|CRED-1))"/, `$1-${suffix}"`)
+      .replace(/("expires_at"\s*:\s*)"([^"]*)"/, (member: string, name: string, instant: string) =>
+        Date.parse(instant) < Date.now() ? `${name}"${inAnHour}"` : member,
+      );
   }
   return request;
 }

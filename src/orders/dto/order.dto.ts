@@ -103,11 +103,11 @@ export class ToReceiveDto {
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 
   /** When it becomes available; before completion, calculated as if the order had been completed at its creation. */
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2026-11-28T03:00:00.000Z' })
   readonly available_at!: Date | null;
 
   /** When it expires. */
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2027-05-27T03:00:00.000Z' })
   readonly expires_at!: Date | null;
 
   /** The last day on which it can be spent, in the merchant's time zone. */
@@ -137,7 +137,10 @@ export class OrderRefundedDto {
 
 /** An order with its cashback. */
 export class OrderDto {
-  /** UUID v7. */
+  /**
+   * UUID v7.
+   * @example 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10
+   */
   readonly id!: string;
 
   /** @example PED-1001 */
@@ -178,17 +181,24 @@ export class OrderDto {
   readonly payment_methods!: OrderPaymentMethodDto[];
   readonly cashback!: OrderCashbackDto;
   readonly refunded!: OrderRefundedDto;
+  /** @example 2026-11-20T13:45:00.000Z */
   readonly created_at!: Date;
 
-  /** When the order last changed. */
+  /**
+   * When the order last changed.
+   * @example 2026-11-20T13:45:00.000Z
+   */
   readonly updated_at!: Date;
 
-  /** When the order expires and its hold is released. */
+  /**
+   * When the order expires and its hold is released.
+   * @example 2026-11-23T13:45:00.000Z
+   */
   readonly expires_at!: Date;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly completed_at!: Date | null;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly cancelled_at!: Date | null;
 }
