@@ -91,7 +91,9 @@ async function makeFinished(
   await note('voided', merchant, voided);
 
   const redeemed = aDocument();
-  const inMonths = after(service.clock.now(), 90 * DAY_MS).toISOString().slice(0, 10);
+  const inMonths = after(service.clock.now(), 90 * DAY_MS)
+    .toISOString()
+    .slice(0, 10);
   await ok(grantByApi(merchant, redeemed, { expires_on: inMonths }));
   const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);
