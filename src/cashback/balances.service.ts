@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
+import { viewWallet } from './wallet-rows.js';
 
 /** A customer of a merchant. */
 export interface WalletOwner {
@@ -20,7 +21,7 @@ export interface OrderBalance {
 const UNCHANGED = `
   SELECT w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document IN (?)`;
 
-const AVAILABLE_OF_ONE = `SELECT w.document, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+const AVAILABLE_OF_ONE = `SELECT w.document, w.debt_cents, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 /** Reads what customers can spend, without a lock and without loading their credits. */
 @Injectable()
@@ -65,7 +66,7 @@ export class BalancesService {
 
 interface AvailableRow {
   document: string;
-  cents: string | null;
+  cents: string | number | null;
 }
 
 /** Adds up the wallets whose available balance dates have changed since they were last written. */
@@ -78,7 +79,15 @@ async function addUp(
   // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
   const sql = documents.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
   const parameters = documents.flatMap((document) => [...availableParameters(now), merchantId, document]);
-  return manager.query<AvailableRow[]>(sql, parameters);
+  const rows = await manager.query<(AvailableRow & { debt_cents: string | number })[]>(sql, parameters);
+  for (const row of rows)
+    if (Number(row.debt_cents) > 0) row.cents = await availableToDebtor(manager, { merchantId, ...row }, now);
+  return rows;
+}
+
+/** @returns what a customer with a debt can spend: lapsed holds repay the debt first. */
+export async function availableToDebtor(manager: EntityManager, owner: WalletOwner, now: Date): Promise<number> {
+  return (await viewWallet(manager, owner, now))?.availableCents ?? 0;
 }
 
 /** @returns the centavos that orders hold, by order id, of the orders that hold any. */

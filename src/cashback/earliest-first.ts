@@ -15,6 +15,6 @@ export function takeEarliest(credits: readonly Credit[], amountCents: number): [
 }
 
 /** Sorts by expiry, earliest first; credits with the same expiry by age, oldest first. */
-export function byExpiry(a: Credit, b: Credit): number {
+export function byExpiry(a: Pick<Credit, 'id' | 'expiresAt'>, b: Pick<Credit, 'id' | 'expiresAt'>): number {
   return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }

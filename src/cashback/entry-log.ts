@@ -1,6 +1,6 @@
 import { exactCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
-import type { Entry } from './entry.entity.js';
+import type { Entry, EntryKind } from './entry.entity.js';
 import type { Movement } from './expiry.js';
 import type { Wallet } from './wallet.entity.js';
 
@@ -22,6 +22,10 @@ export class EntryLog {
 
   record(movement: Movement<Credit>, refundId?: string): void {
     const { kind, credit, amountCents, orderId, effectiveAt } = movement;
+    if (credit === null) {
+      this.recordDebt(kind, amountCents, { orderId, refundId });
+      return;
+    }
     this.changedCredits.add(credit);
     this.wallet.balanceCents = exactCents(this.wallet.balanceCents + amountCents);
     this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
@@ -32,7 +36,7 @@ export class EntryLog {
   }
 
   /** Records a change of the debt, which belongs to no credit. */
-  recordDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+  recordDebt(kind: EntryKind, amountCents: number, cause: Cause): void {
     this.wallet.debtCents = exactCents(this.wallet.debtCents + amountCents);
     this.#append({ kind, amountCents, creditId: null, effectiveAt: this.now }, cause);
   }

@@ -23,7 +23,7 @@ const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
 const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>
   movements.map(({ kind, credit, amountCents, effectiveAt }) => [
     kind,
-    credit.id,
+    credit?.id,
     amountCents,
     (effectiveAt.getTime() - START) / DAY_MS,
   ]);

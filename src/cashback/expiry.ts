@@ -1,5 +1,6 @@
 import { after, DAY_MS } from '../common/clock.js';
 import type { Credit } from './credit.entity.js';
+import { byExpiry } from './earliest-first.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
 
@@ -15,36 +16,87 @@ export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'exp
 /** A change of one credit, as the ledger records it. */
 export interface Movement<C extends DatedCredit = DatedCredit> {
   kind: EntryKind;
-  credit: C;
+  /** Null for a change of the debt. */
+  credit: C | null;
   /** Signed, in centavos. */
   amountCents: number;
   orderId: string | null;
   effectiveAt: Date;
 }
 
+/** An amount that came back to a credit. */
+export interface ReturnedPart<C extends DatedCredit = DatedCredit> {
+  credit: C;
+  amountCents: number;
+}
+
 /**
- * Brings credits up to date: releases lapsed holds, then writes off expired amounts. Only dates decide, so the result
+ * Brings credits up to date: releases lapsed holds, which repay debt first, then writes off expired amounts. Only dates decide, so the result
  * does not depend on when or how often this runs.
  *
  * @param credits changed in place; they must include those of every lapsed hold.
+ * @param debtCents the debt of the wallet.
  * @returns the movements, in the order in which they took effect on each credit.
  */
 export function applyExpiries<C extends DatedCredit>(
   credits: Iterable<C>,
   holds: readonly DatedHold[],
   now: Date,
+  debtCents = 0,
 ): Movement<C>[] {
   const movements: Movement<C>[] = [];
   const byId = new Map(Array.from(credits, (credit) => [credit.id, credit]));
   const lapsed = holds
     .filter((hold) => hold.expiresAt <= now)
     .sort((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime() || (a.orderId < b.orderId ? -1 : 1));
-  for (const hold of lapsed) {
-    const credit = byId.get(hold.creditId);
-    if (credit === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
-    movements.push(...release(credit, hold, hold.expiresAt));
+  let leftCents = debtCents;
+  for (const holdsOfOrder of byOrder(lapsed)) {
+    const parts = holdsOfOrder.map((hold) => {
+      const credit = byId.get(hold.creditId);
+      if (credit === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
+      movements.push(...release(credit, hold, hold.expiresAt));
+      return { credit, amountCents: hold.amountCents };
+    });
+    const payments = repay(parts, leftCents, { orderId: holdsOfOrder[0]?.orderId ?? null, at: now });
+    for (const { kind, amountCents } of payments) if (kind === 'repay') leftCents += amountCents;
+    movements.push(...payments);
   }
   for (const credit of byId.values()) if (credit.expiresAt <= now) movements.push(...expireRest(credit));
+  return movements;
+}
+
+/** Groups sorted holds by instant and order. The holds of an order lapse together. */
+function byOrder(holds: readonly DatedHold[]): DatedHold[][] {
+  const groups = new Map<string, DatedHold[]>();
+  for (const hold of holds) {
+    const key = `${hold.expiresAt.getTime()} ${hold.orderId}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [hold]);
+    else group.push(hold);
+  }
+  return [...groups.values()];
+}
+
+/**
+ * Repays debt from amounts that were added to credits, earliest expiry first.
+ *
+ * @param debtCents the debt, or less if only that much of the amounts may be used.
+ */
+export function repay<C extends DatedCredit>(
+  parts: readonly ReturnedPart<C>[],
+  debtCents: number,
+  { orderId, at }: { orderId: string | null; at: Date },
+): Movement<C>[] {
+  const movements: Movement<C>[] = [];
+  let leftCents = debtCents;
+  for (const { credit, amountCents } of parts.toSorted((a, b) => byExpiry(a.credit, b.credit))) {
+    const paidCents = Math.min(leftCents, amountCents, credit.remainingCents);
+    if (paidCents <= 0) continue;
+    leftCents -= paidCents;
+    credit.remainingCents -= paidCents;
+    const payment = { amountCents: -paidCents, orderId, effectiveAt: at };
+    movements.push({ kind: 'clawback', credit, ...payment }, { kind: 'repay', credit: null, ...payment });
+  }
   return movements;
 }
 

@@ -5,7 +5,7 @@ import type { Credit } from './credit.entity.js';
 import { byExpiry, takeEarliest } from './earliest-first.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import { type Cause, EntryLog } from './entry-log.js';
-import { applyExpiries, isAvailable, release, revive } from './expiry.js';
+import { applyExpiries, isAvailable, release, repay, type ReturnedPart, revive } from './expiry.js';
 import type { Hold } from './hold.entity.js';
 import { HoldBook } from './hold-book.js';
 import type { LoadedWallet } from './loaded-wallet.js';
@@ -32,7 +32,7 @@ export class WalletAggregate {
     this.#available = new AvailableBalance(availableByDateCents, now);
     this.#holds = new HoldBook(holds);
     for (const credit of credits) this.#add(credit);
-    this.#log.recordAll(applyExpiries(this.#credits.values(), holds, now));
+    this.#log.recordAll(applyExpiries(this.#credits.values(), holds, now, wallet.debtCents));
     this.#holds.end((hold) => hold.expiresAt <= now);
   }
 
@@ -109,10 +109,20 @@ export class WalletAggregate {
     }
   }
 
-  /** Releases the hold of an order. */
+  /** Releases the hold of an order. The released amount repays debt first. */
   releaseHold(orderId: string): void {
-    for (const hold of this.#holds.end((hold) => hold.orderId === orderId))
-      this.#log.recordAll(release(this.#credit(hold.creditId), hold, this.now));
+    this.#repay(this.#release(orderId), orderId);
+  }
+
+  /**
+   * Replaces the hold of an order by another amount, until the order expires. Only what the order no longer holds
+   * repays debt. The caller must have loaded enough credits, see `hold`.
+   */
+  replaceHold(order: { id: string; expiresAt: Date }, amountCents: number): void {
+    const released = this.#release(order.id);
+    if (amountCents > 0) this.hold(order, amountCents);
+    const returnedCents = sumCents(released.map((part) => part.amountCents)) - amountCents;
+    this.#repay(released, order.id, Math.max(0, returnedCents));
   }
 
   /** Captures the hold of an order: it is released and redeemed in one step. */
@@ -145,12 +155,7 @@ export class WalletAggregate {
     };
     this.#credits.set(credit.id, credit);
     this.#record(orderId === null ? 'grant' : 'earn', credit, amountCents, { orderId });
-    const paidCents = Math.min(this.wallet.debtCents, credit.remainingCents);
-    if (paidCents > 0) {
-      credit.remainingCents -= paidCents;
-      this.#record('clawback', credit, -paidCents, { orderId });
-      this.#log.recordDebt('repay', -paidCents, { orderId });
-    }
+    this.#repay([{ credit, amountCents }], orderId);
     return credit;
   }
 
@@ -175,7 +180,7 @@ export class WalletAggregate {
 
   /**
    * Returns redeemed cashback to the credits it came from, latest expiry first. A credit that has expired since is
-   * available again for a week.
+   * available again for a week. The returned amount repays debt first.
    *
    * @param redeemed the credits that the order redeemed from, each with the amount that has not been returned to it
    *   yet.
@@ -185,6 +190,7 @@ export class WalletAggregate {
     redeemed: readonly { credit: Credit; amountCents: number }[],
     cause: { orderId: string; refundId: string },
   ): void {
+    const parts: ReturnedPart<Credit>[] = [];
     let leftCents = amountCents;
     for (const { credit, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
       const partCents = Math.min(leftCents, openCents);
@@ -193,7 +199,9 @@ export class WalletAggregate {
       this.#log.recordAll(revive(credit, this.now));
       credit.remainingCents += partCents;
       this.#record('restore', credit, partCents, cause);
+      parts.push({ credit, amountCents: partCents });
     }
+    this.#repay(parts, cause.orderId);
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
   }
 
@@ -208,6 +216,22 @@ export class WalletAggregate {
     credit.remainingCents = 0;
     this.#record('void', credit, -amountCents, { orderId: null });
     return amountCents;
+  }
+
+  #release(orderId: string): ReturnedPart<Credit>[] {
+    return this.#holds
+      .end((hold) => hold.orderId === orderId)
+      .map((hold) => {
+        const credit = this.#credit(hold.creditId);
+        this.#log.recordAll(release(credit, hold, this.now));
+        return { credit, amountCents: hold.amountCents };
+      });
+  }
+
+  /** Repays debt from amounts that were added to credits, at most `mostCents`. */
+  #repay(parts: readonly ReturnedPart<Credit>[], orderId: string | null, mostCents = Infinity): void {
+    const debtCents = Math.min(this.wallet.debtCents, mostCents);
+    this.#log.recordAll(repay(parts, debtCents, { orderId, at: this.now }));
   }
 
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {

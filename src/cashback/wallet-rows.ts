@@ -6,8 +6,9 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import type { LoadedWallet } from './loaded-wallet.js';
-import type { WalletAggregate } from './wallet-aggregate.js';
-import type { Wallet } from './wallet.entity.js';
+import type { WalletOwner } from './balances.service.js';
+import { WalletAggregate } from './wallet-aggregate.js';
+import { Wallet } from './wallet.entity.js';
 
 /**
  * Statements that read the rows of a wallet. They take no locks: use cases that write these rows have locked the
@@ -116,6 +117,30 @@ export async function redeemedByCredit(manager: EntityManager, orderId: string):
     [orderId],
   );
   return new Map(rows.map(({ credit_id, cents }) => [credit_id, exactCents(cents)]));
+}
+
+/** @returns the centavos of a credit that have been written off because it expired. */
+export async function expiredByEntries(manager: EntityManager, creditId: string): Promise<number> {
+  const [row] = await manager.query<{ cents: string | null }[]>(
+    "SELECT -SUM(amount_cents) AS cents FROM cashback_entries WHERE credit_id = ? AND kind = 'expire'",
+    [creditId],
+  );
+  return exactCents(row?.cents ?? 0);
+}
+
+/**
+ * Loads a customer's wallet for reading, brought up to date to an instant, without a lock. For customers with a debt:
+ * how much of it lapsed holds repay depends on the order in which they lapsed.
+ *
+ * @returns null if there is no wallet.
+ */
+export async function viewWallet(
+  manager: EntityManager,
+  { merchantId, document }: WalletOwner,
+  now: Date,
+): Promise<WalletAggregate | null> {
+  const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+  return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now), now);
 }
 
 /** @returns the instant of a wallet's last entry; null before the first one. */

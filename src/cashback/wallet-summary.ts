@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { exactCents } from '../common/money.js';
+import { exactCents, sumCents } from '../common/money.js';
 import {
   AVAILABLE_BY_DATE,
   availableByDateParameters,
@@ -8,7 +8,13 @@ import {
   lapsedHoldsParameters,
 } from './balance-sql.js';
 import type { WalletOwner } from './balances.service.js';
-import { COMEBACK_MS } from './expiry.js';
+import type { Credit } from './credit.entity.js';
+import { COMEBACK_MS, isAvailable } from './expiry.js';
+import type { WalletAggregate } from './wallet-aggregate.js';
+import { openCredits, viewWallet } from './wallet-rows.js';
+
+/** Maximum number of open credits that are read of a customer with a debt. */
+const MOST_CREDITS = 5000;
 
 /** An amount that changes its state at an instant. */
 export interface DatedAmount {
@@ -73,6 +79,10 @@ export async function summarize(
   ]);
   if (sums?.id === undefined) return null;
   const cents = (column: string): number => exactCents(sums[column] ?? 0);
+  if (cents('debt_cents') > 0) {
+    const wallet = await viewWallet(manager, { merchantId, document }, now);
+    if (wallet !== null) return summarizeDebtor(manager, wallet, cents('held_cents'));
+  }
   return {
     id: sums.id,
     availableCents: exactCents(cents('by_date_cents') + cents('lapsed_cents')),
@@ -85,6 +95,40 @@ export async function summarize(
       ...[sums.id, ...lapsedHoldsParameters(now)],
     ]),
   };
+}
+
+/**
+ * Adds up the wallet of a customer with a debt, in which lapsed holds have repaid debt. It has few open credits, because
+ * they repay debt too.
+ */
+async function summarizeDebtor(
+  manager: EntityManager,
+  wallet: WalletAggregate,
+  heldCents: number,
+): Promise<WalletSummary> {
+  const { now } = wallet;
+  const page = { walletId: wallet.wallet.id, now, after: undefined, limit: MOST_CREDITS, availableOnly: false };
+  wallet.load(await openCredits(manager, page));
+  const credits = [...wallet.credits].filter(({ remainingCents }) => remainingCents > 0);
+  const pending = credits.filter(({ availableAt }) => availableAt > now);
+  const available = credits.filter((credit) => isAvailable(credit, now));
+  return {
+    id: wallet.wallet.id,
+    availableCents: wallet.availableCents,
+    pendingCents: sumCents(pending.map(({ remainingCents }) => remainingCents)),
+    heldCents,
+    debtCents: wallet.wallet.debtCents,
+    nextRelease: next(pending, 'availableAt'),
+    nextExpiry: next(available, 'expiresAt'),
+  };
+}
+
+/** Returns the earliest of a date of credits, with the sum of the credits that have it. */
+function next(credits: readonly Credit[], date: 'availableAt' | 'expiresAt'): DatedAmount | null {
+  const at = Math.min(...credits.map((credit) => credit[date].getTime()));
+  if (credits.length === 0) return null;
+  const same = credits.filter((credit) => credit[date].getTime() === at);
+  return { at: new Date(at), cents: sumCents(same.map(({ remainingCents }) => remainingCents)) };
 }
 
 async function first(manager: EntityManager, sql: string, parameters: unknown[]): Promise<DatedAmount | null> {

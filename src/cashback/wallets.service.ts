@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { sumCents } from '../common/money.js';
 import { insertRows, upsertRows } from '../database/rows.js';
 import type { WalletOwner } from './balances.service.js';
 import { Credit } from './credit.entity.js';
@@ -16,6 +17,7 @@ import {
   openCredits,
   redeemedByCredit,
   saveWallet,
+  expiredByEntries,
 } from './wallet-rows.js';
 import { Wallet } from './wallet.entity.js';
 
@@ -80,6 +82,14 @@ export class WalletsService {
     const [own] = wallet.load(await manager.findBy(Credit, { orderId }));
     const leftCents = amountCents - (own?.remainingCents ?? 0);
     if (leftCents > 0) await this.#loadEarliest(manager, wallet, amountCents, false);
+  }
+
+  /** Returns how much of the cashback that an order earned has expired unspent. `loadForClawback` must be called first. */
+  async expiredUnspent(manager: EntityManager, wallet: WalletAggregate, orderId: string): Promise<number> {
+    const own = [...wallet.credits].find((credit) => credit.orderId === orderId);
+    if (own === undefined) return 0;
+    const now = wallet.entries.filter(({ kind, creditId }) => kind === 'expire' && creditId === own.id);
+    return (await expiredByEntries(manager, own.id)) - sumCents(now.map(({ amountCents }) => amountCents));
   }
 
   /** Loads the credits that an order redeemed from, each with the amount that no refund has returned to it yet. */

@@ -25,10 +25,8 @@ export class OrderChanges {
     amountCents: number,
   ): Promise<boolean> {
     if (wallet.holdsExactly(order, amountCents)) return false;
-    wallet.releaseHold(order.id);
-    if (amountCents === 0) return true;
     await this.wallets.loadAvailable(manager, wallet, amountCents);
-    wallet.hold(order, amountCents);
+    wallet.replaceHold(order, amountCents);
     return true;
   }
 

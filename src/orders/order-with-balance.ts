@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { AVAILABLE, availableParameters, HELD } from '../cashback/balance-sql.js';
-import type { OrderBalance } from '../cashback/balances.service.js';
+import { availableToDebtor, type OrderBalance } from '../cashback/balances.service.js';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
@@ -23,16 +23,18 @@ export async function findOrderWithBalance(
 ): Promise<OrderWithBalance | undefined> {
   const [column, value] = 'id' in key ? ['id', key.id] : ['external_id', Buffer.from(key.externalId)];
   const columns = columnNames(manager, Order).map((name) => `o.${name}`);
-  const [row] = await manager.query<(Row & { balance_available: string | null; balance_held: string })[]>(
-    `SELECT ${columns.join(', ')}, ${AVAILABLE} AS balance_available, ${HELD} AS balance_held
+  const [row] = await manager.query<
+    (Row & { balance_available: string | null; balance_held: string; balance_debt: string | null })[]
+  >(
+    `SELECT ${columns.join(', ')}, ${AVAILABLE} AS balance_available, ${HELD} AS balance_held,
+            w.debt_cents AS balance_debt
        FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
       WHERE o.merchant_id = ? AND o.${column} = ?`,
     [...availableParameters(now), now, merchantId, value],
   );
-  return (
-    row && {
-      order: toEntity(manager, Order, row),
-      balance: { availableCents: exactCents(row.balance_available), heldCents: exactCents(row.balance_held) },
-    }
-  );
+  if (row === undefined) return undefined;
+  const order = toEntity(manager, Order, row);
+  const availableCents =
+    exactCents(row.balance_debt) > 0 ? await availableToDebtor(manager, order, now) : exactCents(row.balance_available);
+  return { order, balance: { availableCents, heldCents: exactCents(row.balance_held) } };
 }

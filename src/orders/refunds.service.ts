@@ -84,6 +84,20 @@ export class RefundsService {
     });
   }
 
+  /** Returns the cashback that a refund moves, and loads the credits from which it is taken back. */
+  async #parts(
+    manager: EntityManager,
+    order: Order,
+    wallet: WalletAggregate,
+    amountCents: number,
+  ): Promise<ReturnType<typeof refundParts>> {
+    const refunded = { ...order, redeemedCents: order.redemptionCents };
+    const parts = refundParts(refunded, amountCents);
+    if (parts.clawedBackCents === 0) return parts;
+    await this.wallets.loadForClawback(manager, wallet, parts.clawedBackCents, order.id);
+    return refundParts(refunded, amountCents, await this.wallets.expiredUnspent(manager, wallet, order.id));
+  }
+
   async #refund(
     manager: EntityManager,
     order: Order,
@@ -91,10 +105,7 @@ export class RefundsService {
     externalId: string,
     amountCents: number,
   ): Promise<Refund> {
-    const { returnedCents, clawedBackCents } = refundParts(
-      { ...order, redeemedCents: order.redemptionCents },
-      amountCents,
-    );
+    const { returnedCents, clawedBackCents } = await this.#parts(manager, order, wallet, amountCents);
     const refund: Refund = {
       id: newId(wallet.now),
       orderId: order.id,
@@ -109,10 +120,7 @@ export class RefundsService {
     const cause = { orderId: order.id, refundId: refund.id };
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause);
-    if (clawedBackCents > 0) {
-      await this.wallets.loadForClawback(manager, wallet, clawedBackCents, order.id);
-      wallet.clawBack(clawedBackCents, cause);
-    }
+    if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
     await this.wallets.save(manager, wallet);
 
     await manager.update(Order, { id: order.id }, totalsAfter(order, refund, wallet.now));

@@ -16,7 +16,7 @@ const NAMES: Record<EntryKind, Names> = {
   release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },
   restore: { credit: true, order: true, refund: true },
-  // Taken back by a refund, or repays debt from new cashback that an order earned or the operator granted.
+  // Taken back by a refund, or repays debt from new cashback or cashback that comes back.
   clawback: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
   debt: { credit: false, order: true, refund: true },
@@ -57,7 +57,7 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'earn')
        AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
 
-  'a debt is repaid with the amount that was taken from new cashback of the same order or grant': `
+  'a debt is repaid with the amount that was taken from the cashback of the same order or grant': `
     SELECT e.wallet_id, e.order_id, SUM(e.amount_cents) AS entries_cents, COUNT(*) AS entries
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('clawback', 'repay') AND e.refund_id IS NULL

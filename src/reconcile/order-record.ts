@@ -50,6 +50,8 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
   credit_created_at: Date | null;
+  /** How much of the credit expired unspent: refunds do not take that back. Read only if they took back too little. */
+  credit_expired_cents: number;
   /** Whether an entry shows that the credit was available again after its expiry, which explains its expiry date. */
   credit_came_back: boolean | 0;
 }
@@ -61,7 +63,7 @@ const ORDERS = `
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
-         0 AS credit_came_back, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
+         0 AS credit_expired_cents, 0 AS credit_came_back, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
     LEFT JOIN cashback_credits c ON c.order_id = o.id
@@ -93,6 +95,7 @@ export async function readOrders(manager: EntityManager, page: Page, parse: Pars
   const byId = new Map(records.map((record) => [record.order_id, record]));
   for (const sql of SUMS) addSums(byId, await queryPage<SumRow>(manager, sql, page));
   await markComebacks(manager, records);
+  await addExpired(manager, records);
   return records;
 }
 
@@ -146,3 +149,18 @@ async function markComebacks(manager: EntityManager, records: OrderRecord[]): Pr
   const ids = new Set(rows.map(({ id }) => id));
   for (const record of moved) record.credit_came_back = ids.has(String(record.credit_id));
 }
+
+/** Only reads entries for the few refunded orders whose cashback was not all taken back. */
+async function addExpired(manager: EntityManager, records: OrderRecord[]): Promise<void> {
+  const kept = records.filter((o) => o.credit_id !== null && o.refunded_cents > 0);
+  const byCredit = new Map(kept.filter(tookBackTooLittle).map((record) => [String(record.credit_id), record]));
+  if (byCredit.size === 0) return;
+  const rows = await manager.query<{ credit_id: string; cents: string }[]>(
+    "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE credit_id IN (?) AND kind = 'expire' GROUP BY credit_id",
+    [[...byCredit.keys()]],
+  );
+  for (const { credit_id: id, cents } of rows) byCredit.get(id)!.credit_expired_cents = exactCents(cents);
+}
+
+const tookBackTooLittle = (o: OrderRecord): boolean =>
+  BigInt(o.clawed_back_cents) * BigInt(o.total_cents) < BigInt(o.earned_cents) * BigInt(o.refunded_cents);

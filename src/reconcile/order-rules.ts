@@ -81,7 +81,8 @@ const ORDER_RULES: OrderRule[] = [
     ],
     holds: (o) => {
       const parts = refundedParts(o);
-      return o.returned_cents === parts.returnedCents && o.clawed_back_cents === parts.clawedBackCents;
+      const waivedCents = parts.clawedBackCents - o.clawed_back_cents;
+      return o.returned_cents === parts.returnedCents && waivedCents >= 0 && waivedCents <= o.credit_expired_cents;
     },
   },
   {

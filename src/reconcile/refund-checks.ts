@@ -1,5 +1,9 @@
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
+/** SQL condition: cashback that the order earned expired unspent. A refund takes nothing back for it. */
+const HAS_EXPIRED_UNSPENT = `EXISTS (
+  SELECT 1 FROM cashback_credits c JOIN cashback_entries x ON x.credit_id = c.id AND x.kind = 'expire' WHERE c.order_id = o.id)`;
+
 /**
  * Checks of refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it is less
  * than a centavo away from its share of the order, whatever the sequence of the refunds.
@@ -15,7 +19,8 @@ export const REFUND_CHECKS: SqlChecks = {
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
        AND (r.amount_cents <= 0 OR ${awayFromItsShare('r.returned_cents', 'o.redemption_cents')}
-            OR ${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')})`,
+            OR (${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')}
+                AND NOT (${isBelowItsShare('r.clawed_back_cents', 'o.earned_cents')} AND ${HAS_EXPIRED_UNSPENT})))`,
 
   'the amounts of a refund are the sums of its entries, which have the same instant': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at,
@@ -29,6 +34,10 @@ export const REFUND_CHECKS: SqlChecks = {
         OR r.clawed_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };
+
+function isBelowItsShare(part: string, whole: string): string {
+  return `CAST(${part} AS DECIMAL(40)) * o.total_cents < CAST(${whole} AS DECIMAL(40)) * r.amount_cents`;
+}
 
 /** SQL condition: a part of a refund is a centavo or more away from whole × amount / total. DECIMAL is exact. */
 function awayFromItsShare(part: string, whole: string): string {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
-import { expectInvariants } from '../support/expectations.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
@@ -114,12 +114,27 @@ describe('cashback clawed back by a refund', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '2.25', debt: '0.00' });
   });
 
-  it('a refund creates debt when the earned cashback has expired', async () => {
+  it('a refund takes nothing back for cashback of its order that expired unspent', async () => {
     const order = await aCompletedOrder(merchant, { total: '100.00' });
     service.clock.advance({ days: 188 });
-    await refund(order, '100.00');
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00', 'debt 5.00']);
-    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', debt: '5.00' });
+    expect(await refund(order, '40.00')).toMatchObject({ cashback_taken_back: '0.00', amount_to_pay_back: '40.00' });
+    expect(await refund(order, '60.00')).toMatchObject({ cashback_taken_back: '0.00' });
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00']);
+    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    const { body } = await merchant.client.get(`/orders/${order.id}`);
+    expect(body).toMatchObject({ status: 'refunded', cashback: { to_receive: { reversed: '0.00' } } });
+  });
+
+  it('refunds take back only what was spent of the cashback of their order when the rest expired', async () => {
+    const document = aDocument();
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    service.clock.advance({ days: 8 });
+    await aCompletedOrder(merchant, { document, total: '10.00', payment_methods: [] }, { redeem: '2.00' });
+    service.clock.advance({ days: 180 });
+    const taken = [];
+    for (const amount of ['33.33', '33.33', '33.34']) taken.push((await refund(order, amount)).cashback_taken_back);
+    // 3.00 of 5.00 expired. The refunds of the rest take the 2.00 back.
+    expect(taken).toEqual(['0.00', '0.34', '1.66']);
   });
 });
 
@@ -176,14 +191,73 @@ describe('debt of a wallet', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
   });
 
-  it('cashback restored by a refund does not repay the debt', async () => {
+  it('cashback restored by a refund repays the debt first', async () => {
     const { document, spent } = await aDebtor();
     expect(await refund(spent, '10.00')).toMatchObject({
       cashback_returned: '5.00',
       cashback_taken_back: '0.25',
       amount_to_pay_back: '5.00',
     });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '4.75', debt: '4.75' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    expect((await movementsOf(merchant, document)).slice(-5)).toEqual([
+      'debt 4.75',
+      'restore 5.00',
+      'clawback -4.75',
+      'repay -4.75',
+      'clawback -0.25',
+    ]);
+  });
+
+  /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 5.00. */
+  async function anOrderOfADebtor(): Promise<any> {
+    const document = aDocument();
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    service.clock.advance({ days: 8 });
+    const open = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
+    await refund(order, '60.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '5.00', debt: '3.00' });
+    return open;
+  }
+
+  it('a released hold repays the debt first, and only the rest is available', async () => {
+    const { id, document } = await anOrderOfADebtor();
+    const { body } = await merchant.client.post(`/orders/${id}/cancel`);
+    expect(body.cashback.to_redeem.available).toBe('2.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
+    expect((await statementOf(merchant, document)).slice(-3)).toMatchObject([
+      { kind: 'release', amount: '5.00', order_id: id },
+      { kind: 'clawback', amount: '-3.00', order_id: id, refund_id: null },
+      { kind: 'repay', amount: '-3.00', order_id: id, refund_id: null, debt: '0.00' },
+    ]);
+  });
+
+  it('a lapsed hold has repaid the debt in every response, before and after it is written down', async () => {
+    const { id, document, expires_at } = await anOrderOfADebtor();
+    service.clock.advance({ ms: Date.parse(expires_at) - service.clock.now().getTime() });
+    const repaid = { available: '2.00', held: '0.00', debt: '0.00', next_expiry: { amount: '2.00' } };
+    expect(await walletOf(merchant, document)).toMatchObject(repaid);
+    expect((await merchant.client.get(`/orders/${id}`)).body.cashback.to_redeem).toMatchObject({ maximum: '2.00' });
+    const order = await aCreatedOrder(merchant, { document });
+    expect(order.cashback.to_redeem.available).toBe('2.00');
+    await grant(service, merchant, document, '1.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '3.00', debt: '0.00' });
+    expect((await movementsOf(merchant, document)).slice(-4)).toEqual([
+      'release 5.00',
+      'clawback -3.00',
+      'repay -3.00',
+      'grant 1.00',
+    ]);
+  });
+
+  it('a lower hold repays the debt only with what the order no longer holds', async () => {
+    const { id, document } = await anOrderOfADebtor();
+    const { status, body } = await merchant.client.put(`/orders/${id}/redemption`, { amount: '4.00' });
+    expect({ status, ...body.cashback.to_redeem }).toMatchObject({ status: 200, held: '4.00', available: '0.00' });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '4.00', debt: '2.00' });
+    const over = await merchant.client.put(`/orders/${id}/redemption`, { amount: '4.01' });
+    expectProblem(over, 422, 'redemption_exceeds_maximum');
+    expect((await merchant.client.post(`/orders/${id}/complete`)).body.cashback.to_redeem.redeemed).toBe('4.00');
   });
 
   it('debt with one merchant does not affect the wallet with another merchant', async () => {

@@ -6,6 +6,8 @@ export interface ModelCredit {
   /** The order that earned it. */
   earnedBy: string | null;
   remaining: bigint;
+  /** What expired unspent. */
+  expired: bigint;
   availableAt: number;
   expiresAt: number;
 }
@@ -34,8 +36,7 @@ export class ModelWallet {
         .sort((a, b) => a.expiresAt - b.expiresAt)[0];
       const lapsing = this.holds.toSorted((a, b) => a.until - b.until)[0];
       // At the same time the credit has already expired, because it is valid until just before its date.
-      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity))
-        expiring.remaining = 0n;
+      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity)) expire(expiring);
       else if (lapsing && lapsing.until <= now) this.releaseHold(lapsing.order, lapsing.until);
       else return;
     }
@@ -73,9 +74,9 @@ export class ModelWallet {
 
   /** Adds new cashback, which first repays the debt. */
   addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
-    const paid = least(this.debt, cents);
-    this.debt -= paid;
-    this.credits.push({ born: this.credits.length, earnedBy, remaining: cents - paid, availableAt, expiresAt });
+    const credit = { born: this.credits.length, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt };
+    this.credits.push(credit);
+    this.#repay([{ credit, cents }], cents);
   }
 
   hold(order: string, cents: bigint, now: number, until: number): void {
@@ -84,7 +85,22 @@ export class ModelWallet {
   }
 
   releaseHold(order: string, at: number): void {
-    for (const { credit, cents } of this.#end(order)) restore(credit, cents, at);
+    const ended = this.#end(order);
+    for (const { credit, cents } of ended) restore(credit, cents, at);
+    this.#repay(ended, total(ended.map(({ cents }) => cents)));
+  }
+
+  /** Sets the hold of an order to another amount. Only what the order no longer holds repays debt. */
+  replaceHold(order: string, cents: bigint, now: number, until: number): void {
+    const ended = this.#end(order);
+    for (const part of ended) restore(part.credit, part.cents, now);
+    this.hold(order, cents, now, until);
+    this.#repay(ended, total(ended.map((part) => part.cents)) - cents);
+  }
+
+  /** What an order earned and what then expired unspent. */
+  expiredOf(order: string): bigint {
+    return total(this.credits.filter(({ earnedBy }) => earnedBy === order).map(({ expired }) => expired));
   }
 
   /** @returns the amount spent from each credit. */
@@ -109,14 +125,29 @@ export class ModelWallet {
   /** Restores to the original credits, the latest to expire first. */
   restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number): void {
     let left = cents;
+    const parts: { credit: ModelCredit; cents: bigint }[] = [];
     for (const part of spent.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
       const back = least(left, part.cents);
       if (back === 0n) continue;
       part.cents -= back;
       left -= back;
       restore(part.credit, back, now);
+      parts.push({ credit: part.credit, cents: back });
     }
+    this.#repay(parts, cents);
     if (left > 0n) throw new Error('the model returned more than was redeemed');
+  }
+
+  /** Repays debt from amounts that were added to credits, at most `most`, the earliest to expire first. */
+  #repay(parts: { credit: ModelCredit; cents: bigint }[], most: bigint): void {
+    let left = least(this.debt, most);
+    for (const { credit, cents } of parts.toSorted((a, b) => byExpiry(a.credit, b.credit))) {
+      const paid = least(least(left, cents), credit.remaining);
+      if (paid <= 0n) continue;
+      credit.remaining -= paid;
+      left -= paid;
+      this.debt -= paid;
+    }
   }
 
   #spendable(now: number): ModelCredit[] {
@@ -136,8 +167,16 @@ export class ModelWallet {
 
 /** Restores an amount to a credit. If it has expired, the amount is available for 7 days. */
 function restore(credit: ModelCredit, cents: bigint, at: number): void {
-  if (credit.expiresAt <= at) credit.expiresAt = at + COMEBACK;
+  if (credit.expiresAt <= at) {
+    expire(credit);
+    credit.expiresAt = at + COMEBACK;
+  }
   credit.remaining += cents;
+}
+
+function expire(credit: ModelCredit): void {
+  credit.expired += credit.remaining;
+  credit.remaining = 0n;
 }
 
 function byExpiry(a: ModelCredit, b: ModelCredit): number {

@@ -148,13 +148,18 @@ export class World {
     if (order.end !== 'completed' || left === 0n) return this.#impossible(order);
     if (cents > left) return refused(422, 'refund_exceeds_total', { maximum: brl(left) });
 
+    const wallet = this.wallet(order.merchant, order.customer);
+    const kept = (): bigint => (order.earned * (order.total - order.refunded)) / order.total;
+    const keptBefore = kept();
+    // Nothing is taken back for what expired unspent, less what earlier refunds did not take back for that reason.
+    const waived = wallet.expiredOf(order.key) - (order.earned - keptBefore - order.takenBack);
     order.refunded += cents;
     const returned = (order.redemption * order.refunded) / order.total - order.returned;
-    const takenBack = order.earned - (order.earned * (order.total - order.refunded)) / order.total - order.takenBack;
+    const due = keptBefore - kept();
+    const takenBack = due > waived ? due - (waived > 0n ? waived : 0n) : 0n;
     this.#changed(order);
     order.returned += returned;
     order.takenBack += takenBack;
-    const wallet = this.wallet(order.merchant, order.customer);
     wallet.restore(returned, order.spent, this.now);
     wallet.clawBack(order.key, takenBack);
     const refund = { cents, returned, takenBack, at: this.now };
@@ -204,8 +209,7 @@ export class World {
   /** Sets the hold of the order to this amount. An equal hold that ends at the same time keeps its credits. */
   #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint, expiresAt = order.expiresAt): void {
     if (wallet.held(order.key) === cents && expiresAt === order.expiresAt) return;
-    wallet.releaseHold(order.key, this.now);
-    wallet.hold(order.key, cents, this.now, expiresAt);
+    wallet.replaceHold(order.key, cents, this.now, expiresAt);
   }
 
   #changed(order: ModelOrder): Expected {
