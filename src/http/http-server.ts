@@ -5,6 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
+import { Connection } from './connection.js';
 import { requestIdOf } from './request-id.js';
 import { Turn } from './turn.js';
 
@@ -29,10 +30,7 @@ const CODES: Record<string, ProblemCode> = {
 
 /** Express on a server with stricter limits. It also responds with a problem to requests that are not valid HTTP. */
 export class HttpServer extends ExpressAdapter {
-  /** The latest request of each connection. */
-  readonly #latest = new WeakMap<Duplex, { request: IncomingMessage; response: ServerResponse }>();
-  /** The unfinished responses of each connection. */
-  readonly #open = new WeakMap<Duplex, Set<ServerResponse>>();
+  readonly #connections = new WeakMap<Duplex, Connection>();
   #observe: RefusalObserver = () => undefined;
 
   constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
@@ -41,13 +39,13 @@ export class HttpServer extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const serve = (request: IncomingMessage, response: ServerResponse): void => {
-      this.#track(request, response);
-      this.getInstance<Express>()(request, response);
-    };
+    const serve = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#connectionOf(request.socket).add(request, response);
     // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
     const server = createServer({ ...LIMITS, requireHostHeader: false }, serve);
     server.on('checkExpectation', serve);
+    // The size of the head is limited. Node would silently ignore the fields after the first 2,000.
+    server.maxHeadersCount = 0;
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));
     this.#bound(server);
     this.httpServer = server;
@@ -76,50 +74,64 @@ export class HttpServer extends ExpressAdapter {
     });
   }
 
-  #track(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    this.#latest.set(socket, { request, response });
-    const open = this.#open.get(socket) ?? new Set();
-    this.#open.set(socket, open.add(response));
-    response.once('close', () => open.delete(response));
+  #connectionOf(socket: Socket): Connection {
+    let connection = this.#connections.get(socket);
+    if (connection === undefined) {
+      connection = new Connection(socket, (request, response) => this.#serve(request, response));
+      this.#connections.set(socket, connection);
+    }
+    return connection;
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    if (toOriginForm(request)) return void this.getInstance<Express>()(request, response);
+    const problem = new Problem('malformed_request', { detail: 'the request target is not valid' });
+    const requestId = requestIdOf(request);
+    this.#observe(problem, requestId);
+    const body = bodyOf(problem, requestId);
+    response.writeHead(problem.status, headersOf(body, requestId)).end(body);
   }
 
   /** Responds to a request that cannot be parsed, after the responses to earlier requests on the same connection. */
   #refuse(socket: Duplex, errorCode: string): void {
     if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
-    const latest = this.#latest.get(socket);
-    const broken = latest?.request.complete === false ? latest.response : undefined;
     const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
     const requestId = requestIdOf({ headers: {} });
     this.#observe(problem, requestId);
-    const pending = [...(this.#open.get(socket) ?? [])].filter((response) => response !== broken);
-    let left = pending.length;
-    const respond = (): void => {
-      if (left > 0) return;
-      // The response may have been sent before the body turned out to be malformed.
-      if (broken?.headersSent) (socket as Socket).destroySoon();
-      else socket.end(rawResponse(problem, requestId));
-    };
-    for (const response of pending)
-      response.once('close', () => {
-        left -= 1;
-        respond();
-      });
-    respond();
+    this.#connectionOf(socket as Socket).refuse(() => socket.end(rawResponse(problem, requestId)));
   }
+}
+
+/**
+ * Replaces a target in absolute form (RFC 9112, section 3.2.2) by its path and query. Express would respond to an
+ * invalid one with a page.
+ *
+ * @returns whether the target is valid.
+ */
+function toOriginForm(request: IncomingMessage): boolean {
+  const { url = '' } = request;
+  if (url.startsWith('/') || url === '*') return true;
+  if (!URL.canParse(url)) return false;
+  const { pathname, search } = new URL(url);
+  request.url = pathname + search;
+  return pathname.startsWith('/');
+}
+
+const bodyOf = (problem: Problem, requestId: string): string => JSON.stringify(problem.toBody('/', requestId));
+
+function headersOf(body: string, requestId: string): Record<string, string> {
+  return {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  };
 }
 
 /** A request that cannot be parsed has no `ServerResponse`, only a socket. */
 function rawResponse(problem: Problem, requestId: string): string {
-  const body = JSON.stringify(problem.toBody('/', requestId));
-  return [
-    `HTTP/1.1 ${problem.status} ${problem.title}`,
-    'content-type: application/problem+json',
-    'cache-control: no-store',
-    `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${requestId}`,
-    'connection: close',
-    '',
-    body,
-  ].join('\r\n');
+  const body = bodyOf(problem, requestId);
+  const fields = Object.entries(headersOf(body, requestId)).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${problem.status} ${problem.title}`, ...fields, '', body].join('\r\n');
 }

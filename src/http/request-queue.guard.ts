@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { networkOf } from '../common/network.js';
 import { IS_PUBLIC } from './caller.js';
+import { takesBody } from './handler-arguments.js';
 import { KnownCallers } from './known-callers.js';
 import { refuseUnreadableBody } from './request-body.js';
 import { RequestQueues } from './request-queues.js';
@@ -30,7 +31,7 @@ export class RequestQueueGuard implements CanActivate {
       this.reflector.getAllAndOverride<boolean>(key, [context.getHandler(), context.getClass()]) ?? false;
     const request = context.switchToHttp().getRequest<Request>();
     const isPublic = isMarked(IS_PUBLIC);
-    refuseUnreadableBody(request);
+    if (takesBody(context)) refuseUnreadableBody(request);
     if (isMarked(SKIPS_QUEUE) || (!isPublic && request.headers.authorization === undefined)) return true;
     const merchant = isPublic ? undefined : this.known.merchantOf(request);
     const caller = merchant ?? `${context.getHandler().name} ${networkOf(request.ip)}`;

@@ -60,9 +60,14 @@ export function IsAtMost(member: string): PropertyDecorator {
   });
 }
 
+/** Text that the database can store: a lone surrogate, such as `"\ud800"` in JSON, cannot be encoded in UTF-8. */
+const IsUnicode = (): PropertyDecorator =>
+  rule('isUnicode', (value) => typeof value !== 'string' || value.isWellFormed(), 'must be valid Unicode');
+
 /** An ID that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
 export function IsCallerId(): PropertyDecorator {
   return applyDecorators(
+    IsUnicode(),
     rule(
       'isCallerId',
       (value) => isText(value, 100) && value.length > 0 && !CONTROL_CHARACTER.test(value),
@@ -75,6 +80,7 @@ export function IsCallerId(): PropertyDecorator {
 /** Free text of at most `maximum` characters that the database can store. */
 export function IsText(maximum: number): PropertyDecorator {
   return applyDecorators(
+    IsUnicode(),
     rule('isText', (value) => isText(value, maximum), `must be a string of at most ${maximum} characters`),
     ApiProperty({ type: String, maxLength: maximum }),
   );
@@ -100,7 +106,7 @@ export function IsDocument(): PropertyDecorator {
 /**
  * Converts the elements of an array to DTOs. An element that is not an object becomes a value that nested validation
  * refuses with its index; otherwise validation would skip `null` and descend into nested arrays. An array that is too
- * long is not converted, because it can have a hundred thousand elements; `@ArrayMaxSize` refuses it.
+ * long is not converted, because it can have ten thousand elements; `@ArrayMaxSize` refuses it.
  *
  * @param maximum the maximum number of elements, the same as in `@ArrayMaxSize`.
  */
@@ -141,9 +147,9 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts code points, not UTF-16 code units. A lone surrogate is refused because it can't be encoded in UTF-8. */
+/** Counts code points, not UTF-16 code units. */
 function isText(value: unknown, maximum: number): value is string {
-  return typeof value === 'string' && value.isWellFormed() && (value.length <= maximum || [...value].length <= maximum);
+  return typeof value === 'string' && (value.length <= maximum || [...value].length <= maximum);
 }
 
 /** An instant in RFC 3339, such as `2026-11-20T13:45:00.000Z`. */

@@ -28,6 +28,9 @@ describe('malformed HTTP', () => {
       'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     ['a Content-Length that is not a number', 'POST /orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1e3\r\n\r\n{}'],
+    ['an invalid URL as the target', 'GET http://[::1/orders HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['a target without a path', 'GET mailto:x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'],
+    ['a Host with a blank', 'GET /orders HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n'],
     ['no Host', 'GET /orders HTTP/1.1\r\nconnection: close\r\n\r\n'],
   ])('the service returns 400 malformed_request and closes the connection for %s', async (_, bytes) => {
     expectProblem(await sendBytes(service, bytes), 400, 'malformed_request');
@@ -69,6 +72,13 @@ describe('unusual HTTP', () => {
     ).toBe(200);
     const answer = await sendBytes(service, aRequest('GET /nowhere', { expect: 'the-unexpected' }));
     expectProblem(answer, 404, 'not_found');
+  });
+
+  it('the service accepts a target in absolute form', async () => {
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}` };
+    const answer = await sendBytes(service, aRequest('GET http://shop.example/orders?limit=0', headers));
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.instance).toBe('/orders');
   });
 
   it('the service sends 100-continue when the client asks for it', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { gzipSync, deflateSync, brotliCompressSync } from 'node:zlib';
 import { type Answer, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { anOrder } from '../support/factories.js';
@@ -228,30 +227,21 @@ describe('media types, charsets, and encodings', () => {
     );
   });
 
-  it.each([
-    ['gzip', gzipSync],
-    ['deflate', deflateSync],
-    ['br', brotliCompressSync],
-  ] as const)(
-    'POST /orders accepts a body compressed with %s and returns 400 when the compressed data is invalid',
-    async (encoding, compress) => {
-      const raw = compress(JSON.stringify(anOrder()));
-      expect((await order(raw, { 'content-encoding': encoding })).status).toBe(201);
-      expectProblem(await order(raw.subarray(0, 20), { 'content-encoding': encoding }), 400, 'malformed_json');
-      expectProblem(await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }), 400, 'malformed_json');
+  it.each(['gzip', 'deflate', 'br', 'zip', 'gzip, gzip', 'compress', 'identity, gzip'])(
+    'POST /orders and POST /auth/login return 415 for the content-encoding %s, because bodies must not be compressed',
+    async (encoding) => {
+      const raw = JSON.stringify(anOrder());
+      for (const path of ['/orders', '/auth/login']) {
+        const answer = await merchant.client.send('POST', path, { raw, headers: { 'content-encoding': encoding } });
+        expectProblem(answer, 415, 'unsupported_media_type');
+        expect(answer.headers.get('accept-encoding')).toBe('identity');
+      }
     },
   );
 
-  it.each(['zip', 'gzip, gzip', 'compress'])(
-    'POST /orders returns 415 for the content-encoding %s',
-    async (encoding) => {
-      expectProblem(
-        await order(JSON.stringify(anOrder()), { 'content-encoding': encoding }),
-        415,
-        'unsupported_media_type',
-      );
-    },
-  );
+  it('POST /orders accepts the content-encoding identity', async () => {
+    expect((await order(JSON.stringify(anOrder()), { 'content-encoding': 'Identity' })).status).toBe(201);
+  });
 });
 
 describe('large request bodies', () => {
@@ -263,14 +253,6 @@ describe('large request bodies', () => {
   it('POST /orders accepts a body of exactly 256 KiB and returns 413 for one byte more', async () => {
     expect((await order(ofBytes(256 * KIB))).status).toBe(201);
     expectProblem(await order(ofBytes(256 * KIB + 1)), 413, 'payload_too_large');
-  });
-
-  it('POST /orders returns 413 when the decompressed body exceeds 256 KiB', async () => {
-    expectProblem(
-      await order(gzipSync(ofBytes(50_000 * KIB)), { 'content-encoding': 'gzip' }),
-      413,
-      'payload_too_large',
-    );
   });
 
   it('POST /auth/login returns 413 for a chunked body that exceeds the limit', async () => {

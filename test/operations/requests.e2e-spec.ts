@@ -213,6 +213,17 @@ describe('responses and query parameters', () => {
     expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(['limit', 'offset']);
   });
 
+  it.each([
+    ['GET', '/orders?external_id=%ff&limit=5', ['external_id']],
+    ['GET', '/orders?limit=%31&cursor=100%&%ed%a0%80=1', ['cursor', '%ed%a0%80']],
+  ])('%s %s returns 400, because %j is not percent-encoded UTF-8', async (method, path, undecodable) => {
+    const answer = await merchant.client.send(method, path);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toEqual(
+      undecodable.map((parameter) => ({ parameter, detail: 'must be percent-encoded UTF-8' })),
+    );
+  });
+
   it('POST /orders with a query parameter returns 400 and creates no order', async () => {
     const order = anOrder();
     expectProblem(await merchant.client.post('/orders?dry_run=true', order), 400, 'validation_failed');

@@ -28,7 +28,7 @@ const { url, seconds, streams } = /** @type {Plan} */ (await json(process.stdin)
 const deadline = performance.now() + seconds * 1000;
 const { host, hostname, port } = new URL(url);
 /** The number of requests that a slow reader pipelines. */
-const PIPELINED = 50;
+const PIPELINED = 16;
 /** Makes numbers differ between load processes. */
 let number = process.pid * 1_000_000;
 

@@ -1,0 +1,124 @@
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { anOrder } from '../support/factories.js';
+import { aRequest, parseAnswer } from '../support/raw.js';
+import { useService } from '../support/use-service.js';
+
+const MIB = 1024 * 1024;
+
+/** The number of requests that may wait on a connection for the response to an earlier one. */
+const WAITING = 16;
+
+const { service, merchant } = useService();
+
+function open(): Socket {
+  const { hostname, port } = new URL(service.url);
+  return connect(Number(port), hostname).on('error', () => undefined);
+}
+
+/** Sends bytes and returns all that the service sends until it closes the connection. */
+async function exchange(bytes: Buffer): Promise<string> {
+  const socket = open();
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  socket.write(bytes);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return received;
+}
+
+const statusesOf = (received: string): number[] =>
+  [...received.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+
+function authorized(line: string, body?: unknown, connection = 'keep-alive'): Buffer {
+  const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, connection };
+  if (body === undefined) return aRequest(line, headers);
+  return aRequest(line, { ...headers, 'content-type': 'application/json' }, JSON.stringify(body));
+}
+
+describe('pipelined requests', () => {
+  it('a pipelined request is served after the response to the one before it', async () => {
+    const orders = Array.from({ length: 8 }, () => anOrder());
+    const requests = orders.flatMap((order, at) => [
+      authorized('POST /orders', order),
+      authorized(`GET /orders?external_id=${order.external_id}`, undefined, at === 7 ? 'close' : 'keep-alive'),
+    ]);
+    const received = await exchange(Buffer.concat(requests));
+    expect(statusesOf(received)).toEqual(Array(8).fill([201, 200]).flat());
+    const lists = received.split(/(?=HTTP\/1\.1 200)/).filter((text) => text.startsWith('HTTP/1.1 200'));
+    const found = lists.map((text) => parseAnswer(text.split('HTTP/1.1 201')[0] ?? '').body.data[0]?.external_id);
+    expect(found).toEqual(orders.map((order) => order.external_id));
+  });
+
+  it(`${WAITING} pipelined requests can wait for the response to an earlier one`, async () => {
+    const received = await exchange(
+      Buffer.concat([
+        ...Array<Buffer>(WAITING).fill(authorized('GET /orders')),
+        authorized('GET /orders', undefined, 'close'),
+      ]),
+    );
+    expect(statusesOf(received)).toEqual(Array(WAITING + 1).fill(200));
+  });
+
+  it('a client that pipelines a hundred requests is disconnected, and at most one of them has an effect', async () => {
+    const orders = Array.from({ length: 100 }, () => anOrder());
+    await exchange(Buffer.concat(orders.map((order) => authorized('POST /orders', order))));
+    const rows = await service.dataSource.query<unknown[]>(
+      `SELECT id FROM orders WHERE external_id IN (${orders.map(() => '?').join()})`,
+      orders.map((order) => order.external_id),
+    );
+    expect(rows.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('request bodies that arrive after the response', () => {
+  it.each([
+    ['401 to a request without a token', 401, { 'transfer-encoding': 'chunked' }, 'fffffffff\r\n'],
+    ['413 to a request with a large Content-Length', 413, { 'content-length': '50000000000' }, ''],
+  ])(
+    'the service reads little of the body after its %s, then disconnects the client',
+    async (_, status, length, start) => {
+      const socket = open();
+      let received = '';
+      socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const head = { 'content-type': 'application/json', 'content-length': undefined, connection: 'keep-alive' };
+      socket.write(aRequest('POST /orders', { ...head, ...length }, start));
+      const chunk = Buffer.alloc(MIB / 4, ' ');
+      const send = (): void => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on('drain', send);
+      send();
+      await closed;
+      expect(statusesOf(received)).toEqual([status]);
+      // Most of these bytes are in buffers of the operating system.
+      expect(socket.bytesWritten).toBeLessThan(32 * MIB);
+    },
+  );
+
+  it('a connection can be reused if the rest of the body is small', async () => {
+    const refused = aRequest(
+      'POST /orders',
+      { connection: 'keep-alive', 'content-type': 'application/json' },
+      'x'.repeat(100_000),
+    );
+    const socket = open();
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    const end = refused.length - 50_000;
+    socket.write(refused.subarray(0, end));
+    await new Promise((resolve) => socket.once('data', resolve));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(Buffer.concat([refused.subarray(end), aRequest('GET /health/live')]));
+    await closed;
+    expect(statusesOf(received)).toEqual([401, 200]);
+  });
+});
+
+describe('request headers', () => {
+  it('a header field after 3,000 others is read', async () => {
+    const many = `GET /orders HTTP/1.1\r\nhost: x\r\n${'a:\r\n'.repeat(3000)}`;
+    const last = `connection: close\r\nauthorization: Bearer ${merchant.tokens.access_token}\r\n\r\n`;
+    expect(statusesOf(await exchange(Buffer.from(many + last)))).toEqual([200]);
+  });
+});
