@@ -53,11 +53,16 @@ export function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
 
 /** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
 export function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, balanceOf(order, wallet));
+  refuseOverBalance(order, balanceOf(order, wallet), amountCents, wallet.now);
+}
+
+/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
+export function refuseOverBalance(order: Order, balance: OrderBalance, amountCents: number, now: Date): void {
+  const { maximumCents, limitedBy } = maximumToRedeem(order, balance);
   if (amountCents <= maximumCents) return;
   const maximum = formatMoney(maximumCents);
   // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
-  const isLate = statusOf(order, wallet.now) === 'expired' && limitedBy === 'balance';
+  const isLate = statusOf(order, now) === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
     detail: `at most ${maximum} can be redeemed on this order now`,
     extensions: { maximum, limited_by: limitedBy },

@@ -11,17 +11,20 @@ import { OrderLock } from './order-lock.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { PolicyController } from './policy.controller.js';
+import { QuotesController } from './quotes.controller.js';
+import { QuotesService } from './quotes.service.js';
 import { RedemptionsService } from './redemptions.service.js';
 import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
   imports: [CashbackModule, MerchantsModule, RateLimitsModule],
-  controllers: [OrdersController, RefundsController, PolicyController],
+  controllers: [OrdersController, RefundsController, QuotesController, PolicyController],
   providers: [
     OrdersService,
     OrderListingService,
     RedemptionsService,
+    QuotesService,
     OrderLifecycleService,
     RefundsService,
     OrderLock,

@@ -112,7 +112,8 @@ export class OrdersService {
   }
 }
 
-function newOrder(
+/** Returns an order as it is created. */
+export function newOrder(
   { requestedExpiry, ...content }: RequestedOrder,
   given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
   now: Date,

@@ -102,6 +102,9 @@ describe('the OpenAPI document', () => {
       external_id: order.external_id,
     });
     await expectDocumented('get', '/orders/by-external-id/{external_id}', undefined, { external_id: 'nothing' });
+    await expectDocumented('post', '/quotes', { document, total: '150.00' });
+    await expectDocumented('post', '/quotes', { total: '150.00', redeem: '100.00' });
+    await expectDocumented('post', '/quotes', { total: '150.00' });
     await expectDocumented('put', '/orders/{id}/redemption', { amount: '0.00' }, { id });
     await expectDocumented('put', '/orders/{id}/redemption', { amount: '1.00' }, { id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id });

@@ -1,0 +1,80 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { ElementsOf, IsAtMost, IsDocument, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
+import { CreateOrderItemDto, PaymentMethodDto } from './create-order.dto.js';
+import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
+import { PolicyDto } from './policy.dto.js';
+
+/** What an order would contain. */
+export class CreateQuoteDto {
+  /**
+   * The customer's taxpayer number (CPF): 11 digits. Without it, the quote has no `to_redeem`.
+   * @example "52998224725"
+   */
+  @IsOptional()
+  @IsDocument()
+  readonly document?: string;
+
+  /**
+   * Total of the order in BRL, greater than zero.
+   * @example "150.00"
+   */
+  @IsMoney({ zero: false })
+  readonly total!: string;
+
+  /**
+   * Part of the total on which cashback is earned and redeemed, in BRL. It is at most the total, which is the default.
+   * @example "150.00"
+   */
+  @IsOptional()
+  @IsAtMost('total')
+  @IsMoney({ zero: true })
+  readonly eligible_total?: string;
+
+  /** Items of the order, 0 to 500. They do not change the quote. */
+  @IsOptional()
+  @ElementsOf(() => CreateOrderItemDto, 500)
+  @ValidateNested(MUST_BE_OBJECTS)
+  @ArrayMaxSize(500, { message: 'must be an array of 0 to 500 items' })
+  @IsArray({ message: 'must be an array of 0 to 500 items' })
+  readonly items?: CreateOrderItemDto[];
+
+  /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
+  @IsOptional()
+  @ElementsOf(() => PaymentMethodDto, 20)
+  @ValidateNested(MUST_BE_OBJECTS)
+  @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
+  @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
+  readonly payment_methods?: PaymentMethodDto[];
+
+  /**
+   * Amount of cashback that the customer would redeem, in BRL.
+   * @example "0.00"
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly redeem?: string;
+}
+
+/** The cashback of an order that does not exist. */
+export class QuoteCashbackDto {
+  /** What the customer can redeem; null without a `document`. */
+  @ApiProperty({ oneOf: [{ $ref: '#/components/schemas/ToRedeemDto' }, { type: 'null' }] })
+  readonly to_redeem!: ToRedeemDto | null;
+
+  readonly to_receive!: ToReceiveDto;
+}
+
+/** What an order would say if it were created and completed now. */
+export class QuoteDto {
+  readonly cashback!: QuoteCashbackDto;
+  readonly payment_methods!: OrderPaymentMethodDto[];
+
+  /**
+   * What the customer would pay in money: the total less `redeem`.
+   * @example "150.00"
+   */
+  readonly amount_to_pay!: string;
+
+  readonly policy!: PolicyDto;
+}

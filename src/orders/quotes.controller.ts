@@ -1,0 +1,30 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import type { Caller } from '../common/caller.js';
+import { ApiProblems } from '../http/api-problems.js';
+import { CurrentCaller } from '../http/caller.js';
+import { REQUESTS } from '../rate-limits/policies.js';
+import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
+import { QuotesService } from './quotes.service.js';
+
+@ApiTags('orders')
+@ApiBearerAuth()
+@Controller('quotes')
+@RateLimit(REQUESTS)
+export class QuotesController {
+  constructor(private readonly quotes: QuotesService) {}
+
+  /**
+   * Quote an order
+   *
+   * @remarks Returns the cashback that an order would redeem and earn, and creates nothing. Without `document`, for
+   * example on a product page, `to_redeem` is null. A quote is no promise: an order has its own.
+   */
+  @Post()
+  @HttpCode(200)
+  @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
+  createQuote(@CurrentCaller() caller: Caller, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
+    return this.quotes.quote(caller.merchantId, body);
+  }
+}

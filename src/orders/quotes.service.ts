@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { BalancesService } from '../cashback/balances.service.js';
+import { Clock } from '../common/clock.js';
+import { formatMoney, parseMoney } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
+import { refuseOverBalance } from './order-changes.js';
+import { readEligibleTotal, readPaymentMethods } from './order-input.js';
+import { toOrderDto } from './order.mapper.js';
+import { newOrder } from './orders.service.js';
+import { toPolicyDto } from './policy.mapper.js';
+
+/** Says what an order would say, and writes nothing. */
+@Injectable()
+export class QuotesService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly balances: BalancesService,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
+  async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
+    const totalCents = parseMoney(request.total);
+    const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
+    const content = {
+      externalId: '',
+      document: request.document ?? '',
+      totalCents,
+      eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
+      items: [],
+      paymentMethods: readPaymentMethods(request.payment_methods ?? [], totalCents),
+    };
+    const policy = await this.merchants.policyOf(merchantId);
+    const now = this.clock.now();
+    const order = newOrder(content, { merchantId, policy, contentDigest: null }, now);
+    const isKnown = typeof request.document === 'string';
+    // Without a customer, only the policy limits what is redeemed.
+    const availableCents = isKnown
+      ? await this.unitOfWork.statement((manager) => this.balances.availableTo(manager, order, now))
+      : totalCents;
+    const balance = { availableCents, heldCents: 0 };
+    refuseOverBalance(order, balance, redeemCents, now);
+    const { cashback, payment_methods } = toOrderDto({ ...order, redemptionCents: redeemCents }, balance, now);
+    return {
+      cashback: { to_redeem: isKnown ? cashback.to_redeem : null, to_receive: cashback.to_receive },
+      payment_methods,
+      amount_to_pay: formatMoney(totalCents - redeemCents),
+      policy: toPolicyDto(policy),
+    };
+  }
+}

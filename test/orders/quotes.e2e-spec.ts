@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const { service, merchant } = useService();
+afterEach(() => expectInvariants(service));
+
+const quote = (body: unknown, shop = merchant): Promise<Answer> => shop.client.post('/quotes', body);
+const rowCounts = (): Promise<any[]> =>
+  rowsOf(service, 'SELECT (SELECT COUNT(*) FROM orders) AS orders, (SELECT COUNT(*) FROM wallets) AS wallets');
+
+describe('POST /quotes', () => {
+  it('POST /quotes returns the cashback of the order that POST /orders then creates, and writes nothing', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const order = anOrder({ document, eligible_total: '120.00' });
+    const before = await rowCounts();
+    const { status, headers, body } = await quote(order);
+    expect(await rowCounts()).toEqual(before);
+    const created = (await merchant.client.post('/orders', order)).body;
+    expect(status).toBe(200);
+    expect(headers.get('location')).toBeNull();
+    expect(body).toEqual({
+      cashback: {
+        to_redeem: created.cashback.to_redeem,
+        to_receive: { ...created.cashback.to_receive },
+      },
+      payment_methods: created.payment_methods,
+      amount_to_pay: '150.00',
+      policy: (await merchant.client.get('/policy')).body,
+    });
+  });
+
+  it('POST /quotes with redeem returns what a hold of that amount leaves to pay and to receive', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const answers = await atOnce(5, () => quote({ document, total: '150.00', redeem: '20.00' }));
+    for (const { status, body } of answers)
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: {
+          amount_to_pay: '130.00',
+          cashback: {
+            to_redeem: { available: '80.00', maximum: '75.00', held: '0.00' },
+            to_receive: { amount: '6.50' },
+          },
+        },
+      });
+  });
+
+  it('POST /quotes without a document returns null for to_redeem, and only the policy limits redeem', async () => {
+    const { status, body } = await quote({ total: '150.00' });
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { cashback: { to_redeem: null, to_receive: { amount: '7.50' } }, payment_methods: [] },
+    });
+    expect((await quote({ total: '150.00', redeem: '75.00' })).body).toMatchObject({ amount_to_pay: '75.00' });
+    const answer = await quote({ total: '150.00', redeem: '75.01' });
+    expectProblem(answer, 422, 'redemption_exceeds_maximum');
+    expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
+  });
+
+  it('POST /quotes returns 422 when redeem exceeds the balance with this merchant or the payments exceed the total', async () => {
+    const document = aDocument();
+    const other = await aMerchant(service);
+    await grant(service, other, document, '80.00');
+    expectProblem(await quote({ document, total: '150.00', redeem: '0.01' }), 422, 'redemption_exceeds_maximum');
+    expect((await quote({ document, total: '150.00', redeem: '0.01' }, other)).status).toBe(200);
+    const payment_methods = [{ id: 'pix', amount: '150.01' }];
+    expectProblem(await quote({ total: '150.00', payment_methods }), 422, 'payments_exceed_total');
+  });
+
+  it('POST /quotes returns 400 with a pointer to each invalid member', async () => {
+    const answer = await quote({
+      document: '1',
+      total: 0,
+      eligible_total: 'x',
+      items: 1,
+      payment_methods: {},
+      redeem: -1,
+    });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual([
+      '/document',
+      '/eligible_total',
+      '/items',
+      '/payment_methods',
+      '/redeem',
+      '/total',
+    ]);
+  });
+});
