@@ -80,7 +80,7 @@ describe('unsupported methods', () => {
     ['PATCH', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'GET, HEAD'],
     ['POST', '/orders/x/redemption', 'PUT'],
     ['GET', '/orders/x/complete', 'POST'],
-    ['GET', '/wallets/search', 'POST'],
+    ['PUT', '/wallets/search', 'GET, HEAD, POST'],
     ['POST', '/health/live', 'GET, HEAD'],
     ['OPTIONS', '/orders', 'GET, HEAD, POST'],
   ])('%s %s returns 405 with Allow: %s', async (method, path, allow) => {

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { createDataSource } from '../../src/schema.js';
 import { Client } from '../support/client.js';
-import { TestClock } from '../support/clock.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { findingsOf } from '../support/expectations.js';
 import { type Service, startService } from '../support/service.js';
@@ -14,9 +13,19 @@ jest.setTimeout(120_000);
 const LAST_OF_FIRST_RELEASE = 1763640000006;
 
 const recorded = (file: string): string => readFileSync(`test/support/first-release/${file}`, 'utf8');
-/** What the first release answered about the rows of `rows.sql`, at `recorded_at`. */
-const before = JSON.parse(recorded('answers.json')) as {
-  recorded_at: string;
+const ANSWERS = recorded('answers.json');
+const AGE_MS = Date.now() - Date.parse((JSON.parse(ANSWERS) as { recorded_at: string }).recorded_at);
+
+/** Moves every instant of a text to where it would be if the recording had been made now. */
+const moved = (text: string): string =>
+  text.replace(
+    /(\d{4}-\d\d-\d\d)([ T])(\d\d:\d\d:\d\d\.\d{3})/g,
+    (_all, day: string, separator: string, time: string) =>
+      new Date(Date.parse(`${day}T${time}Z`) + AGE_MS).toISOString().slice(0, -1).replace('T', separator),
+  );
+
+/** What the first release answered about the rows of `rows.sql`. */
+const before = JSON.parse(moved(ANSWERS)) as {
   login: { email: string; password: string };
   merchant_id: string;
   bodies: { id: string; body: { external_id: string; total: string } }[];
@@ -37,9 +46,7 @@ beforeAll(async () => {
   const upgrade = await createDataSource(database.url).initialize();
   await upgrade.runMigrations({ transaction: 'each' });
   await upgrade.destroy();
-  const clock = new TestClock();
-  clock.advance({ ms: Date.parse(before.recorded_at) - Date.now() });
-  service = await startService({ databaseUrl: database.url, clock });
+  service = await startService({ databaseUrl: database.url });
   const { body } = await new Client(service).post('/auth/login', before.login);
   client = new Client(service, body.access_token);
 });
@@ -61,7 +68,7 @@ async function migrateFirstRelease(url: string): Promise<void> {
 
 async function insertRows(url: string): Promise<void> {
   const connection = await mysql.createConnection({ uri: url.replace(/^mariadb:/, 'mysql:') });
-  for (const statement of recorded('rows.sql').trim().split('\n')) await connection.query(statement);
+  for (const statement of moved(recorded('rows.sql')).trim().split('\n')) await connection.query(statement);
   await connection.end();
 }
 
