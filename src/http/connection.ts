@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const MAX_WAITING = 16;
 
 /** After a response, this much of the request's body is still read, so that the client can read the response. */
-const MAX_DISCARDED_BYTES = 256 * 1024;
+const MAX_DISCARDED_BYTES = 1024 * 1024;
 const MAX_DISCARDING_MS = 1000;
 
 interface Exchange {
@@ -66,14 +66,19 @@ export class Connection {
     this.serve(request, response);
   }
 
-  /** Stops reading after a while, and disconnects the client if the body has not ended by then. */
+  /**
+   * Stops reading after a while. The end of the stream tells the client not to reuse the connection. A second later it
+   * is closed, which could otherwise reach the client before it has read the response.
+   */
   #discardBody(request: IncomingMessage): void {
     if (request.complete) return;
     this.#isDiscarding = true;
     let left = MAX_DISCARDED_BYTES;
     request.on('data', (chunk: Buffer) => {
       left -= chunk.length;
-      if (left < 0) request.pause();
+      if (left >= 0) return;
+      request.pause();
+      this.socket.end();
     });
     request.resume().read();
     const timer = setTimeout(() => this.socket.destroy(), MAX_DISCARDING_MS);

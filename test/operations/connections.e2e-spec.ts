@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { anOrder } from '../support/factories.js';
 import { aRequest, parseAnswer } from '../support/raw.js';
@@ -95,6 +96,26 @@ describe('request bodies that arrive after the response', () => {
       expect(socket.bytesWritten).toBeLessThan(32 * MIB);
     },
   );
+
+  it('after a body that is slightly too large, the next requests on the connection succeed', async () => {
+    const refused = aRequest(
+      'POST /orders',
+      { connection: 'keep-alive', 'content-type': 'application/json' },
+      'x'.repeat(MIB / 4 + 14),
+    );
+    const socket = open();
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(refused);
+    while (!received.includes('payload_too_large')) await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(aRequest('GET /health/live', { connection: 'keep-alive' }));
+    // Longer than the time after which a connection with an unread body is closed.
+    await sleep(1500);
+    socket.write(aRequest('GET /health/live'));
+    await closed;
+    expect(statusesOf(received)).toEqual([413, 200, 200]);
+  });
 
   it('a connection can be reused if the rest of the body is small', async () => {
     const refused = aRequest(
