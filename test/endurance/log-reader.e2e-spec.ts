@@ -95,7 +95,7 @@ describe('the log of the build without a reader', () => {
     );
     const report = lines.find((line) => line.includes('log_lines_dropped'));
     expect(linesOf('/health/live', lines) + (JSON.parse(report ?? '{}') as { lines: number }).lines).toBe(requests);
-  }, 120_000);
+  }, 600_000);
 
   it('a full disk loses log lines but does not affect requests', async () => {
     const full = openSync('/dev/full', 'w');
