@@ -42,3 +42,18 @@ function isSortable(part: unknown): boolean {
     ? /^[0-9a-f-]{36}$/.test(part)
     : Number.isSafeInteger(part) && (part as number) >= 0 && (part as number) <= LAST_INSTANT_MS;
 }
+
+/**
+ * Makes a page of what was read for it: one row more than its limit, which tells whether another page follows.
+ *
+ * @param keyOf the sort key of a row, for the cursor.
+ */
+export function pageOf<T>(
+  rows: readonly T[],
+  limit: number,
+  keyOf: (row: T) => readonly (string | number)[],
+): { page: T[]; next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { page, next_cursor: last === undefined ? null : encodeCursor(keyOf(last)) };
+}

@@ -4,7 +4,7 @@ import { refundParts } from '../cashback/quote.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
-import { decodeCursor, encodeCursor, type PageRequest } from '../common/cursor.js';
+import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { notFound, Problem } from '../common/problem.js';
@@ -64,13 +64,9 @@ export class RefundsService {
     const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number', 'string');
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
-      const rows = await pageOf(manager, orderId, before, limit + 1);
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
-      return {
-        data: page.map(toRefundDto),
-        next_cursor: last === undefined ? null : encodeCursor([last.createdAt.getTime(), last.id]),
-      };
+      const rows = await refundsBefore(manager, orderId, before, limit + 1);
+      const { page, next_cursor } = pageOf(rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
+      return { data: page.map(toRefundDto), next_cursor };
     });
   }
 
@@ -134,7 +130,7 @@ async function requireOrder(manager: EntityManager, merchantId: string, id: stri
 }
 
 /** Reads refunds of an order, newest first, as one range of an index. @param before where the previous page ended. */
-function pageOf(
+function refundsBefore(
   manager: EntityManager,
   orderId: string,
   before: [createdAt: number, id: string] | undefined,

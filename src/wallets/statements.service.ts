@@ -8,7 +8,7 @@ import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wal
 import { Wallet } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
-import { decodeCursor, encodeCursor, type PageRequest } from '../common/cursor.js';
+import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -66,9 +66,8 @@ export class StatementsService {
         order: { seq: 'DESC' },
         take: limit + 1,
       });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
-      return { data: page.map(toEntryDto), next_cursor: last === undefined ? null : encodeCursor([last.seq]) };
+      const { page, next_cursor } = pageOf(rows, limit, ({ seq }) => [seq]);
+      return { data: page.map(toEntryDto), next_cursor };
     });
   }
 

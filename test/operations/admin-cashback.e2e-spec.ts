@@ -1,27 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { AdminCommandLine } from '../support/admin.js';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
-let database: TestDatabase;
-let service: Service;
-let admin: AdminCommandLine;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
-  admin = new AdminCommandLine(database.url);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const { service, admin } = useAdmin();
 
 describe('admin commands for cashback and wallets', () => {
   let merchant: TestMerchant;

@@ -2,34 +2,23 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { AdminCommandLine } from '../support/admin.js';
 import { atOnce } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
-let database: TestDatabase;
-let service: Service;
-let admin: AdminCommandLine;
+const { service, admin } = useAdmin();
 let merchant: TestMerchant;
 let folder: string;
 
 beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
-  admin = new AdminCommandLine(database.url);
   merchant = await aMerchant(service);
   folder = await mkdtemp(path.join(tmpdir(), 'credits-'));
 });
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-  await service.stop();
-  await database.drop();
-});
+afterAll(() => rm(folder, { recursive: true }));
 
 const HEADER = 'document,amount,external_id,available_on,expires_on';
 let counter = 0;

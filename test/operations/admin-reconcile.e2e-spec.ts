@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { AdminCommandLine } from '../support/admin.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { describe, expect, it, jest } from '@jest/globals';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
-let database: TestDatabase;
-let service: Service;
-let admin: AdminCommandLine;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
-  admin = new AdminCommandLine(database.url);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const { service, admin } = useAdmin();
 
 describe('the reconcile command', () => {
   it('`reconcile` prints the counts and exits with 0 when it finds nothing', async () => {

@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { AdminCommandLine } from '../support/admin.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import {
   aCompletedOrder,
@@ -10,32 +8,23 @@ import {
   grant,
   type TestMerchant,
 } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
 describe('`report outstanding`', () => {
-  let database: TestDatabase;
-  let service: Service;
-  let admin: AdminCommandLine;
+  const { service, admin } = useAdmin();
   let merchant: TestMerchant;
   let other: TestMerchant;
   const documents = Array.from({ length: 5 }, aDocument);
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url });
-    admin = new AdminCommandLine(database.url);
     // The command uses the real time, so what has passed by then happens in the past.
     service.clock.advance({ minutes: -40 });
     merchant = await aMerchant(service);
     other = await aMerchant(service, { releaseDays: 0 });
     await makeWallets();
-  });
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
   });
 
   const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);

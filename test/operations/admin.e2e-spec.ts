@@ -1,31 +1,18 @@
 import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
 import { adminProgram } from '../../src/admin/program.js';
-import { AdminCommandLine } from '../support/admin.js';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
-import { type Service, startService, testEnvironment } from '../support/service.js';
+import { testEnvironment } from '../support/service.js';
+import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
-let database: TestDatabase;
-let service: Service;
-let admin: AdminCommandLine;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
-  admin = new AdminCommandLine(database.url);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const { service, admin } = useAdmin();
 
 const aMerchantId = async (): Promise<string> => (await admin.json('merchant', 'create', '--name', 'Shop')).id;
 const logIn = (email: string, password: string) => new Client(service).post('/auth/login', { email, password });

@@ -32,13 +32,14 @@ describe('rate limits of API users', () => {
   const { service } = useService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
   afterEach(() => void jest.restoreAllMocks());
 
-  const list = ({ tokens }: TestMerchant): Promise<Answer> => new Client(service, tokens.access_token).get('/orders');
+  const readPolicy = ({ tokens }: TestMerchant): Promise<Answer> =>
+    new Client(service, tokens.access_token).get('/policy');
   const search = ({ client }: TestMerchant): Promise<Answer> =>
     client.post('/wallets/search', { document: aDocument() });
 
   it('requests of an API user pass up to the quota and the burst, and the rest return 429', async () => {
     const merchant = await aMerchant(service);
-    const { answers, most } = await sendMany(60, () => list(merchant));
+    const { answers, most } = await sendMany(60, () => readPolicy(merchant));
     const { 200: passed = 0, 429: refused = 0 } = statusesOf(answers);
     expect(passed + refused).toBe(60);
     expect(passed).toBeGreaterThanOrEqual(11 * RATE_LIMIT);
@@ -48,30 +49,30 @@ describe('rate limits of API users', () => {
 
   it('requests pass again after Retry-After', async () => {
     const merchant = await aMerchant(service);
-    const answers = await atOnce(60, () => list(merchant));
+    const answers = await atOnce(60, () => readPolicy(merchant));
     const refused = answers.find(({ status }) => status === 429);
     expectLimited(refused, POLICIES, 1);
     await sleep(Number(refused?.headers.get('retry-after')) * 1000 + 50);
-    expect((await list(merchant)).status).toBe(200);
+    expect((await readPolicy(merchant)).status).toBe(200);
   });
 
   it.each([-50, 50])(
     'requests pass again after the window when the system clock is moved by %i minutes',
     async (minutes) => {
       const merchant = await aMerchant(service);
-      const answers = await atOnce(60, () => list(merchant));
+      const answers = await atOnce(60, () => readPolicy(merchant));
       expect(answers.at(-1)?.status).toBe(429);
       stepClock(minutes * MINUTE_MS);
       await sleep(1100);
-      expect((await list(merchant)).status).toBe(200);
+      expect((await readPolicy(merchant)).status).toBe(200);
     },
   );
 
   it('Retry-After is never longer than the window when the system clock is set back', async () => {
     const merchant = await aMerchant(service);
-    await atOnce(60, () => list(merchant));
+    await atOnce(60, () => readPolicy(merchant));
     stepClock(-50 * MINUTE_MS);
-    const answers = await atOnce(20, () => list(merchant));
+    const answers = await atOnce(20, () => readPolicy(merchant));
     expectLimited(
       answers.find(({ status }) => status === 429),
       POLICIES,
@@ -86,8 +87,8 @@ describe('rate limits of API users', () => {
       email: `second-${busy.email}`,
       password: PASSWORD,
     });
-    expect(statusesOf(await atOnce(60, () => list(busy)))[429]).toBeGreaterThan(0);
-    expect((await list(quiet)).status).toBe(200);
+    expect(statusesOf(await atOnce(60, () => readPolicy(busy)))[429]).toBeGreaterThan(0);
+    expect((await readPolicy(quiet)).status).toBe(200);
     expect((await new Client(service, second.access_token).get('/orders')).status).toBe(200);
   });
 
@@ -117,7 +118,7 @@ describe('rate limits of API users', () => {
       POLICIES,
       1,
     );
-    const others = await atOnce(40, () => list(merchant));
+    const others = await atOnce(40, () => readPolicy(merchant));
     expect(statusesOf(others)[429]).toBeGreaterThan(0);
   });
 
@@ -160,7 +161,9 @@ describe('rate limits of POST /auth/refresh', () => {
     const merchant = await aMerchant(service);
     const first = await atOnce(20, () => refresh(merchant.tokens.refresh_token));
     expect(statusesOf(first)).toEqual({ 201: 20 });
-    const answers = await atOnce(50, () => refresh(merchant.tokens.refresh_token));
+    const answers: Answer[] = [];
+    for (let sent = 0; sent < 50; sent += 10)
+      answers.push(...(await atOnce(10, () => refresh(merchant.tokens.refresh_token))));
     expect(statusesOf(answers)).toEqual({ 201: 40, 429: 10 });
     const refused = answers.find(({ status }) => status === 429);
     expectLimited(refused, '"refresh";q=60;w=60', 60);

@@ -47,10 +47,10 @@ function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () 
 
 /** Runs the admin CLI with a database. */
 export class AdminCommandLine {
-  constructor(private readonly databaseUrl: string) {}
+  constructor(private readonly database: { readonly url: string }) {}
 
   run(...args: string[]): Promise<Outcome> {
-    return runAdminHere(args, testEnvironment(this.databaseUrl));
+    return runAdminHere(args, testEnvironment(this.database.url));
   }
 
   /** Returns the output of a command, and fails if there is any other output. */
@@ -65,7 +65,7 @@ export class AdminCommandLine {
 
   /** Runs the built CLI in a separate process. */
   built(args: string[], stdin = '', env: Record<string, string> = {}): Promise<Outcome> {
-    return runNode('dist/src/admin.js', args, { ...testEnvironment(this.databaseUrl), ...env }, stdin);
+    return runNode('dist/src/admin.js', args, { ...testEnvironment(this.database.url), ...env }, stdin);
   }
 
   /** Returns the output of the built CLI, and fails if there is any other output. */
