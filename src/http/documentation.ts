@@ -5,7 +5,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { Config } from '../config/config.js';
 import { describeProblems } from './problem-responses.js';
 import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
-import { completeTriedRequest } from './swagger-ui.js';
+import { COMPACT_STYLE, completeTriedRequest } from './swagger-ui.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -76,6 +76,7 @@ export function serveDocumentation(app: INestApplication): void {
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     customSiteTitle: 'Cashback order service',
+    customCss: COMPACT_STYLE,
     swaggerOptions: {
       persistAuthorization: true,
       displayRequestDuration: true,

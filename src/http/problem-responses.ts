@@ -44,6 +44,7 @@ export function describeProblems(document: OpenAPIObject, operations: Operation[
     responses: {
       CommonProblem: {
         ...responseOf(COMMON, { $ref: '#/components/schemas/CommonProblem' }),
+        description: 'What every operation can return: one example per code',
         headers: commonHeaders(),
       },
     },
@@ -91,7 +92,6 @@ function responseOf(codes: ProblemCode[], schema: object = problemSchema(codes))
     { summary: problem.title, value: problemExample(problem) },
   ]);
   return {
-    headers: headerReferences('x-request-id'),
     description: problems.map(({ status, code }) => `${status} \`${code}\``).join(', '),
     content: {
       'application/problem+json': { schema, examples: Object.fromEntries(examples) as Examples },

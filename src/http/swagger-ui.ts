@@ -28,3 +28,29 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
   }
   return request;
 }
+
+/**
+ * Makes responses compact, so that an opened operation fits on two screens of 900 pixels. Long examples scroll.
+ */
+export const COMPACT_STYLE = `
+.swagger-ui .responses-inner .highlight-code > .microlight { max-height: 64px !important; }
+.swagger-ui .opblock-body textarea.body-param__text { min-height: 120px !important; height: 120px; }
+.swagger-ui .response-controls { padding-top: 0; margin: 0; }
+.swagger-ui .response-control-media-type__title,
+.swagger-ui .response-control-media-type__accept-message,
+.swagger-ui .response-control-examples__title,
+.swagger-ui .examples-select__section-label,
+.swagger-ui .example__section-header { display: none; }
+.swagger-ui .model-example { margin-top: 0; }
+.swagger-ui .model-example .tab, .swagger-ui .response .tab { margin: 2px 0; padding: 0; }
+.swagger-ui table.headers td, .swagger-ui table.headers th { padding: 1px 8px 1px 0 !important; }
+.swagger-ui .responses-table td { padding-top: 6px !important; }
+.swagger-ui .opblock-description-wrapper, .swagger-ui .execute-wrapper { padding: 8px 20px; }
+.swagger-ui .opblock-section-header { min-height: 36px; padding: 2px 20px; }
+.swagger-ui .responses-inner, .swagger-ui .parameters-container { padding: 6px 20px; }
+.swagger-ui table.parameters td { padding: 2px 0 !important; }
+.swagger-ui .parameters-col_description { margin-bottom: 0; }
+.swagger-ui .headers-wrapper h4, .swagger-ui .headers__title { margin: 2px 0; }
+.swagger-ui .responses-inner h5 { margin: 4px 0; }
+.swagger-ui .response .markdown p, .swagger-ui .response .renderedMarkdown p { margin: 2px 0; }
+`;
