@@ -29,6 +29,8 @@ export class Run {
   /** Pairs of merchant and customer that this run has used. */
   readonly #seen = new Set<string>();
   readonly #ids = new Map<string, string>();
+  /** The IDs of the grants, in the order of `World.grants`. */
+  readonly #grants: string[] = [];
 
   constructor(
     private readonly service: Service,
@@ -64,6 +66,8 @@ export class Run {
         return this.#seeAll();
       case 'grant':
         return this.#grant(step);
+      case 'void':
+        return this.#void(step);
       case 'create':
         return this.#create(step);
       case 'change policy':
@@ -88,7 +92,7 @@ export class Run {
 
   async #takeOn(
     order: ModelOrder,
-    step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'create' | 'change policy' }>,
+    step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'void' | 'create' | 'change policy' }>,
   ): Promise<void> {
     const path = `/orders/${this.#ids.get(order.key)}`;
     switch (step.do) {
@@ -169,11 +173,23 @@ export class Run {
       ...(step.inDays > 0 && { availableAt: new Date(availableAt) }),
       ...(step.forDays !== null && { expiresAt: new Date(expiresAt) }),
     };
-    await this.service.app
+    const externalId = `${this.#name}-${this.#grants.length}`;
+    const { credit } = await this.service.app
       .get(GrantsService)
-      .grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, dates);
+      .grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, { ...dates, externalId });
+    this.#grants.push(credit.id);
     this.#world.grant(merchant, customer, BigInt(step.cents), availableAt, expiresAt);
     await this.#see(merchant, customer);
+  }
+
+  /** Voids one of the latest grants. */
+  async #void(step: Extract<Step, { do: 'void' }>): Promise<void> {
+    const at = this.#grants.length - 1 - (step.grant % Math.max(this.#grants.length, 1));
+    const grant = this.#world.grants[at];
+    if (grant === undefined) return;
+    const path = `/grants/${this.#grants[at]}/void`;
+    await this.#both(grant.merchant, 'POST', path, undefined, () => this.#world.void(grant), step.again);
+    await this.#see(grant.merchant, grant.customer);
   }
 
   async #create({ merchant, customer, cents, ...step }: Extract<Step, { do: 'create' }>): Promise<void> {

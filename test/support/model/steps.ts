@@ -15,6 +15,7 @@ export type Difference = '/total' | '/document' | '/eligible_total' | '/payment_
 /** One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count. */
 export type Step =
   | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
+  | { do: 'void'; grant: number; again: boolean }
   | {
       do: 'create';
       merchant: number;
@@ -106,6 +107,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       differ: fc.subarray<Difference>(['/document', '/total', '/eligible_total', '/payment_methods']),
     }),
   },
+  { weight: 2, arbitrary: record({ do: fc.constant('void' as const), grant: fc.nat({ max: 5 }), again }) },
   { weight: 7, arbitrary: record({ do: fc.constant('hold' as const), order, amount, minutes, again }) },
   {
     weight: 7,

@@ -73,10 +73,11 @@ export class ModelWallet {
   }
 
   /** Adds new cashback, which first repays the debt. */
-  addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): void {
+  addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): ModelCredit {
     const credit = { born: this.credits.length, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt };
     this.credits.push(credit);
     this.#repay([{ credit, cents }], cents);
+    return credit;
   }
 
   hold(order: string, cents: bigint, now: number, until: number): void {

@@ -9,7 +9,7 @@ import {
   validityOf,
 } from './order.js';
 import { brl, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
-import { ModelWallet } from './wallet.js';
+import { type ModelCredit, ModelWallet } from './wallet.js';
 
 /** The expected response: the status, and the members of the body that the rules determine. */
 export interface Expected {
@@ -18,9 +18,19 @@ export interface Expected {
   body: Record<string, unknown>;
 }
 
+/** A grant in the model, with what was taken back of it. */
+export interface ModelGrant {
+  merchant: number;
+  customer: number;
+  credit: ModelCredit;
+  cents: bigint;
+  voided: bigint;
+}
+
 /** The complete state according to the rules: merchant policies, customer wallets, and orders. */
 export class World {
   readonly orders: ModelOrder[] = [];
+  readonly grants: ModelGrant[] = [];
   readonly #wallets = new Map<string, ModelWallet>();
 
   constructor(
@@ -168,7 +178,17 @@ export class World {
   }
 
   grant(merchant: number, customer: number, cents: bigint, availableAt: number, expiresAt: number): void {
-    this.wallet(merchant, customer).addCredit(null, cents, availableAt, expiresAt);
+    const credit = this.wallet(merchant, customer).addCredit(null, cents, availableAt, expiresAt);
+    this.grants.push({ merchant, customer, credit, cents, voided: 0n });
+  }
+
+  /** Takes back what is left of the grant; what is held or redeemed is not left. */
+  void(grant: ModelGrant): Expected {
+    // Lapsed holds return, and what has expired is gone.
+    this.wallet(grant.merchant, grant.customer);
+    grant.voided += grant.credit.remaining;
+    grant.credit.remaining = 0n;
+    return { status: 200, body: { amount: brl(grant.cents), remaining: brl(0n), voided: brl(grant.voided) } };
   }
 
   search(merchant: number, customer: number): Expected {
