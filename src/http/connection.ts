@@ -59,7 +59,7 @@ export class Connection {
     // Before Node's own listener, which would read a body of any length that nobody reads.
     response.prependOnceListener('finish', () => this.#discardBody(request));
     response.once('close', () => {
-      delete request.body;
+      request.body = undefined;
       if (this.socket.destroyed) this.#waiting = [];
       this.#serveNext();
     });
