@@ -6,17 +6,11 @@ import type { Policy } from '../merchants/policy.js';
 import { earnRate, money, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './services.js';
 
-interface MerchantOptions {
+/** The options have the names of the policy's members, except two that read better on a command line. */
+interface MerchantOptions extends Partial<Omit<Policy, 'earnRatesByPaymentMethod' | 'redeemMinimumTotalCents'>> {
   name?: string;
-  earnRateBps?: number;
-  earnRate?: Record<string, number>;
-  redeemShareBps?: number;
+  earnRate?: Policy['earnRatesByPaymentMethod'];
   redeemMinimumTotal?: number;
-  releaseDays?: number;
-  validityDays?: number;
-  orderTtlMinutes?: number;
-  maxOrderTtlMinutes?: number;
-  timeZone?: string;
 }
 
 export function merchantCommands(): Command {
@@ -81,30 +75,12 @@ function withPolicyOptions(command: Command): Command {
 }
 
 /** Returns only the options that were given, so that `set` changes nothing else. */
-function policyOf(options: MerchantOptions): Partial<Policy> {
-  const {
-    earnRateBps,
-    earnRate: earnRatesByPaymentMethod,
-    redeemShareBps,
-    redeemMinimumTotal: redeemMinimumTotalCents,
-    releaseDays,
-    validityDays,
-    orderTtlMinutes,
-    maxOrderTtlMinutes,
-    timeZone,
-  } = options;
-  const policy = {
-    earnRateBps,
-    earnRatesByPaymentMethod,
-    redeemShareBps,
-    redeemMinimumTotalCents,
-    releaseDays,
-    validityDays,
-    orderTtlMinutes,
-    maxOrderTtlMinutes,
-    timeZone,
+function policyOf({ earnRate, redeemMinimumTotal, ...same }: Omit<MerchantOptions, 'name'>): Partial<Policy> {
+  return {
+    ...same,
+    ...(earnRate !== undefined && { earnRatesByPaymentMethod: earnRate }),
+    ...(redeemMinimumTotal !== undefined && { redeemMinimumTotalCents: redeemMinimumTotal }),
   };
-  return Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined));
 }
 
 function changeOf(merchant: Merchant): { result: unknown; changed: Record<string, unknown> } {

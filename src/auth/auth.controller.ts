@@ -1,4 +1,4 @@
-import { Body, Controller, Header, HttpCode, Ip, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../http/api-problems.js';
 import { RequestSignal } from '../http/request-signal.js';
@@ -23,7 +23,6 @@ export class AuthController {
    */
   @Post('login')
   @Public()
-  @Header('cache-control', 'no-store')
   @ApiProblems('invalid_credentials')
   login(
     @Body() body: LoginDto,
@@ -43,7 +42,6 @@ export class AuthController {
   @Post('refresh')
   @Public()
   @RateLimit(REQUESTS)
-  @Header('cache-control', 'no-store')
   @ApiProblems('invalid_refresh_token')
   refreshTokens(@Body() body: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     return this.auth.refresh(body);

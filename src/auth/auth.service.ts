@@ -5,7 +5,6 @@ import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Problem, unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
-import { signingSecrets } from '../config/signing-secrets.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService, canonicalEmail } from './api-users.service.js';
@@ -21,7 +20,7 @@ import { Session } from './session.entity.js';
 import { SessionsService } from './sessions.service.js';
 import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
-import { digest, randomPair, successorOf, tokenKey, type TokenPair } from './tokens.js';
+import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './tokens.js';
 
 /** How many times a login is attempted while its user keeps changing. */
 const LOGIN_TRIES = 3;
@@ -44,8 +43,7 @@ export class AuthService {
     private readonly loginLimit: LoginLimit,
     private readonly rateLimiter: RateLimiter,
   ) {
-    const [first, ...others] = signingSecrets(config);
-    this.#keys = [tokenKey(first), ...others.map(tokenKey)];
+    this.#keys = tokenKeys(config);
   }
 
   /**

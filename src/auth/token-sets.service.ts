@@ -6,11 +6,10 @@ import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
-import { signingSecrets } from '../config/signing-secrets.js';
 import type { ApiUser } from './api-user.entity.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
-import { digest, looksIssued, looksLikeRefreshToken, tokenKey, type TokenPair } from './tokens.js';
+import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
 const LIVE_TOKEN_SQL = `
   SELECT t.jwt
@@ -32,7 +31,7 @@ export class TokenSetsService {
     private readonly config: Config,
     private readonly clock: Clock,
   ) {
-    this.#keys = signingSecrets(config).map(tokenKey);
+    this.#keys = tokenKeys(config);
   }
 
   /** Issues a pair as the next token set of a session. No token outlives the session. */

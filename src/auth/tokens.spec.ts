@@ -1,15 +1,16 @@
-import { createSecretKey } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { digest, looksIssued, looksLikeRefreshToken, randomPair, successorOf, tokenKey } from './tokens.js';
+import { digest, looksIssued, looksLikeRefreshToken, randomPair, successorOf, tokenKeys } from './tokens.js';
 
 const SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 const UUID_V4 = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}';
 const ACCESS = new RegExp(`^cbat_${UUID_V4}$`);
 const REFRESH = new RegExp(`^cbrt_${UUID_V4}$`);
 
-const key = tokenKey(SECRET);
-const otherKey = tokenKey(`${SECRET}!`);
+const keyOf = (secret: string): KeyObject => tokenKeys({ JWT_SECRET: secret, JWT_SECRET_PREVIOUS: '' })[0];
+const key = keyOf(SECRET);
+const otherKey = keyOf(`${SECRET}!`);
 
 describe('token pairs', () => {
   it('both tokens of a pair consist of a prefix and a UUID', () => {
@@ -59,7 +60,7 @@ describe('successorOf', () => {
         expect(pair.accessToken).toMatch(ACCESS);
         expect(pair.refreshToken).toMatch(REFRESH);
         expect(pair.accessToken.slice(5)).not.toBe(pair.refreshToken.slice(5));
-        expect(successorOf(refreshToken, tokenKey(SECRET))).toEqual(pair);
+        expect(successorOf(refreshToken, keyOf(SECRET))).toEqual(pair);
       }),
     );
   });
@@ -76,7 +77,7 @@ describe('successorOf', () => {
 
   it('successorOf depends on the secret of the server', () => {
     const { refreshToken } = randomPair(key);
-    expect(successorOf(refreshToken, tokenKey(`${SECRET}!`))).not.toEqual(successorOf(refreshToken, key));
+    expect(successorOf(refreshToken, keyOf(`${SECRET}!`))).not.toEqual(successorOf(refreshToken, key));
   });
 
   it('successorOf uses a derived key and not the signing secret itself', () => {

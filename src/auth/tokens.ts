@@ -1,5 +1,5 @@
 import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
-import { derivedKey } from '../config/signing-secrets.js';
+import { derivedKeys, type SigningSecrets } from '../config/signing-secrets.js';
 
 /** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
 export const ACCESS_PREFIX = 'cbat_';
@@ -20,9 +20,9 @@ export function randomPair(key: KeyObject): TokenPair {
   return pairOf(() => randomBytes(16), key);
 }
 
-/** Returns the key that tags access tokens and derives successors. */
-export function tokenKey(secret: string): KeyObject {
-  return derivedKey(secret, 'cashback token successor');
+/** Returns the keys that tag access tokens and derive successors. The key of the current secret comes first. */
+export function tokenKeys(config: SigningSecrets): [KeyObject, ...KeyObject[]] {
+  return derivedKeys(config, 'cashback token successor');
 }
 
 /**

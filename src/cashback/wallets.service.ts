@@ -3,7 +3,7 @@ import { type EntityManager, In } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
-import { insertRows, upsertRows } from '../database/rows.js';
+import { insertRows } from '../database/rows.js';
 import type { WalletOwner } from './balances.service.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
@@ -107,7 +107,7 @@ export class WalletsService {
   async save(manager: EntityManager, wallet: WalletAggregate): Promise<void> {
     if (wallet.entries.length === 0) return;
     for (const credits of batches(wallet.changedCredits))
-      await upsertRows(manager, Credit, credits, ['remaining_cents', 'expires_at']);
+      await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at']);
     // The holds of an order end together.
     const ended = new Set(Array.from(wallet.endedHolds, (hold) => hold.orderId));
     for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });

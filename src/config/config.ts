@@ -18,34 +18,36 @@ import { allowedOrigins, isPublicUrl } from './origins.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
 import { trustedProxies } from './trust-proxy.js';
 
-const AsBoolean = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
+/** A rule that sees the value and, where the value is not set, an empty string. */
+const Satisfies = (isValid: (value: string, config: Config) => boolean, message: string): PropertyDecorator =>
+  ValidateBy({
+    name: 'satisfies',
+    validator: {
+      validate: (value: unknown, args) => isValid(typeof value === 'string' ? value : '', args?.object as Config),
+      defaultMessage: () => message,
+    },
+  });
 
-const integerBetween = (low: number, high: number): PropertyDecorator => {
+const together =
+  (...rules: PropertyDecorator[]): PropertyDecorator =>
+  (target, property) =>
+    rules.forEach((rule) => rule(target, property));
+
+const Flag = (): PropertyDecorator =>
+  together(
+    Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value)),
+    IsBoolean({ message: 'must be true or false' }),
+  );
+
+const IntegerBetween = (low: number, high: number): PropertyDecorator => {
   const message = `must be a whole number from ${low} to ${high}`;
-  const rules = [Type(() => Number), IsInt({ message }), Min(low, { message }), Max(high, { message })];
-  return (target, property) => rules.forEach((rule) => rule(target, property));
+  return together(
+    Type(() => Number),
+    IsInt({ message }),
+    Min(low, { message }),
+    Max(high, { message }),
+  );
 };
-
-const IsSigningSecret = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'isSigningSecret',
-    validator: {
-      validate: (value: unknown, args) =>
-        typeof value === 'string' && isSigningSecret(value, (args?.object as Config).NODE_ENV === 'production'),
-      defaultMessage: () =>
-        'must be at least 32 bytes with at least 8 different characters, and not a placeholder in production (try: openssl rand -base64 48)',
-    },
-  });
-
-const ArePreviousSecrets = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'arePreviousSecrets',
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && previousSecrets(value) !== undefined,
-      defaultMessage: () => 'must be secrets of at least 32 bytes each, separated by commas',
-    },
-  });
 
 const IsDatabaseUrl = (): PropertyDecorator =>
   ValidateBy({
@@ -66,45 +68,6 @@ function databaseUrlFault(value: unknown): string | undefined {
   }
 }
 
-const IsRedisUrl = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'isRedisUrl',
-    validator: {
-      validate: (value: unknown) =>
-        typeof value === 'string' && /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
-      defaultMessage: () => 'must be a URL such as redis://user:password@host:6379/0 (or rediss://… for TLS)',
-    },
-  });
-
-const AreProxies = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'areProxies',
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && trustedProxies(value) !== undefined,
-      defaultMessage: () =>
-        'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (the names loopback, linklocal and uniquelocal work too)',
-    },
-  });
-
-const AreOrigins = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'areOrigins',
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && allowedOrigins(value) !== undefined,
-      defaultMessage: () =>
-        'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
-    },
-  });
-
-const IsPublicUrl = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'isPublicUrl',
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && isPublicUrl(value),
-      defaultMessage: () => 'must be an address such as https://api.shop.example/cashback, without a slash at the end',
-    },
-  });
-
 /**
  * The environment variables, validated once at startup. The members have the variables' names, so that `.env.example`,
  * startup errors and the code use the same ones.
@@ -121,36 +84,34 @@ export class Config {
   @IsNotEmpty({ message: 'must be an address to listen on, such as 127.0.0.1' })
   readonly HOST: string = '127.0.0.1';
 
-  @integerBetween(0, 65535)
+  @IntegerBetween(0, 65535)
   readonly PORT: number = 3000;
 
   /**
    * Whether several processes of the service can listen on the same port; the kernel distributes connections to them.
    */
-  @AsBoolean()
-  @IsBoolean({ message: 'must be true or false' })
+  @Flag()
   readonly REUSE_PORT: boolean = false;
 
   /**
    * Maximum number of client connections. Further ones are closed immediately, and idle ones are closed to make space.
    */
-  @integerBetween(1, 1_000_000)
+  @IntegerBetween(1, 1_000_000)
   readonly MAX_CONNECTIONS: number = 8192;
 
   /**
    * How long an idle connection stays open, in seconds. It must be longer than the load balancer's limit, usually 60.
    */
-  @integerBetween(1, 3600)
+  @IntegerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
 
   /** Whether Swagger UI (`/docs`) and the OpenAPI document (`/docs-json`) are served. */
-  @AsBoolean()
-  @IsBoolean({ message: 'must be true or false' })
+  @Flag()
   readonly DOCS: boolean = true;
 
   /** The address at which clients reach the service, for the OpenAPI document. The default is this machine and `PORT`. */
   @IsOptional()
-  @IsPublicUrl()
+  @Satisfies(isPublicUrl, 'must be an address such as https://api.shop.example/cashback, without a slash at the end')
   readonly PUBLIC_URL?: string;
 
   /** The bearer token for `/metrics`. Without it, every client that can reach the port can read the metrics. */
@@ -171,63 +132,69 @@ export class Config {
   readonly DATABASE_PASSWORD?: string;
 
   /** Database connections per process. A use case never takes more than one at a time. */
-  @integerBetween(1, 1000)
+  @IntegerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
   /** How long the service continues to serve requests after SIGTERM, while it reports that it is not ready. */
-  @integerBetween(0, 60)
+  @IntegerBetween(0, 60)
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;
 
   /**
    * Signs the JWT behind each access token. Other keys (tokens, digests, rate limit counters) are derived from it by
    * HKDF.
    */
-  @IsSigningSecret()
+  @Satisfies(
+    (value, { NODE_ENV }) => isSigningSecret(value, NODE_ENV === 'production'),
+    'must be at least 32 bytes with at least 8 different characters, and not a placeholder in production (try: openssl rand -base64 48)',
+  )
   readonly JWT_SECRET!: string;
 
   /** Previous secrets, separated by commas. They are accepted but do not sign, so that JWT_SECRET can be rotated. */
-  @ArePreviousSecrets()
+  @Satisfies(
+    (value) => previousSecrets(value) !== undefined,
+    'must be secrets of at least 32 bytes each, separated by commas',
+  )
   readonly JWT_SECRET_PREVIOUS: string = '';
 
   /** bcrypt cost of new passwords. At 12, a comparison takes about 250 ms. */
-  @integerBetween(4, 16)
+  @IntegerBetween(4, 16)
   readonly BCRYPT_COST: number = 12;
 
   /** Maximum number of concurrent password comparisons. Each uses one core, at low priority. */
-  @integerBetween(1, 64)
+  @IntegerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
 
   /**
    * Maximum number of logins that wait for a comparison: up to 20 % per user and 50 % per network. Further ones get
    * 503.
    */
-  @integerBetween(0, 10_000)
+  @IntegerBetween(0, 10_000)
   readonly BCRYPT_QUEUE: number = 10;
 
-  @integerBetween(1, 86_400)
+  @IntegerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;
 
-  @integerBetween(1, 31_536_000)
+  @IntegerBetween(1, 31_536_000)
   readonly REFRESH_TOKEN_TTL_SECONDS: number = 2_592_000;
 
-  @integerBetween(1, 31_536_000)
+  @IntegerBetween(1, 31_536_000)
   readonly SESSION_TTL_SECONDS: number = 7_776_000;
 
-  @integerBetween(0, 300)
+  @IntegerBetween(0, 300)
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
 
   /**
    * Maximum number of failed logins in 15 minutes per user and network. The limit per network, and per user from all
    * networks that are new to it, is five times as high.
    */
-  @integerBetween(1, 1_000_000)
+  @IntegerBetween(1, 1_000_000)
   readonly LOGIN_RATE_LIMIT: number = 10;
 
   /**
    * Requests per second to /orders and /wallets per API user, and to /auth/refresh per network, plus a burst of ten
    * times as many per minute. 0 disables the limit.
    */
-  @integerBetween(0, 1_000_000)
+  @IntegerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
   /**
@@ -235,20 +202,28 @@ export class Config {
    * own.
    */
   @IsOptional()
-  @IsRedisUrl()
+  @Satisfies(
+    (value) => /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
+    'must be a URL such as redis://user:password@host:6379/0 (or rediss://… for TLS)',
+  )
   readonly REDIS_URL?: string;
 
   /** The proxies whose `X-Forwarded-For` is trusted: their number or their addresses. Empty: none. */
-  @AreProxies()
+  @Satisfies(
+    (value) => trustedProxies(value) !== undefined,
+    'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (the names loopback, linklocal and uniquelocal work too)',
+  )
   readonly TRUST_PROXY: string = '';
 
   /** Origins whose pages may call the service from a browser (CORS). Empty: none, and no response has CORS headers. */
-  @AreOrigins()
+  @Satisfies(
+    (value) => allowedOrigins(value) !== undefined,
+    'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
+  )
   readonly CORS_ORIGINS: string = '';
 
   /** Whether the two check digits of a document are validated. */
-  @AsBoolean()
-  @IsBoolean({ message: 'must be true or false' })
+  @Flag()
   readonly CPF_CHECK_DIGITS: boolean = false;
 
   @IsString()

@@ -30,19 +30,29 @@ export function previousSecrets(list: string): string[] | undefined {
   return secrets.every(isLongEnough) ? secrets : undefined;
 }
 
+/** The members of `Config` that hold secrets. */
+export interface SigningSecrets {
+  JWT_SECRET: string;
+  JWT_SECRET_PREVIOUS: string;
+}
+
 /** All secrets that the service accepts. The first one signs; each of them verifies. */
-export function signingSecrets(config: { JWT_SECRET: string; JWT_SECRET_PREVIOUS: string }): [string, ...string[]] {
+export function signingSecrets(config: SigningSecrets): [string, ...string[]] {
   return [config.JWT_SECRET, ...(previousSecrets(config.JWT_SECRET_PREVIOUS) ?? [])];
 }
 
 /**
- * Derives a key for HMAC-SHA-256 from a signing secret by HKDF (RFC 5869). Node converts any other type of key again on
- * each use, which takes longer than the HMAC.
+ * Derives keys for HMAC-SHA-256 from the signing secrets by HKDF (RFC 5869). Node converts any other type of key again
+ * on each use, which takes longer than the HMAC.
  *
  * @param purpose keys for different purposes are independent of each other.
+ * @returns the key of the current secret first.
  */
-export function derivedKey(secret: string, purpose: string): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+export function derivedKeys(config: SigningSecrets, purpose: string): [KeyObject, ...KeyObject[]] {
+  const [current, ...previous] = signingSecrets(config);
+  const keyOf = (secret: string): KeyObject =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+  return [keyOf(current), ...previous.map(keyOf)];
 }
 
 function isLongEnough(secret: string): boolean {

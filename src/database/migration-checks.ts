@@ -5,8 +5,7 @@ import type { QueryRunner } from 'typeorm';
  * that was interrupted runs again from its first statement. Therefore each statement must first check if it is already
  * done:
  *
- *     if (!(await hasIndex(runner, 'orders', 'ix_orders_x'))) await runner.query('ALTER TABLE orders ADD INDEX
- *     ix_orders_x (x)');
+ *     if (!(await hasIndex(runner, 'orders', 'ix_x'))) await runner.query('ALTER TABLE orders ADD INDEX ix_x (x)');
  *
  * `CREATE TABLE IF NOT EXISTS` and `DROP TABLE IF EXISTS` need no check. An `ALTER TABLE` with several clauses is
  * atomic, so a check for one of the clauses is enough.
@@ -15,10 +14,6 @@ async function exists(runner: QueryRunner, from: string, values: string[]): Prom
   const rows = (await runner.query(`SELECT 1 FROM information_schema.${from} LIMIT 1`, values)) as unknown[];
   return rows.length > 0;
 }
-
-/** Returns whether the table exists. */
-export const hasTable = (runner: QueryRunner, table: string): Promise<boolean> =>
-  exists(runner, 'tables WHERE table_schema = DATABASE() AND table_name = ?', [table]);
 
 /** Returns whether the table has the column. */
 export const hasColumn = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
@@ -34,7 +29,3 @@ export const hasConstraint = (runner: QueryRunner, table: string, name: string):
     table,
     name,
   ]);
-
-/** Returns whether the trigger exists. */
-export const hasTrigger = (runner: QueryRunner, trigger: string): Promise<boolean> =>
-  exists(runner, 'triggers WHERE trigger_schema = DATABASE() AND trigger_name = ?', [trigger]);

@@ -5,56 +5,28 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 export type Row = Record<string, unknown>;
 
 /**
- * Inserts one row, like `manager.insert`, whose query builder costs more than the statement. For statements that run
- * thousands of times per second.
+ * Inserts rows with one statement, like `manager.insert`, whose query builder costs more than the statement. For
+ * statements that run thousands of times per second.
+ *
+ * @param updated the columns to update where the row already exists.
  */
-export async function insertRow<T extends ObjectLiteral>(
-  manager: EntityManager,
-  target: EntityTarget<T>,
-  entity: T,
-): Promise<void> {
-  const metadata = manager.dataSource.getMetadata(target);
-  const columns = metadata.columns.filter((column) => column.isInsert);
-  const { driver } = manager.dataSource;
-  const values = columns.map(
-    (column) => driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown,
-  );
-  await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES (?)`, [values]);
-}
-
-/** Inserts rows with one statement. */
 export async function insertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
   entities: readonly T[],
+  updated: readonly string[] = [],
 ): Promise<void> {
-  await writeRows(manager, target, entities, '');
-}
-
-/** Inserts rows with one statement. For rows that already exist, it updates the given columns. */
-export async function upsertRows<T extends ObjectLiteral>(
-  manager: EntityManager,
-  target: EntityTarget<T>,
-  entities: readonly T[],
-  updated: readonly string[],
-): Promise<void> {
-  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
-  await writeRows(manager, target, entities, ` ON DUPLICATE KEY UPDATE ${assignments}`);
-}
-
-async function writeRows<T extends ObjectLiteral>(
-  manager: EntityManager,
-  target: EntityTarget<T>,
-  entities: readonly T[],
-  onDuplicate: string,
-): Promise<void> {
-  const { tableName, ...metadata } = manager.dataSource.getMetadata(target);
+  const metadata = manager.dataSource.getMetadata(target);
   const columns = metadata.columns.filter((column) => column.isInsert);
   const { driver } = manager.dataSource;
   const rows = entities.map((entity) =>
     columns.map((column) => driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown),
   );
-  await manager.query(`INSERT INTO ${tableName} (${namesOf(columns).join(', ')}) VALUES ?${onDuplicate}`, [rows]);
+  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
+  const onDuplicate = updated.length > 0 ? ` ON DUPLICATE KEY UPDATE ${assignments}` : '';
+  await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES ?${onDuplicate}`, [
+    rows,
+  ]);
 }
 
 /** Returns the columns of an entity, for a handwritten statement. */

@@ -8,7 +8,13 @@ export function ApiCreated(type: Type, description: string): MethodDecorator {
   return ApiCreatedResponse({ type, description, headers: headerReferences('Location', 'Idempotency-Replayed') });
 }
 
-/** Sets `Location` to the path of the created resource. */
-export function setLocation(response: Response, path: string): void {
+/**
+ * Sets the headers of a 201.
+ *
+ * @param path of the created resource.
+ * @param replayed whether an earlier request created it.
+ */
+export function markCreated(response: Response, path: string, replayed: boolean): void {
   response.setHeader('Location', path);
+  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
 }

@@ -5,10 +5,10 @@ type Schema = Exclude<ApiPropertyOptions, { type: 'object' }> & { $ref?: string;
 
 /** What the documentation says about a problem in addition to the catalogue of codes. */
 export interface ProblemExample {
-  /** An explanation as the service gives it. */
-  detail: string;
-  /** The path of a request that can get this problem. */
-  instance: string;
+  /** An explanation as the service gives it; the title if left out. */
+  detail?: string;
+  /** The path of a request that can get this problem; `/orders` if left out. */
+  instance?: string;
   /** Errors of members. A problem without them never has `errors`. */
   errors?: Fault[];
   /** Whether `errors` is only there if members are not valid. */
@@ -30,32 +30,28 @@ const limitedBy: Schema = {
 
 /** An example of each problem, and its extension members. */
 export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
-  malformed_request: { detail: 'the request must have exactly one Host header field', instance: '/orders' },
-  malformed_json: { detail: 'Unexpected end of JSON input', instance: '/orders' },
+  malformed_request: { detail: 'the request must have exactly one valid Host header field' },
+  malformed_json: { detail: 'Unexpected end of JSON input' },
   validation_failed: {
     detail: '1 member is not valid',
-    instance: '/orders',
     errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90", at most "999999999.99"' }],
   },
   missing_token: {
     detail: 'send the access token in the header: Authorization: Bearer <access_token>',
-    instance: '/orders',
   },
   invalid_token: {
     detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
-    instance: '/orders',
   },
   invalid_credentials: { detail: 'email or password is wrong', instance: '/auth/login' },
   invalid_refresh_token: {
     detail: 'the refresh token is unknown, expired, used or revoked: log in again',
     instance: '/auth/refresh',
   },
-  not_found: { detail: 'The resource does not exist', instance: ORDER },
-  method_not_allowed: { detail: 'allowed: GET, HEAD, POST', instance: '/orders' },
-  request_timeout: { detail: 'The request did not arrive in time', instance: '/orders' },
+  not_found: { instance: ORDER },
+  method_not_allowed: { detail: 'allowed: GET, HEAD, POST' },
+  request_timeout: {},
   external_id_conflict: {
     detail: 'order 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10 has this external_id and differs in 1 member',
-    instance: '/orders',
     errors: [{ pointer: '/total', detail: 'differs from the earlier request' }],
   },
   invalid_transition: {
@@ -91,14 +87,12 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     detail: 'the order has version 3, and If-Match requires version 2',
     instance: ORDER,
   },
-  payload_too_large: { detail: 'a request body is limited to 262144 bytes', instance: '/orders' },
+  payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: {
     detail: 'content-type must be application/json in UTF-8; received: text/plain',
-    instance: '/orders',
   },
   payments_exceed_total: {
     detail: 'the payment methods add up to 160.00, which exceeds the total of 150.00',
-    instance: '/orders',
     errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 150.00' }],
   },
   redemption_exceeds_maximum: {
@@ -111,8 +105,8 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     instance: `${ORDER}/refunds`,
     extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
   },
-  too_many_requests: { detail: 'try again in 1 second', instance: '/orders' },
-  headers_too_large: { detail: 'The request headers are too large', instance: '/' },
-  internal_error: { detail: 'Internal server error', instance: '/orders' },
-  unavailable: { detail: 'try again in a moment', instance: '/orders' },
+  too_many_requests: { detail: 'try again in 1 second' },
+  headers_too_large: { instance: '/' },
+  internal_error: {},
+  unavailable: { detail: 'try again in a moment' },
 };

@@ -89,7 +89,7 @@ function responseOf(codes: ProblemCode[], schema: object = problemSchema(codes))
   const problems = catalogued(codes);
   const examples = problems.map((problem) => [
     problem.code,
-    { summary: problem.title, value: problemExample(problem) },
+    { summary: problem.title, value: problemExample(problem.code) },
   ]);
   return {
     description: problems.map(({ status, code }) => `${status} \`${code}\``).join(', '),

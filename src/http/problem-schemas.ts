@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { NEXT_ACTIONS, type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
+import { NEXT_ACTIONS, Problem, type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
 import { PROBLEM_EXAMPLES } from './problem-examples.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -49,21 +49,14 @@ export function problemSchemas(codes: ProblemCode[]): Schemas {
 }
 
 /** Returns a complete body, as the service could send it. */
-export function problemExample({ code, status, title, retryable, next_action }: PublishedProblem): object {
-  const { detail, instance, errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
-  return {
-    type: `urn:problem:cashback:${code}`,
-    title,
-    status,
-    detail,
-    instance,
-    code,
-    request_id: 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10',
-    retryable,
-    next_action,
-    ...Object.fromEntries(Object.entries(extensions).map(([member, { example }]) => [member, example])),
+export function problemExample(code: ProblemCode): object {
+  const { detail, instance = '/orders', errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
+  const problem = new Problem(code, {
+    ...(detail !== undefined && { detail }),
     ...(errors && !errorsAreOptional && { errors }),
-  };
+    extensions: Object.fromEntries(Object.entries(extensions).map(([member, { example }]) => [member, example])),
+  });
+  return problem.toBody(instance, 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10');
 }
 
 function schemaOf({ code, status, title, retryable }: PublishedProblem): Schema {

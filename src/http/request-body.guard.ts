@@ -12,9 +12,8 @@ import { Uploads } from './uploads.js';
 
 /**
  * The last guard. It checks the query and reads the body if the handler takes one, so that no body is read without a
- * valid token. (An interceptor
- * could do the same, but one for all routes makes Nest pass every result through RxJS, which takes 5 % of the CPU time of
- * an order.)
+ * valid token. (An interceptor could do the same, but one for all routes makes Nest pass every result through RxJS,
+ * which takes 5 % of the CPU time of an order.)
  */
 @Injectable()
 export class RequestBodyGuard implements CanActivate {

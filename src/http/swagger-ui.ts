@@ -21,7 +21,7 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
     const suffix = Math.random().toString(36).slice(2, 10);
     const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
     request.body = request.body
-      .replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|CRED-1))"/, `$1-${suffix}"`)
+      .replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/, `$1-${suffix}"`)
       .replace(/("expires_at"\s*:\s*)"([^"]*)"/, (member: string, name: string, instant: string) =>
         Date.parse(instant) < Date.now() ? `${name}"${inAnHour}"` : member,
       );

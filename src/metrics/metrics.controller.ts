@@ -17,9 +17,8 @@ export class MetricsController {
   /**
    * Metrics for Prometheus
    *
-   * @remarks Returns requests by route and status, orders, cashback, problems by code, the connection pool and the
-   *   event
-   * loop. Send `METRICS_TOKEN` as a bearer token if it is configured.
+   * @remarks Returns requests by route and status, orders, cashback, problems by code, the connection pool and
+   * the event loop. Send `METRICS_TOKEN` as a bearer token if it is configured.
    */
   @Get()
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')

@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { derivedKey, signingSecrets } from '../config/signing-secrets.js';
+import { derivedKeys } from '../config/signing-secrets.js';
 import type { RequestedOrder } from './order-input.js';
 
 /**
@@ -10,27 +10,23 @@ import type { RequestedOrder } from './order-input.js';
  */
 @Injectable()
 export class ContentDigests {
-  readonly #current: KeyObject;
-  readonly #accepted: readonly KeyObject[];
+  /** The key of the current secret comes first. */
+  readonly #keys: [KeyObject, ...KeyObject[]];
 
   constructor(config: Config) {
-    const [current, ...previous] = signingSecrets(config);
-    this.#current = keyFrom(current);
-    this.#accepted = [this.#current, ...previous.map(keyFrom)];
+    this.#keys = derivedKeys(config, 'cashback order content');
   }
 
   /** Returns the digest of an order's content, 32 bytes. Equivalent contents have the same digest. */
   of(content: RequestedOrder): Buffer {
-    return digest(this.#current, content);
+    return digest(this.#keys[0], content);
   }
 
   /** Returns whether the digest is that of the content. */
   matches(content: RequestedOrder, expected: Buffer | null): boolean {
-    return expected !== null && this.#accepted.some((key) => timingSafeEqual(digest(key, content), expected));
+    return expected !== null && this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
   }
 }
-
-const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback order content');
 
 /**
  * Members are in a fixed order, because the database reorders JSON members. Members that earlier releases did not have

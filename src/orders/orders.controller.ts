@@ -4,10 +4,9 @@ import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { ApiCreated, setLocation } from '../http/created.js';
+import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { markReplay } from '../http/idempotency-replayed.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
@@ -48,17 +47,15 @@ export class OrdersController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
     const { order, replayed } = await this.orders.create(caller.merchantId, body);
-    markReplay(response, replayed);
-    setLocation(response, `/orders/${order.id}`);
+    markCreated(response, `/orders/${order.id}`, replayed);
     return order;
   }
 
   /**
    * List orders
    *
-   * @remarks Returns the merchant's orders, newest first, one page at a time. A page has at most `limit` orders and 1
-   *   MiB,
-   * but at least one order if any is left. Continue with `next_cursor` until it is null.
+   * @remarks Returns the merchant's orders, newest first, one page at a time. A page has at most `limit` orders
+   * and 1 MiB, but at least one order if any is left. Continue with `next_cursor` until it is null.
    */
   @Get()
   @UseInterceptors(FairList)

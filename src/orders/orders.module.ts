@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { ContentDigests } from './content-digests.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderChanges } from './order-changes.js';
@@ -18,7 +17,7 @@ import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
-  imports: [CashbackModule, MerchantsModule, RateLimitsModule],
+  imports: [CashbackModule, MerchantsModule],
   controllers: [OrdersController, RefundsController, QuotesController, PolicyController],
   providers: [
     OrdersService,

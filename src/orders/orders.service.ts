@@ -6,7 +6,7 @@ import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
-import { insertRow } from '../database/rows.js';
+import { insertRows } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
@@ -143,7 +143,7 @@ export function newOrder(
 /** @returns false if an order with this `external_id` already exists. */
 async function insertNew(manager: EntityManager, order: Order, record: Recorder): Promise<boolean> {
   try {
-    await insertRow(manager, Order, order);
+    await insertRows(manager, Order, [order]);
     record({ type: 'order.created', merchantId: order.merchantId, orderId: order.id });
     return true;
   } catch (error) {

@@ -4,10 +4,9 @@ import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { ApiCreated, setLocation } from '../http/created.js';
+import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { markReplay } from '../http/idempotency-replayed.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
@@ -38,8 +37,7 @@ export class RefundsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
     const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
-    markReplay(response, replayed);
-    setLocation(response, `/orders/${id}/refunds/${refund.id}`);
+    markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
     return refund;
   }
 

@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { derivedKey, signingSecrets } from '../config/signing-secrets.js';
+import { derivedKeys } from '../config/signing-secrets.js';
 import type { RateLimitPolicy } from './policies.js';
 
 /**
@@ -14,8 +14,7 @@ export class CounterKeys {
   readonly #secrets: [KeyObject, ...KeyObject[]];
 
   constructor(config: Config) {
-    const [current, ...previous] = signingSecrets(config);
-    this.#secrets = [keyFrom(current), ...previous.map(keyFrom)];
+    this.#secrets = derivedKeys(config, 'cashback rate limits');
   }
 
   /**
@@ -34,5 +33,3 @@ export class CounterKeys {
     return [keyWith(current), ...previous.map(keyWith)];
   }
 }
-
-const keyFrom = (secret: string): KeyObject => derivedKey(secret, 'cashback rate limits');

@@ -4,9 +4,8 @@ import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { CurrentCaller } from '../http/caller.js';
-import { ApiCreated, setLocation } from '../http/created.js';
+import { ApiCreated, markCreated } from '../http/created.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { markReplay } from '../http/idempotency-replayed.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
@@ -35,8 +34,7 @@ export class GrantsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
     const { grant, replayed } = await this.grants.create(caller.merchantId, body);
-    setLocation(response, `/grants/${grant.id}`);
-    markReplay(response, replayed);
+    markCreated(response, `/grants/${grant.id}`, replayed);
     return grant;
   }
 

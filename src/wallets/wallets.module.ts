@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
-import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { GrantsController } from './grants.controller.js';
 import { MerchantGrantsService } from './merchant-grants.service.js';
 import { StatementsService } from './statements.service.js';
@@ -8,7 +7,7 @@ import { WalletsController } from './wallets.controller.js';
 
 /** The HTTP API of customers' wallets. The rules are in `cashback`, which has no HTTP. */
 @Module({
-  imports: [CashbackModule, RateLimitsModule],
+  imports: [CashbackModule],
   controllers: [WalletsController, GrantsController],
   providers: [StatementsService, MerchantGrantsService],
   exports: [StatementsService],
