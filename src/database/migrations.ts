@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { hasConstraint, hasTable } from './migration-checks.js';
 
 /** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
 const LOCK_WAIT_SECONDS = 5;
@@ -45,6 +46,7 @@ async function withLock<T>(
   try {
     const lock = await takeLock(runner, String(dataSource.options.database), say);
     try {
+      await addMetadataKey(runner);
       const executor = new MigrationExecutor(dataSource, runner);
       // Not atomic: the server commits each statement that changes the schema. Migrations are repeatable instead.
       executor.transaction = 'each';
@@ -56,6 +58,23 @@ async function withLock<T>(
   } finally {
     await runner.release();
   }
+}
+
+/**
+ * TypeORM creates the table in which it records the expressions of generated columns, without a primary key. Group
+ * Replication rejects writes to such a table, and a server with `sql_require_primary_key` rejects the table. So it is
+ * created here, or gets a key if an earlier release created it.
+ */
+async function addMetadataKey(runner: QueryRunner): Promise<void> {
+  const key = 'id INT NOT NULL AUTO_INCREMENT';
+  if (!(await hasTable(runner, 'typeorm_metadata')))
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS typeorm_metadata (
+        ${key}, type VARCHAR(255) NOT NULL, \`database\` VARCHAR(255) NULL, \`schema\` VARCHAR(255) NULL,
+        \`table\` VARCHAR(255) NULL, name VARCHAR(255) NULL, value TEXT NULL, PRIMARY KEY (id)
+      ) ENGINE = InnoDB`);
+  else if (!(await hasConstraint(runner, 'typeorm_metadata', 'PRIMARY')))
+    await runner.query(`ALTER TABLE typeorm_metadata ADD COLUMN ${key} FIRST, ADD PRIMARY KEY (id)`);
 }
 
 /** Named locks are global to the server, and their names have at most 64 characters. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createDataSource } from '../../src/schema.js';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
 import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { Workload } from '../support/load/workload.js';
@@ -42,9 +42,7 @@ if (servers.length > 0) {
     beforeAll(async () => {
       folder = makeTempFolder('cashback-outage');
       server = await startServer();
-      const schema = await createDataSource(server.url).initialize();
-      await schema.runMigrations({ transaction: 'each' });
-      await schema.destroy();
+      await migrate(server.url);
       observer = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'silent' } });
       merchant = await aMerchant(observer);
       documents = Array.from({ length: 4 }, aDocument);

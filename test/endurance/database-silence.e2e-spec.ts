@@ -8,6 +8,7 @@ import { findServers } from '../../tools/database/server-binary.mjs';
 import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
+import { migrate } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
@@ -32,9 +33,7 @@ if (servers.length > 0) {
     beforeAll(async () => {
       folder = makeTempFolder('cashback-silence');
       server = await startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: false });
-      const schema = await createDataSource(server.url).initialize();
-      await schema.runMigrations({ transaction: 'each' });
-      await schema.destroy();
+      await migrate(server.url);
       email = await seedMerchant(createDataSource(server.url));
       service = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
       tokens = (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;

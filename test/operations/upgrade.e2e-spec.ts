@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { createDataSource } from '../../src/schema.js';
 import { Client } from '../support/client.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase, migrate, type TestDatabase } from '../support/database.js';
 import { findingsOf } from '../support/expectations.js';
+import { tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(120_000);
@@ -43,9 +44,7 @@ beforeAll(async () => {
   database = await createDatabase();
   await migrateFirstRelease(database.url);
   await insertRows(database.url);
-  const upgrade = await createDataSource(database.url).initialize();
-  await upgrade.runMigrations({ transaction: 'each' });
-  await upgrade.destroy();
+  await migrate(database.url);
   service = await startService({ databaseUrl: database.url });
   const { body } = await new Client(service).post('/auth/login', before.login);
   client = new Client(service, body.access_token);
@@ -113,6 +112,10 @@ describe('an upgrade from the first release', () => {
     ]);
     const conflict = await client.post('/orders', { ...body, total: '999.99' });
     expect([conflict.status, conflict.body.code]).toEqual([409, 'external_id_conflict']);
+  });
+
+  it('every table has a primary key after the upgrade, which Group Replication requires', async () => {
+    expect(await tablesWithoutKey(service.dataSource)).toEqual([]);
   });
 
   it('reconcile finds nothing in the rows of the first release', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import mysql from 'mysql2/promise';
+import { applyMigrations } from '../../src/database/migrations.js';
 import { createDataSource } from '../../src/schema.js';
 
 export interface TestDatabase {
@@ -41,8 +42,16 @@ export async function createDatabase(): Promise<TestDatabase> {
 /** Creates a database and runs the migrations. */
 export async function createMigratedDatabase(): Promise<TestDatabase> {
   const database = await createDatabase();
-  const dataSource = await createDataSource(database.url).initialize();
-  await dataSource.runMigrations({ transaction: 'each' });
-  await dataSource.destroy();
+  await migrate(database.url);
   return database;
+}
+
+/** Runs the migrations on a database. */
+export async function migrate(url: string): Promise<void> {
+  const dataSource = await createDataSource(url).initialize();
+  try {
+    await applyMigrations(dataSource, () => undefined);
+  } finally {
+    await dataSource.destroy();
+  }
 }

@@ -10,6 +10,15 @@ export async function tableNames(dataSource: DataSource): Promise<string[]> {
   return tables.map(({ name }) => String(name));
 }
 
+/** Returns the names of the tables that have no primary key. */
+export async function tablesWithoutKey(dataSource: DataSource): Promise<string[]> {
+  const keys: Rows = await dataSource.query(
+    "SELECT table_name AS name FROM information_schema.table_constraints WHERE table_schema = DATABASE() AND constraint_type = 'PRIMARY KEY'",
+  );
+  const withKey = new Set(keys.map(({ name }) => String(name)));
+  return (await tableNames(dataSource)).filter((name) => !withKey.has(name));
+}
+
 /** Returns the schema as the server describes it: the statement of each table, the triggers, and what TypeORM recorded. */
 export async function describeSchema(dataSource: DataSource): Promise<unknown[]> {
   const statements: unknown[] = [];
