@@ -3,7 +3,11 @@
  * metrics, happen outside the use case.
  */
 export type DomainEvent =
-  | { type: 'order.created' | 'order.replayed' | 'order.cancelled'; merchantId: string; orderId: string }
+  | {
+      type: 'order.created' | 'order.replayed' | 'order.amended' | 'order.cancelled';
+      merchantId: string;
+      orderId: string;
+    }
   | { type: 'order.renewed'; merchantId: string; orderId: string; expiresAt: Date }
   | { type: 'order.redemption_held'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }

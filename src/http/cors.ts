@@ -4,7 +4,7 @@ import type { NextFunction, Request, Response } from 'express';
 /** The headers that a page may send and read. Credentials are not allowed, because the service uses no cookies. */
 const OPTIONS = {
   methods: ['GET', 'POST', 'PUT'],
-  allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
+  allowedHeaders: ['authorization', 'content-type', 'if-match', 'x-request-id'],
   exposedHeaders: [
     'x-request-id',
     'Idempotency-Replayed',

@@ -84,7 +84,7 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     },
   },
   precondition_failed: {
-    detail: 'the order has version 3, and If-Match requires version 2',
+    detail: 'the order has version 3, which If-Match does not name',
     instance: ORDER,
   },
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },

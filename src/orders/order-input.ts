@@ -1,13 +1,13 @@
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
 import { Problem } from '../common/problem.js';
-import type { CreateOrderDto, PaymentMethodDto } from './dto/create-order.dto.js';
+import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
+/** The part of an order that an amendment replaces. */
+export type AmendableContent = Pick<Order, 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'>;
+
 /** The part of an order that comes from the request. */
-export interface RequestedOrder extends Pick<
-  Order,
-  'externalId' | 'document' | 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'
-> {
+export interface RequestedOrder extends AmendableContent, Pick<Order, 'externalId' | 'document'> {
   /** When the order is to expire, if the caller says so. */
   requestedExpiry?: Date;
 }
@@ -18,10 +18,22 @@ export interface RequestedOrder extends Pick<
  * @throws Problem payments_exceed_total.
  */
 export function readOrder(request: CreateOrderDto): RequestedOrder {
-  const totalCents = parseMoney(request.total);
   return {
     externalId: request.external_id,
     document: request.document,
+    ...readContent(request),
+    ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
+  };
+}
+
+/**
+ * Reads the content of an order. Its members have been validated individually.
+ *
+ * @throws Problem payments_exceed_total.
+ */
+export function readContent(request: OrderContentDto): AmendableContent {
+  const totalCents = parseMoney(request.total);
+  return {
     totalCents,
     eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
     items: request.items.map(({ id, price, description, quantity }) => ({
@@ -31,7 +43,6 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
       ...(typeof quantity === 'number' && quantity !== 1 && { quantity }),
     })),
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
-    ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
   };
 }
 

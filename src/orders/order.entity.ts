@@ -60,7 +60,7 @@ export class Order {
   @Column({ name: 'items', type: 'json' })
   items!: OrderItem[];
 
-  /** As sent when the order was created. A replay is compared with them. */
+  /** As sent when the order was created or last amended. A replay is compared with them. */
   @Column({ name: 'payment_methods', type: 'json' })
   paymentMethods!: OrderPaymentMethod[];
 
@@ -68,7 +68,7 @@ export class Order {
   @Column({ name: 'final_payment_methods', type: 'json', nullable: true })
   finalPaymentMethods!: OrderPaymentMethod[] | null;
 
-  /** The rules at the order's creation. Later changes of the merchant's policy do not affect the order. */
+  /** The rules at the order's creation. Neither an amendment nor a later policy of the merchant changes them. */
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 

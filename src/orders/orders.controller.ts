@@ -7,12 +7,15 @@ import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { ApiIfMatch, IfMatch } from '../http/if-match.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { AmendOrderDto } from './dto/amend-order.dto.js';
 import { CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
+import { AmendmentsService } from './amendments.service.js';
 import { ORDER_STATUSES } from './order-status.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
@@ -29,6 +32,7 @@ export class OrdersController {
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
     private readonly redemptions: RedemptionsService,
+    private readonly amendments: AmendmentsService,
   ) {}
 
   /**
@@ -91,6 +95,26 @@ export class OrdersController {
   @ApiProblems.read()
   getOrderByExternalId(@CurrentCaller() caller: Caller, @Param('external_id') externalId: string): Promise<OrderDto> {
     return this.orders.getByExternalId(caller.merchantId, externalId);
+  }
+
+  /**
+   * Amend an order
+   *
+   * @remarks Replaces the content of a `pending` order and quotes it again under the order's policy. A hold stays if it is
+   * not above the new maximum; otherwise the response is 422, unless `redeem` is `maximum`. The same content again
+   * changes nothing.
+   */
+  @Put(':id')
+  @ApiIdParam('The order')
+  @ApiIfMatch()
+  @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
+  amendOrder(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Body() body: AmendOrderDto,
+    @IfMatch() versions: string[] | undefined,
+  ): Promise<OrderDto> {
+    return this.amendments.amend(caller.merchantId, id, body, versions);
   }
 
   /**

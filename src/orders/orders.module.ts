@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { AmendmentsService } from './amendments.service.js';
 import { ContentDigests } from './content-digests.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderChanges } from './order-changes.js';
@@ -23,6 +24,7 @@ import { RefundsService } from './refunds.service.js';
     OrdersService,
     OrderListingService,
     RedemptionsService,
+    AmendmentsService,
     QuotesService,
     OrderLifecycleService,
     RefundsService,

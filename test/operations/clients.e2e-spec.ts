@@ -24,7 +24,7 @@ const STRICT = [
 
 /** Code of a caller that uses what `@hey-api/openapi-ts` generates. A line that must not compile says so. */
 const HEY_API_CALLER = `
-import { cancelOrder, createOrder, holdRedemption } from './hey-api/index.js';
+import { amendOrder, cancelOrder, createOrder, holdRedemption } from './hey-api/index.js';
 import type { CommonProblem, OrderStatus } from './hey-api/index.js';
 
 export async function hold(id: string): Promise<string> {
@@ -43,6 +43,17 @@ export async function hold(id: string): Promise<string> {
   if (error.code === 'redemption_exceeds_maximun') return '';
   const common: CommonProblem = error;
   return common.retryable ? common.next_action : common.detail;
+}
+
+export async function amend(id: string, version: number): Promise<string> {
+  const cart = { total: '10.00', items: [{ id: 'sku-1', price: '10.00' }], payment_methods: [] };
+  const headers = { 'If-Match': \`"\${version}"\` };
+  const { data, error } = await amendOrder({ path: { id }, headers, body: { ...cart, redeem: 'maximum' } });
+  // @ts-expect-error An amount is not a value of redeem.
+  void amendOrder({ path: { id }, body: { ...cart, redeem: '5.00' } });
+  if (data !== undefined) return data.total;
+  if (error.code === 'precondition_failed') return error.detail;
+  return error.code === 'redemption_exceeds_maximum' ? error.maximum : '';
 }
 
 export async function cancel(id: string): Promise<void> {
@@ -108,20 +119,27 @@ describe('generated clients', () => {
     expect(functions).toEqual(
       expect.arrayContaining(
         [
-          ['login', 'refreshTokens', 'logout', 'createOrder', 'getOrder', 'listOrders', 'holdRedemption'],
-          ['completeOrder', 'cancelOrder', 'createRefund', 'searchWallet', 'listWalletEntries'],
+          ['login', 'refreshTokens', 'logout', 'createOrder', 'getOrder', 'listOrders', 'amendOrder'],
+          ['holdRedemption', 'completeOrder', 'cancelOrder', 'createRefund', 'searchWallet', 'listWalletEntries'],
           ['getLiveness', 'getReadiness', 'getMetrics'],
         ].flat(),
       ),
     );
   });
 
-  it('a generated client creates an order and reads the maximum of a refused redemption', async () => {
+  it('a generated client creates an order, amends it, and reads the maximum of a refused redemption', async () => {
     const sdk = await import(`${FOLDER}/hey-api/sdk.gen.ts`);
     const { client } = await import(`${FOLDER}/hey-api/client.gen.ts`);
     client.setConfig({ baseUrl: service.url, auth: merchant.tokens.access_token });
     const { data } = await sdk.createOrder({ body: anOrder({ document: aDocument() }) });
     expect(data.status).toBe('pending');
+    const amendment = {
+      path: { id: data.id },
+      headers: { 'If-Match': `"${data.version}"` },
+      body: { total: '10.00', items: [{ id: 'sku-1', price: '10.00' }], payment_methods: [] },
+    };
+    expect((await sdk.amendOrder(amendment)).data).toMatchObject({ total: '10.00', version: 2 });
+    expect((await sdk.amendOrder(amendment)).error).toMatchObject({ code: 'precondition_failed' });
     const { error } = await sdk.holdRedemption({ path: { id: data.id }, body: { amount: '1.00' } });
     expect(error).toMatchObject({ code: 'redemption_exceeds_maximum', maximum: '0.00' });
     expect((await sdk.cancelOrder({ path: { id: data.id } })).data.status).toBe('cancelled');

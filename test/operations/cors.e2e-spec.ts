@@ -38,7 +38,7 @@ describe('with CORS_ORIGINS', () => {
     expect(allowed.headers.get('access-control-allow-origin')).toBe(origin);
     expect(allowed.headers.get('access-control-allow-methods')?.split(',')).toContain('POST');
     expect(allowed.headers.get('access-control-allow-headers')?.split(',')).toEqual(
-      expect.arrayContaining(['authorization', 'content-type']),
+      expect.arrayContaining(['authorization', 'content-type', 'if-match']),
     );
     expect(allowed.headers.has('access-control-allow-credentials')).toBe(false);
 

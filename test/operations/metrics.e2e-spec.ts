@@ -40,6 +40,14 @@ describe('GET /metrics', () => {
     expect(await valueOf('cashback_brl_total{event="granted"}')).toBe(6.5);
   });
 
+  it('the order metrics count an amendment once even if it is sent again, and none that is refused', async () => {
+    const { body: order } = await merchant.client.post('/orders', anOrder());
+    const { items } = anOrder({ total: '10.00' });
+    for (const total of ['10.00', '10.00', '0.00'])
+      await merchant.client.put(`/orders/${order.id}`, { total, items, payment_methods: [] });
+    expect(await valueOf('orders_total{event="amended"}')).toBe(1);
+  });
+
   it('the metrics count errors by code and requests by route pattern', async () => {
     await merchant.client.get('/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
     expect(await valueOf('problems_total{code="not_found"}')).toBe(1);

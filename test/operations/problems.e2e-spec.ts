@@ -77,7 +77,7 @@ describe('unsupported methods', () => {
     ['GET', '/auth/logout', 'POST'],
     ['DELETE', '/orders', 'GET, HEAD, POST'],
     ['PUT', '/orders', 'GET, HEAD, POST'],
-    ['PATCH', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'GET, HEAD'],
+    ['PATCH', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'GET, HEAD, PUT'],
     ['POST', '/orders/x/redemption', 'PUT'],
     ['GET', '/orders/x/complete', 'POST'],
     ['PUT', '/wallets/search', 'GET, HEAD, POST'],

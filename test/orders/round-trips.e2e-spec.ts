@@ -73,4 +73,20 @@ describe('the number of SQL statements per request, including the token lookup',
     await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
     expect(await statementsOf(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
   });
+
+  it('PUT /orders/{id} runs fewer SQL statements than a hold, and as many as a replaced hold when it lowers one', async () => {
+    const order = anOrder();
+    await grant(service, merchant, order.document, '80.00');
+    const { body } = await merchant.client.post('/orders', order);
+    const path = `/orders/${body.id}`;
+    const amend = (total: string, redeem?: string): Promise<unknown> =>
+      merchant.client.put(path, { ...order, total, payment_methods: [], redeem });
+    const hold = (amount: string): Promise<unknown> => merchant.client.put(`${path}/redemption`, { amount });
+    expect(await statementsOf(() => amend('140.00'))).toBe(9);
+    expect(await statementsOf(() => hold('60.00'))).toBe(14);
+    expect(await statementsOf(() => amend('130.00'))).toBe(10);
+    expect(await statementsOf(() => amend('130.00'))).toBe(9);
+    expect(await statementsOf(() => hold('65.00'))).toBe(16);
+    expect(await statementsOf(() => amend('120.00', 'maximum'))).toBe(16);
+  });
 });

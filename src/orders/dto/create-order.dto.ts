@@ -61,15 +61,8 @@ export class PaymentMethodDto {
   readonly amount!: string;
 }
 
-/** The order to create. Other members are ignored. */
-export class CreateOrderDto {
-  /**
-   * Your ID of the order, unique per merchant. It is the idempotency key.
-   * @example PED-1001
-   */
-  @IsCallerId()
-  readonly external_id!: string;
-
+/** The cart of an order: what its quote depends on. */
+export class OrderContentDto {
   /** Items of the order, 1 to 500. */
   @ElementsOf(() => CreateOrderItemDto, 500)
   @ValidateNested(MUST_BE_OBJECTS)
@@ -77,13 +70,6 @@ export class CreateOrderDto {
   @ArrayMinSize(1, { message: 'must be an array of 1 to 500 items' })
   @IsArray({ message: 'must be an array of 1 to 500 items' })
   readonly items!: CreateOrderItemDto[];
-
-  /**
-   * The customer's taxpayer number (CPF): 11 digits.
-   * @example "52998224725"
-   */
-  @IsDocument()
-  readonly document!: string;
 
   /**
    * Total of the order in BRL. It must be greater than zero. It is not compared with the items, because discounts and
@@ -109,6 +95,23 @@ export class CreateOrderDto {
   @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
   @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
   readonly payment_methods!: PaymentMethodDto[];
+}
+
+/** The order to create. Other members are ignored. */
+export class CreateOrderDto extends OrderContentDto {
+  /**
+   * Your ID of the order, unique per merchant. It is the idempotency key.
+   * @example PED-1001
+   */
+  @IsCallerId()
+  readonly external_id!: string;
+
+  /**
+   * The customer's taxpayer number (CPF): 11 digits.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
 
   /**
    * When the order and its hold expire: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the future.

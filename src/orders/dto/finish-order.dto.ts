@@ -32,7 +32,7 @@ export class CompleteOrderDto {
   @IsMoney({ zero: true })
   readonly redeem?: string;
 
-  /** Final payment methods. Default: those that the order was created with. */
+  /** Final payment methods. Default: those of the order. */
   @IsOptional()
   @ElementsOf(() => PaymentMethodDto, 20)
   @ValidateNested(MUST_BE_OBJECTS)

@@ -9,17 +9,23 @@ export interface ModelRefund {
   at: number;
 }
 
+/** What an amendment replaces. The items follow from the total. */
+export interface ModelContent {
+  total: bigint;
+  eligible: bigint;
+  methods: Method[];
+}
+
 /** An order in the model. */
-export interface ModelOrder {
+export interface ModelOrder extends ModelContent {
   /** The number of the order in the run, which is also the end of its external_id. */
   key: string;
   merchant: number;
   customer: number;
   externalId: string;
   document: string;
-  total: bigint;
-  eligible: bigint;
-  methods: Method[];
+  /** The content that the order was created with. */
+  first: ModelContent;
   /** The final payment methods, if the completion sent any. */
   paid: Method[] | null;
   rules: Rules;
@@ -58,7 +64,7 @@ export const NEXT: Record<string, string[]> = {
 };
 
 export const OPERATIONS: Record<string, string[]> = {
-  pending: ['hold', 'complete', 'cancel'],
+  pending: ['hold', 'amend', 'complete', 'cancel'],
   expired: ['renew', 'complete', 'cancel'],
   completed: ['refund'],
   partially_refunded: ['refund'],
@@ -67,7 +73,7 @@ export const OPERATIONS: Record<string, string[]> = {
 };
 
 /** The expected response for an order, without its ID. */
-export function orderAnswer(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
+export function orderAnswer(order: ModelOrder, available: bigint, now: number) {
   const isRedeemed = order.end === 'completed' || statusOf(order, now) === 'pending';
   return {
     external_id: order.externalId,

@@ -7,10 +7,10 @@ import { aDocument } from '../factories.js';
 import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
 import { startOfDayAfter } from './days.js';
-import { iso, itemsOf, type ModelOrder } from './order.js';
-import { brl, DAY, least, type Method, MINUTE } from './rules.js';
+import { iso, itemsOf, type ModelContent, type ModelOrder } from './order.js';
+import { brl, DAY, least, type Method, MINUTE, total } from './rules.js';
 import { type Shop, twoPolicies } from './shops.js';
-import { type Amount, CUSTOMERS, type Difference, MERCHANTS, type Split, type Step } from './steps.js';
+import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
 import { type Expected, World } from './world.js';
 
 /** The largest amount that a request can contain. */
@@ -70,6 +70,8 @@ export class Run {
         return this.#void(step);
       case 'create':
         return this.#create(step);
+      case 'quote':
+        return this.#quote(step);
       case 'change policy':
         Object.assign(this.#world.rulesOf(step.merchant), {
           earnBps: BigInt(step.earnBps),
@@ -77,6 +79,7 @@ export class Run {
         });
         return this.#shop(step.merchant).setRules(this.#world.rulesOf(step.merchant));
       case 'create again':
+      case 'amend':
       case 'hold':
       case 'complete':
       case 'cancel':
@@ -92,12 +95,14 @@ export class Run {
 
   async #takeOn(
     order: ModelOrder,
-    step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'void' | 'create' | 'change policy' }>,
+    step: Exclude<Step, { do: 'wait' | 'wait for a date' | 'grant' | 'void' | 'create' | 'quote' | 'change policy' }>,
   ): Promise<void> {
     const path = `/orders/${this.#ids.get(order.key)}`;
     switch (step.do) {
       case 'create again':
-        return this.#createAgain(order, step.differ);
+        return this.#createAgain(order, step);
+      case 'amend':
+        return this.#amend(order, path, step);
       case 'hold': {
         const cents = amountOf(step.amount, this.#world.maximum(order).cents);
         const until = step.minutes === null ? undefined : this.clock.ms + step.minutes * MINUTE;
@@ -212,15 +217,59 @@ export class Run {
       await this.#both(merchant, 'POST', '/orders', body, () => this.#world.createAgain(created, []));
   }
 
-  #createAgain(order: ModelOrder, differ: Difference[]): Promise<void> {
-    const isWhole = order.eligible === order.total;
-    const body = createBody(order, isWhole);
-    if (differ.includes('/eligible_total')) body.eligible_total = isWhole ? '0.00' : undefined;
+  /** Sends the first or the current content of an order, or one that differs from the current one. */
+  #createAgain(order: ModelOrder, { differ, first }: Extract<Step, { do: 'create again' }>): Promise<void> {
+    const wholeBody = (content: ModelContent): Record<string, unknown> =>
+      createBody({ ...order, ...content }, content.eligible === content.total);
+    if (first)
+      return this.#both(order.merchant, 'POST', '/orders', wholeBody(order.first), () =>
+        this.#world.createAgain(order, []),
+      );
+    const body = wholeBody(order);
+    if (differ.includes('/eligible_total')) body.eligible_total = order.eligible === order.total ? '0.00' : undefined;
     if (differ.includes('/document')) body.document = '00000000000';
     if (differ.includes('/total')) body.total = brl(order.total === MOST_CENTS ? order.total - 1n : order.total + 1n);
     if (differ.includes('/payment_methods'))
       body.payment_methods = order.methods.length > 0 ? [] : [{ id: 'credit_card', amount: '0.01' }];
-    return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, differ));
+    // What differs from the current content can be the first content.
+    const pointers = JSON.stringify(body) === JSON.stringify(wholeBody(order.first)) ? [] : differ;
+    return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, pointers));
+  }
+
+  #amend(order: ModelOrder, path: string, step: Extract<Step, { do: 'amend' }>): Promise<void> {
+    const { shareBps } = order.rules;
+    const allowing = shareBps === 0n ? order.total : (order.redemption * 10_000n + shareBps - 1n) / shareBps;
+    const asked = step.amount === null ? order.total : amountOf(step.amount, allowing > 0n ? allowing : order.total);
+    const cents = asked === 0n ? 1n : asked;
+    const kept = total(order.methods.map((method) => method.cents)) > cents ? [] : order.methods;
+    const content = {
+      total: cents,
+      eligible: (cents * BigInt(step.eligiblePercent ?? 100)) / 100n,
+      methods: step.split === null ? kept : split(cents, step.split),
+    };
+    const body = { ...contentBody(content, step.eligiblePercent === null), ...(step.lower && { redeem: 'maximum' }) };
+    const version = step.version === null ? undefined : order.version + step.version;
+    const headers: Record<string, string> = version === undefined ? {} : { 'if-match': `"${version}"` };
+    const model = (): Expected => this.#world.amend(order, content, step.lower, version);
+    return this.#both(order.merchant, 'PUT', path, body, model, step.again, undefined, headers);
+  }
+
+  #quote({ merchant, customer, ...step }: Extract<Step, { do: 'quote' }>): Promise<void> {
+    const cents = BigInt(step.cents);
+    const content = {
+      total: cents,
+      eligible: (cents * BigInt(step.eligiblePercent ?? 100)) / 100n,
+      methods: split(cents, step.split),
+    };
+    const redeem = step.redeem === null ? undefined : amountOf(step.redeem, cents / 2n);
+    const body = {
+      ...contentBody(content, step.eligiblePercent === null),
+      ...(customer !== null && { document: this.#documents[customer] }),
+      ...(redeem !== undefined && { redeem: brl(redeem) }),
+    };
+    return this.#both(merchant, 'POST', '/quotes', body, () =>
+      this.#world.quote(merchant, customer, content, redeem ?? 0n),
+    );
   }
 
   /** Sends a request and compares its response with the model. `again` sends it a second time. */
@@ -232,9 +281,10 @@ export class Run {
     model: () => Expected,
     again = false,
     newOrder?: string,
+    headers: Record<string, string> = {},
   ): Promise<void> {
     for (let time = 0; time < (again ? 2 : 1); time++) {
-      const answer = await this.#shop(merchant).send(method, path, body);
+      const answer = await this.#shop(merchant).send(method, path, body, headers);
       const expected = model();
       this.answers++;
       expect(seen(answer, expected)).toEqual(expected);
@@ -320,15 +370,21 @@ const sent = (methods: Method[]): { id: string; amount: string }[] =>
   methods.map(({ id, cents }) => ({ id, amount: brl(cents) }));
 
 function createBody(
-  order: Pick<ModelOrder, 'externalId' | 'document' | 'total' | 'eligible' | 'methods'>,
+  order: ModelContent & Pick<ModelOrder, 'externalId' | 'document'>,
   withoutEligible: boolean,
 ): Record<string, unknown> {
   return {
     external_id: order.externalId,
-    items: itemsOf(order.total),
     document: order.document,
-    total: brl(order.total),
-    ...(!withoutEligible && { eligible_total: brl(order.eligible) }),
-    payment_methods: sent(order.methods),
+    ...contentBody(order, withoutEligible),
+  };
+}
+
+function contentBody(content: ModelContent, withoutEligible: boolean): Record<string, unknown> {
+  return {
+    items: itemsOf(content.total),
+    total: brl(content.total),
+    ...(!withoutEligible && { eligible_total: brl(content.eligible) }),
+    payment_methods: sent(content.methods),
   };
 }

@@ -29,14 +29,19 @@ export class Shop {
     return shop;
   }
 
-  async send(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
+  async send(
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     if (this.clock.ms - this.#since > RENEW_AFTER_MS) {
       const { email, password } = this.merchant;
       const { body: tokens } = await new Client(this.service).post('/auth/login', { email, password });
       this.#client = new Client(this.service, tokens.access_token);
       this.#since = this.clock.ms;
     }
-    return this.#client.send(method, path, { body });
+    return this.#client.send(method, path, { body, headers });
   }
 
   /** Sets the policy of the merchant. Existing orders keep theirs. */

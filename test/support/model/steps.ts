@@ -26,7 +26,31 @@ export type Step =
       split: Split;
       again: boolean;
     }
-  | { do: 'create again'; order: number; differ: Difference[] }
+  | { do: 'create again'; order: number; differ: Difference[]; first: boolean }
+  | {
+      do: 'quote';
+      merchant: number;
+      /** Null for a quote without a document. */
+      customer: number | null;
+      cents: number;
+      eligiblePercent: number | null;
+      split: Split;
+      /** In relation to the total. */
+      redeem: Amount | null;
+    }
+  | {
+      do: 'amend';
+      order: number;
+      /** The new total; null keeps it. In relation to the least total that allows the hold. */
+      amount: Amount | null;
+      eligiblePercent: number | null;
+      /** Null keeps the payment methods if they fit, and otherwise sends none. */
+      split: Split | null;
+      lower: boolean;
+      /** How the version in If-Match differs from that of the order; null for no If-Match. */
+      version: number | null;
+      again: boolean;
+    }
   | { do: 'hold'; order: number; amount: Amount; minutes: number | null; again: boolean }
   | { do: 'complete'; order: number; redeem: Amount | null; split: Split | null; again: boolean }
   | { do: 'cancel'; order: number; again: boolean }
@@ -73,6 +97,8 @@ const split: fc.Arbitrary<Split> = record({
   overByCents: fc.oneof({ weight: 15, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) }),
 });
 
+const eligiblePercent = fc.constantFrom(null, null, null, 100, 80, 0);
+
 const DAY_MINUTES = 24 * 60;
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
@@ -94,9 +120,34 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       merchant,
       customer,
       cents,
-      eligiblePercent: fc.constantFrom(null, null, null, 100, 80, 0),
+      eligiblePercent,
       split,
       again,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: record({
+      do: fc.constant('amend' as const),
+      order,
+      amount: fc.option<Amount>(amount),
+      eligiblePercent,
+      split: fc.option<Split>(split, { freq: 2 }),
+      lower: fc.boolean(),
+      version: fc.constantFrom(null, null, null, 0, -1),
+      again,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      do: fc.constant('quote' as const),
+      merchant,
+      customer: fc.option<number>(customer),
+      cents,
+      eligiblePercent,
+      split,
+      redeem: fc.option<Amount>(amount),
     }),
   },
   {
@@ -105,6 +156,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('create again' as const),
       order,
       differ: fc.subarray<Difference>(['/document', '/total', '/eligible_total', '/payment_methods']),
+      first: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: record({ do: fc.constant('void' as const), grant: fc.nat({ max: 5 }), again }) },

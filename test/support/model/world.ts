@@ -1,5 +1,6 @@
 import {
   iso,
+  type ModelContent,
   type ModelOrder,
   type ModelRefund,
   NEXT,
@@ -8,7 +9,7 @@ import {
   statusOf,
   validityOf,
 } from './order.js';
-import { brl, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
+import { brl, least, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
 import { type ModelCredit, ModelWallet } from './wallet.js';
 
 /** The expected response: the status, and the members of the body that the rules determine. */
@@ -17,6 +18,9 @@ export interface Expected {
   replayed?: boolean;
   body: Record<string, unknown>;
 }
+
+/** What a request says about an order, and who sends it. */
+type NewOrder = ModelContent & Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document'>;
 
 /** A grant in the model, with what was taken back of it. */
 export interface ModelGrant {
@@ -52,38 +56,34 @@ export class World {
     return rules;
   }
 
-  create(
-    order: Pick<
-      ModelOrder,
-      'key' | 'merchant' | 'customer' | 'externalId' | 'document' | 'total' | 'eligible' | 'methods'
-    >,
-  ): Expected {
+  create(order: NewOrder): Expected {
     if (total(order.methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
+    const created = this.#opened(order);
+    this.orders.push(created);
+    return { status: 201, replayed: false, body: this.#answer(created) };
+  }
+
+  #opened(order: NewOrder): ModelOrder {
     const rules = { ...this.rulesOf(order.merchant) };
-    const nothing = {
+    return {
+      ...order,
+      first: order,
+      rules,
+      end: 'open',
       redemption: 0n,
       earned: 0n,
       refunded: 0n,
       returned: 0n,
       takenBack: 0n,
       paid: null,
-      endedAt: null,
-    };
-    const expiresAt = this.now + rules.ttlMinutes * MINUTE;
-    const created: ModelOrder = {
-      ...order,
-      ...nothing,
-      rules,
-      end: 'open',
       version: 1,
       createdAt: this.now,
       updatedAt: this.now,
-      expiresAt,
+      expiresAt: this.now + rules.ttlMinutes * MINUTE,
+      endedAt: null,
       spent: [],
       refunds: new Map(),
     };
-    this.orders.push(created);
-    return { status: 201, replayed: false, body: this.#answer(created) };
   }
 
   /** Repeats an external_id: returns the order in its current state, or the members that differ. */
@@ -116,6 +116,41 @@ export class World {
     this.#reserve(this.wallet(order.merchant, order.customer), order, cents, expiresAt);
     Object.assign(order, { redemption: cents, expiresAt });
     return this.#changed(order);
+  }
+
+  /** @param version the version that If-Match names, if the request has it. */
+  amend(order: ModelOrder, content: ModelContent, isLowered: boolean, version?: number): Expected {
+    if (total(content.methods.map(({ cents }) => cents)) > content.total) return refused(422, 'payments_exceed_total');
+    if (statusOf(order, this.now) !== 'pending') return this.#impossible(order);
+    if (version !== undefined && version !== order.version) return refused(412, 'precondition_failed');
+    const amended = { ...order, ...content };
+    const most = this.maximum(amended).cents;
+    const tooMuch = isLowered ? undefined : this.#overMaximum(amended, order.redemption);
+    if (tooMuch) return tooMuch;
+    const redemption = least(order.redemption, most);
+    if (isSameContent(content, order) && redemption === order.redemption) return this.look(order);
+    this.#reserve(this.wallet(order.merchant, order.customer), order, redemption);
+    Object.assign(order, content, { redemption });
+    return this.#changed(order);
+  }
+
+  /** What an order would say; without a customer, only the rules limit what is redeemed. */
+  quote(merchant: number, customer: number | null, content: ModelContent, redeemed: bigint): Expected {
+    if (total(content.methods.map(({ cents }) => cents)) > content.total) return refused(422, 'payments_exceed_total');
+    const order = this.#opened({ ...content, merchant, customer: 0, key: '', externalId: '', document: '' });
+    const available = customer === null ? content.total : this.wallet(merchant, customer).available(this.now);
+    const maximum = maximumOf(content.total, content.eligible, available, order.rules);
+    if (redeemed > maximum.cents)
+      return refused(422, 'redemption_exceeds_maximum', {
+        maximum: brl(maximum.cents),
+        limited_by: maximum.limitedBy,
+      });
+    const { cashback } = orderAnswer(order, available, this.now);
+    const asRedeemed = orderAnswer({ ...order, redemption: redeemed }, available, this.now);
+    const { payment_methods, amount_to_pay } = asRedeemed;
+    const to_redeem = customer === null ? null : cashback.to_redeem;
+    const to_receive = asRedeemed.cashback.to_receive;
+    return { status: 200, body: { cashback: { to_redeem, to_receive }, payment_methods, amount_to_pay } };
   }
 
   complete(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
@@ -211,9 +246,8 @@ export class World {
   #completeAgain(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
     if (methods && total(methods.map(({ cents }) => cents)) > order.total) return refused(422, 'payments_exceed_total');
     const kept = order.paid ?? order.methods;
-    const same = (list: Method[]): string => JSON.stringify(list.map(({ id, cents }) => [id, String(cents)]));
     if (redeem !== undefined && redeem !== order.redemption) return this.#impossible(order);
-    return methods && same(methods) !== same(kept) ? this.#impossible(order) : this.look(order);
+    return methods && text(methods) !== text(kept) ? this.#impossible(order) : this.look(order);
   }
 
   #overMaximum(order: ModelOrder, cents: bigint): Expected | undefined {
@@ -250,6 +284,13 @@ export class World {
   #answer(order: ModelOrder): Record<string, unknown> {
     return orderAnswer(order, this.wallet(order.merchant, order.customer).available(this.now), this.now);
   }
+}
+
+const text = (methods: Method[]): string => JSON.stringify(methods.map(({ id, cents }) => [id, String(cents)]));
+
+/** The items follow from the total. */
+function isSameContent(a: ModelContent, b: ModelContent): boolean {
+  return a.total === b.total && a.eligible === b.eligible && text(a.methods) === text(b.methods);
 }
 
 function refused(status: number, code: string, extensions: Record<string, unknown> = {}): Expected {

@@ -1,0 +1,41 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Problem } from '../common/problem.js';
+
+/** An entity tag (RFC 9110, section 8.8.3): weak or not, and its opaque part. */
+const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
+
+/** A list of entity tags. Elements may be empty (RFC 9110, section 5.6.1). */
+const TAGS = new RegExp(`^(?:${TAG.source})?(?:[ \\t]*,[ \\t]*(?:${TAG.source})?)*$`);
+
+/**
+ * Returns the entity tags that the field allows; undefined if it allows any, or is absent. A weak tag never matches,
+ * because the comparison is strong (RFC 9110, section 13.1.1).
+ *
+ * @throws Problem malformed_request.
+ */
+function tagsOf(field: string | undefined): string[] | undefined {
+  if (field === undefined || field === '*') return undefined;
+  if (!TAGS.test(field))
+    throw new Problem('malformed_request', { detail: 'If-Match must be * or quoted versions such as "3"' });
+  return Array.from(field.matchAll(TAG)).flatMap(([, weak, tag]) =>
+    weak === undefined && tag !== undefined ? [tag] : [],
+  );
+}
+
+/** The versions in the `If-Match` of a request; undefined allows any version of a resource that exists. */
+export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  tagsOf(context.switchToHttp().getRequest<Request>().headers['if-match']),
+);
+
+/** Documents `If-Match`. */
+export const ApiIfMatch = (): MethodDecorator =>
+  ApiHeader({
+    name: 'If-Match',
+    required: false,
+    description:
+      'The `version` that you have read, in quotes. If the order has another one, nothing changes and the response is 412. Without it, the last request wins.',
+    schema: { type: 'string' },
+    example: '"1"',
+  });

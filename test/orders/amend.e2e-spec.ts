@@ -1,0 +1,458 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { formatMoney, parseMoney } from '../../src/common/money.js';
+import { ErasureService } from '../../src/orders/erasure.service.js';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
+import { useService } from '../support/use-service.js';
+import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+
+// Some tests move the clock by half an hour.
+const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
+afterEach(() => expectInvariants(service));
+
+/** The content of an order. Pass only the members that matter for the test. */
+function aCart(total: string, members: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    total,
+    items: [{ id: 'sku-2', price: total }],
+    payment_methods: [{ id: 'credit_card', amount: total }],
+    ...members,
+  };
+}
+
+const amend = (order: { id: string }, body: unknown, shop = merchant): Promise<Answer> =>
+  shop.client.put(`/orders/${order.id}`, body);
+const read = async (order: { id: string }, shop = merchant): Promise<any> =>
+  (await shop.client.get(`/orders/${order.id}`)).body;
+const hold = (order: { id: string }, amount: string, shop = merchant): Promise<Answer> =>
+  shop.client.put(`/orders/${order.id}/redemption`, { amount });
+
+/** An order of 150.00 that holds an amount of the customer's 80.00. */
+async function anOrderThatHolds(amount: string, members: Record<string, unknown> = {}): Promise<any> {
+  const document = aDocument();
+  await grant(service, merchant, document, '80.00');
+  const order = await aCreatedOrder(merchant, { document, ...members });
+  return (await hold(order, amount)).body;
+}
+
+describe('PUT /orders/{id}', () => {
+  it('PUT /orders/{id} replaces the content, quotes it again, and keeps the identity and the dates of the order', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const order = await aCreatedOrder(merchant, { document, expires_at: inMinutes(90) });
+    service.clock.advance({ seconds: 5 });
+    const { status, body } = await amend(order, {
+      total: '99.9',
+      eligible_total: '80',
+      items: [
+        { id: 'sku-2', price: '0', quantity: 3 },
+        { id: 'sku-3', price: '9.90', description: 'Chá' },
+      ],
+      payment_methods: [{ id: 'pix', amount: '50' }],
+    });
+    expect(status).toBe(200);
+    const { id, external_id, created_at, expires_at } = order;
+    expect(body).toMatchObject({ id, external_id, document, created_at, expires_at, status: 'pending', version: 2 });
+    expect(Date.parse(body.updated_at)).toBeGreaterThanOrEqual(Date.parse(created_at) + 5000);
+    expect(body).toMatchObject({ total: '99.90', eligible_total: '80.00', amount_to_pay: '99.90' });
+    expect(body.items).toEqual([
+      { id: 'sku-2', price: '0.00', quantity: 3 },
+      { id: 'sku-3', price: '9.90', quantity: 1, description: 'Chá' },
+    ]);
+    expect(body.payment_methods).toEqual([{ id: 'pix', amount: '50.00', earn_rate: '0.05' }]);
+    expect(body.cashback).toMatchObject({
+      to_redeem: { available: '80.00', maximum: '40.00', limited_by: 'order_share', held: '0.00' },
+      to_receive: { amount: '4.00', status: 'quoted' },
+    });
+    expect(await read(order)).toEqual(body);
+  });
+
+  const inMinutes = (minutes: number): string =>
+    new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
+
+  it.each([
+    ['the same body', {}],
+    ['amounts in another notation', { total: '120', items: [{ id: 'sku-2', price: '120.0' }] }],
+    ['an eligible total that equals the total', { eligible_total: '120.00' }],
+    ['a null for an absent member', { eligible_total: null, redeem: null }],
+    ['redeem, where there is nothing to lower', { redeem: 'maximum' }],
+  ])('PUT /orders/{id} with the content that the order has changes nothing: %s', async (_what, members) => {
+    const order = await anOrderThatHolds('20.00');
+    const first = await amend(order, aCart('120.00'));
+    expect(first.body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '20.00' } } });
+    service.clock.advance({ seconds: 1 });
+    for (const _attempt of ['second', 'third'])
+      expect(await amend(order, { ...aCart('120.00'), ...members })).toMatchObject({ status: 200, body: first.body });
+    expect(await movementsOf(merchant, order.document as string)).toEqual(['grant 80.00', 'hold -20.00']);
+  });
+
+  it('PUT /orders/{id} quotes under the policy of the order, not under a later policy of the merchant', async () => {
+    const shop = await aMerchant(service, { earnRateBps: 1000, redeemShareBps: 2000 });
+    const document = aDocument();
+    await grant(service, shop, document, '80.00');
+    const order = await aCreatedOrder(shop, { document });
+    await service.app
+      .get(MerchantsService)
+      .set(shop.id, { policy: { earnRateBps: 100, redeemShareBps: 10_000, orderTtlMinutes: 5 } });
+    const { body } = await amend(order, aCart('100.00'), shop);
+    expect(body.cashback).toMatchObject({ to_redeem: { maximum: '20.00' }, to_receive: { amount: '10.00' } });
+    expect(body.expires_at).toBe(order.expires_at);
+  });
+
+  it.each(QUOTE_EXAMPLES)(
+    'an order amended to $T (eligible: $E) paid by $methods, with $R held and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
+    async ({ T: total, E, methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
+      const document = aDocument();
+      const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
+      if (balance !== '0.00') await grant(service, shop, document, balance);
+      const created = await aCreatedOrder(shop, { document, total: '1000.00', eligible_total: '900.00' });
+      if (redeem !== '0.00') await hold(created, redeem, shop);
+      const payment_methods = methods.map(([id, amount]) => ({ id, amount }));
+      const eligible = E === undefined ? {} : { eligible_total: E };
+      const { body: order } = await amend(created, aCart(total, { payment_methods, ...eligible }), shop);
+      expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
+      expect(order.cashback.to_receive.amount).toBe(receive);
+      const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
+      expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
+
+      const { status, body } = await shop.client.post(`/orders/${order.id}/complete`);
+      expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
+      expect((await walletOf(shop, document)).pending).toBe(receive);
+    },
+  );
+});
+
+describe('PUT /orders/{id} with a hold', () => {
+  it.each(['200.00', '100.00', '40.00'])(
+    'PUT /orders/{id} keeps a hold of 20.00 that the new total of %s allows',
+    async (total) => {
+      const order = await anOrderThatHolds('20.00');
+      const { status, body } = await amend(order, aCart(total));
+      expect(status).toBe(200);
+      expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', available: '60.00' });
+      expect(body.amount_to_pay).toBe(formatMoney(parseMoney(total) - 2000));
+      expect(await movementsOf(merchant, order.document as string)).toEqual(['grant 80.00', 'hold -20.00']);
+    },
+  );
+
+  it.each([
+    ['order_share', {}, '39.98', '19.99'],
+    ['order_share', { eligible_total: '0.00' }, '150.00', '0.00'],
+    ['minimum_total', {}, '29.99', '0.00'],
+  ])(
+    'PUT /orders/{id} returns 422 with the maximum and changes nothing when the hold exceeds the maximum by %s',
+    async (limitedBy, members, total, maximum) => {
+      const shop = await aMerchant(service, { redeemMinimumTotalCents: 3000 });
+      const document = aDocument();
+      await grant(service, shop, document, '80.00');
+      const created = await aCreatedOrder(shop, { document });
+      const { body: order } = await hold(created, '20.00', shop);
+      for (const _attempt of ['first', 'second']) {
+        const answer = await amend(order, aCart(total, members), shop);
+        expectProblem(answer, 422, 'redemption_exceeds_maximum');
+        expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy, next_action: 'lower_amount' });
+        expect(await read(order, shop)).toEqual(order);
+      }
+      expect(await movementsOf(shop, document)).toEqual(['grant 80.00', 'hold -20.00']);
+
+      const lowered = await amend(order, aCart(total, { ...members, redeem: 'maximum' }), shop);
+      expect(lowered).toMatchObject({
+        status: 200,
+        body: { total, version: 3, cashback: { to_redeem: { held: maximum, maximum } } },
+      });
+      expect(await walletOf(shop, document)).toMatchObject({ held: maximum });
+      expect(await read(order, shop)).toEqual(lowered.body);
+      expect((await amend(order, aCart(total, members), shop)).body).toEqual(lowered.body);
+    },
+  );
+
+  it('PUT /orders/{id} with redeem: maximum lowers the hold to the new maximum and releases the rest', async () => {
+    const order = await anOrderThatHolds('75.00');
+    const { body } = await amend(order, aCart('100.00', { redeem: 'maximum' }));
+    expect(body.cashback).toMatchObject({
+      to_redeem: { held: '50.00', maximum: '50.00', available: '30.00' },
+      to_receive: { amount: '2.50' },
+    });
+    expect(body.amount_to_pay).toBe('50.00');
+    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '30.00', held: '50.00' });
+  });
+
+  it('PUT /orders/{id} with redeem: maximum does not raise a hold and does not create one', async () => {
+    const held = await anOrderThatHolds('20.00');
+    const { body } = await amend(held, aCart('400.00', { redeem: 'maximum' }));
+    expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', maximum: '80.00' });
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const free = await aCreatedOrder(merchant, { document });
+    const { body: amended } = await amend(free, aCart('100.00', { redeem: 'maximum' }));
+    expect(amended.cashback.to_redeem).toMatchObject({ held: '0.00', maximum: '50.00' });
+  });
+
+  it('a hold that PUT /orders/{id} lowered repays a debt with what it releases', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0 });
+    const document = aDocument();
+    const earning = await aCreatedOrder(shop, { document, total: '1000.00' });
+    await shop.client.post(`/orders/${earning.id}/complete`);
+    const order = await aCreatedOrder(shop, { document });
+    await hold(order, '50.00', shop);
+    await shop.client.post(`/orders/${earning.id}/refunds`, { external_id: 'DEV-1', amount: '1000.00' });
+    expect(await walletOf(shop, document)).toMatchObject({ held: '50.00', debt: '50.00' });
+    expect((await amend(order, aCart('60.00', { redeem: 'maximum' }), shop)).status).toBe(200);
+    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '30.00', debt: '30.00' });
+  });
+});
+
+describe('PUT /orders/{id} errors', () => {
+  it.each([
+    [{}, ['/items', '/payment_methods', '/total']],
+    [{ ...aCart('10.00'), total: '0.00' }, ['/total']],
+    [{ ...aCart('10.00'), total: 10 }, ['/total']],
+    [aCart('10.00', { eligible_total: '10.01' }), ['/eligible_total']],
+    [aCart('10.00', { items: [] }), ['/items']],
+    [aCart('10.00', { items: [{ id: '', price: '1.001', quantity: 0 }] }), ['id', 'price', 'quantity'].map(ofItem)],
+    [aCart('10.00', { payment_methods: [{ id: 'pix', amount: '0.00' }] }), ['/payment_methods/0/amount']],
+    [aCart('10.00', { redeem: '5.00' }), ['/redeem']],
+    [aCart('10.00', { redeem: 'Maximum' }), ['/redeem']],
+    [aCart('10.00', { redeem: true }), ['/redeem']],
+  ])('PUT /orders/{id} returns 400 with a pointer to each invalid member of %j', async (body, pointers) => {
+    const order = await aCreatedOrder(merchant);
+    for (const _attempt of ['first', 'second']) {
+      const answer = await amend(order, body);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(pointers);
+    }
+    expect(await read(order)).toEqual(order);
+  });
+
+  function ofItem(member: string): string {
+    return `/items/0/${member}`;
+  }
+
+  it('PUT /orders/{id} returns 422 payments_exceed_total when the payment methods exceed the new total', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answer = await amend(order, aCart('100.00', { payment_methods: [{ id: 'pix', amount: '100.01' }] }));
+    expectProblem(answer, 422, 'payments_exceed_total');
+    expect(pointersOf(answer)).toEqual(['/payment_methods']);
+    expect(await read(order)).toEqual(order);
+  });
+
+  it('PUT /orders/{id} ignores members that an amendment cannot change', async () => {
+    const order = await aCreatedOrder(merchant);
+    const { external_id, document, created_at, expires_at } = order;
+    const others = {
+      external_id: 'OTHER',
+      document: aDocument(),
+      expires_at: '2099-01-01T00:00:00.000Z',
+      colour: 'red',
+    };
+    const { status, body } = await amend(order, { ...aCart('10.00'), ...others });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ external_id, document, created_at, expires_at, total: '10.00' });
+  });
+
+  it('PUT /orders/{id} returns 404 for an order of another merchant, an unknown ID, and an ID that is not a UUID', async () => {
+    const other = await aMerchant(service);
+    const order = await aCreatedOrder(merchant);
+    expectProblem(await amend(order, aCart('10.00'), other), 404, 'not_found');
+    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'PED-1001'])
+      expectProblem(await amend({ id }, aCart('10.00')), 404, 'not_found');
+    expect(await read(order)).toEqual(order);
+  });
+
+  it.each([
+    ['completed', 'complete', undefined, ['partially_refunded', 'refunded'], ['refund']],
+    ['cancelled', 'cancel', undefined, [], []],
+    ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund']],
+    ['refunded', 'complete', '150.00', [], []],
+  ])('PUT /orders/{id} returns 409 when the order is %s', async (status, operation, refund, allowed, operations) => {
+    const order = await aCreatedOrder(merchant);
+    await merchant.client.post(`/orders/${order.id}/${operation}`);
+    if (refund) await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: refund });
+    const before = await read(order);
+    for (const total of ['150.00', '10.00']) {
+      const answer = await amend(order, aCart(total));
+      expectProblem(answer, 409, 'invalid_transition');
+      expect(answer.body).toMatchObject({ current_status: status, allowed, operations });
+    }
+    expect(await read(order)).toEqual(before);
+  });
+
+  it('PUT /orders/{id} returns 409 for an expired order, names renew, and works after the renewal', async () => {
+    const order = await anOrderThatHolds('20.00');
+    service.clock.advance({ minutes: 31 });
+    const answer = await amend(order, aCart('100.00'));
+    expectProblem(answer, 409, 'invalid_transition');
+    expect(answer.body).toMatchObject({
+      detail: expect.stringContaining('renew'),
+      current_status: 'expired',
+      allowed: ['pending', 'completed', 'cancelled'],
+      operations: ['renew', 'complete', 'cancel'],
+      next_action: 'read_order',
+    });
+    expect((await hold(order, '20.00')).body).toMatchObject({ status: 'pending' });
+    expect(await amend(order, aCart('100.00'))).toMatchObject({ status: 200, body: { total: '100.00' } });
+  });
+
+  it('a 409 for a pending order names amend among its operations', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answer = await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
+    expectProblem(answer, 409, 'invalid_transition');
+    expect(answer.body).toMatchObject({
+      current_status: 'pending',
+      operations: ['hold', 'amend', 'complete', 'cancel'],
+    });
+  });
+});
+
+describe('an amended order', () => {
+  it('an amended order is completed and refunded with the amounts of its new content', async () => {
+    const order = await anOrderThatHolds('20.00');
+    await amend(order, aCart('100.00', { eligible_total: '80.00' }));
+    const { body } = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(body).toMatchObject({
+      total: '100.00',
+      amount_to_pay: '80.00',
+      cashback: { to_redeem: { redeemed: '20.00' }, to_receive: { amount: '3.00' } },
+    });
+    const refund = (amount: string, external_id: string): Promise<Answer> =>
+      merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount });
+    expectProblem(await refund('100.01', 'DEV-1'), 422, 'refund_exceeds_total');
+    expect((await refund('50.00', 'DEV-1')).body).toMatchObject({
+      cashback_returned: '10.00',
+      cashback_taken_back: '1.50',
+    });
+    expect((await refund('50.00', 'DEV-2')).body).toMatchObject({
+      cashback_returned: '10.00',
+      cashback_taken_back: '1.50',
+    });
+    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '80.00', pending: '0.00' });
+  });
+
+  it('an amended order expires at its original date, releases its hold, and can be renewed and cancelled', async () => {
+    const order = await anOrderThatHolds('60.00');
+    await amend(order, aCart('100.00', { redeem: 'maximum' }));
+    service.clock.advance({ minutes: 31 });
+    expect(await read(order)).toMatchObject({
+      status: 'expired',
+      total: '100.00',
+      cashback: { to_redeem: { available: '80.00', held: '0.00', maximum: '50.00' } },
+    });
+    const renewed = await hold(order, '50.00');
+    expect(renewed.body).toMatchObject({ status: 'pending', total: '100.00', amount_to_pay: '50.00' });
+    expectProblem(await hold(order, '50.01'), 422, 'redemption_exceeds_maximum');
+    const { body } = await merchant.client.post(`/orders/${order.id}/cancel`);
+    expect(body).toMatchObject({ status: 'cancelled', total: '100.00' });
+    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
+
+  it('an order of an erased customer can be amended and keeps its pseudonym and its hold', async () => {
+    const order = await anOrderThatHolds('20.00');
+    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document as string);
+    const { status, body } = await amend(order, aCart('100.00'));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ document: pseudonym, total: '100.00', cashback: { to_redeem: { held: '20.00' } } });
+  });
+});
+
+describe('POST /orders after an amendment', () => {
+  const replayed = (answer: Answer): unknown => [answer.status, answer.headers.get('idempotency-replayed')];
+
+  it('POST /orders replays the first and the current content of an amended order, and refuses the content between', async () => {
+    const first = anOrder();
+    const { body: order } = await merchant.client.post('/orders', first);
+    await amend(order, aCart('120.00'));
+    const { body: current } = await amend(order, aCart('100.00', { eligible_total: '90.00' }));
+    expect(current.version).toBe(3);
+    for (const cart of [{}, aCart('100.00', { eligible_total: '90.00' }), aCart('100', { eligible_total: '90' })]) {
+      const again = await merchant.client.post('/orders', { ...first, ...cart });
+      expect(replayed(again)).toEqual([201, 'true']);
+      expect(again.body).toEqual(current);
+    }
+    const between = await merchant.client.post('/orders', { ...first, ...aCart('120.00') });
+    expectProblem(between, 409, 'external_id_conflict');
+    expect(pointersOf(between)).toEqual(['/eligible_total', '/items/0/price', '/payment_methods/0/amount', '/total']);
+  });
+
+  it('POST /orders replays both contents of an amended order that was created with expires_at', async () => {
+    const first = anOrder({ expires_at: new Date(service.clock.now().getTime() + 3_600_000).toISOString() });
+    const { body: order } = await merchant.client.post('/orders', first);
+    const { body: current } = await amend(order, aCart('100.00'));
+    for (const cart of [{}, aCart('100.00'), { ...aCart('100.00'), expires_at: undefined }]) {
+      const again = await merchant.client.post('/orders', { ...first, ...cart });
+      expect(replayed(again)).toEqual([201, 'true']);
+      expect(again.body).toEqual(current);
+    }
+  });
+
+  it('POST /orders replays the first content of an amended order of a release without digests', async () => {
+    const first = anOrder();
+    const { body: order } = await merchant.client.post('/orders', first);
+    await rowsOf(service, 'UPDATE orders SET content_digest = NULL WHERE id = ?', [order.id]);
+    await amend(order, aCart('100.00'));
+    expect(replayed(await merchant.client.post('/orders', first))).toEqual([201, 'true']);
+    expect(replayed(await merchant.client.post('/orders', { ...first, ...aCart('100.00') }))).toEqual([201, 'true']);
+  });
+
+  it('POST /orders replays only the first content of an amended order after its customer was erased', async () => {
+    const first = anOrder();
+    const { body: order } = await merchant.client.post('/orders', first);
+    await amend(order, aCart('100.00'));
+    await service.app.get(ErasureService).erase(merchant.id, first.document);
+    expect(replayed(await merchant.client.post('/orders', first))).toEqual([201, 'true']);
+    const answer = await merchant.client.post('/orders', { ...first, ...aCart('100.00') });
+    expectProblem(answer, 409, 'external_id_conflict');
+    expect(pointersOf(answer)).toEqual(['/document']);
+  });
+});
+
+describe('concurrent PUT /orders/{id} requests', () => {
+  it('25 concurrent identical PUT /orders/{id} requests change the order once and all return it', async () => {
+    const order = await anOrderThatHolds('75.00');
+    const answers = await atOnce(25, () => amend(order, aCart('100.00', { redeem: 'maximum' })));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(answers[0]?.body.version).toBe(3);
+    expect(await movementsOf(merchant, order.document as string)).toEqual([
+      'grant 80.00',
+      'hold -75.00',
+      'release 75.00',
+      'hold -50.00',
+    ]);
+  });
+
+  it('of 25 concurrent PUT /orders/{id} requests with different content the last one wins, and each adds a version', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answers = await atOnce(25, (at) => amend(order, aCart(`${at + 1}.00`)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
+    const versions = answers.map(({ body }) => body.version as number).sort((a, b) => a - b);
+    expect(versions).toEqual(Array.from({ length: 25 }, (_, at) => at + 2));
+    expect(await read(order)).toEqual(answers.find(({ body }) => body.version === 26)?.body);
+  });
+
+  it('concurrent amendments, holds, and completions of an order leave a redemption that its content allows', async () => {
+    for (let round = 0; round < 3; round++) {
+      const order = await anOrderThatHolds('10.00');
+      const path = `/orders/${order.id}`;
+      const answers = await atOnce(75, (at) => {
+        if (at % 3 === 0) return amend(order, aCart(`${20 + at}.00`, at % 2 === 0 ? { redeem: 'maximum' } : {}));
+        if (at % 3 === 1) return hold(order, `${at % 50}.00`);
+        return at < 50
+          ? read(order).then((body) => ({ status: 200, body }) as Answer)
+          : merchant.client.post(`${path}/complete`);
+      });
+      expect(answers.filter(({ status }) => ![200, 409, 422].includes(status))).toEqual([]);
+      const body = await read(order);
+      expect(body.status).toBe('completed');
+      const redeemedCents = parseMoney(body.cashback.to_redeem.redeemed as string);
+      expect(redeemedCents).toBeLessThanOrEqual(Math.floor(parseMoney(body.total as string) / 2));
+      expect(await walletOf(merchant, order.document as string)).toMatchObject({
+        held: '0.00',
+        available: formatMoney(8000 - redeemedCents),
+      });
+      await expectInvariants(service);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Answer, atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aRequest, sendBytes } from '../support/raw.js';
+import { useService } from '../support/use-service.js';
+
+const { service, merchant } = useService();
+afterEach(() => expectInvariants(service));
+
+const aCart = (total: string): object => ({ total, items: [{ id: 'sku-2', price: total }], payment_methods: [] });
+
+const amend = (order: { id: string }, total: string, ifMatch: string, shop = merchant): Promise<Answer> =>
+  shop.client.put(`/orders/${order.id}`, aCart(total), { headers: { 'if-match': ifMatch } });
+const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
+
+describe('If-Match of PUT /orders/{id}', () => {
+  it.each(['"1"', '*', '"7", "1"', '"1","7"', ', "1" ,', 'W/"1", "1"', '"a,b", "1"', '"", "1"'])(
+    'PUT /orders/{id} with If-Match %s amends version 1',
+    async (ifMatch) => {
+      const order = await aCreatedOrder(merchant);
+      expect(await amend(order, '100.00', ifMatch)).toMatchObject({ status: 200, body: { version: 2 } });
+    },
+  );
+
+  it.each(['"2"', '"0"', '"01"', '""', 'W/"1"', '"1 "'.replace(' ', '!'), '"2", W/"1"', '"a,1"', '"\xe9"', ','])(
+    'PUT /orders/{id} with If-Match %s returns 412 for version 1 and changes nothing',
+    async (ifMatch) => {
+      const order = await aCreatedOrder(merchant);
+      for (const _attempt of ['first', 'second']) {
+        const answer = await amend(order, '100.00', ifMatch);
+        expectProblem(answer, 412, 'precondition_failed');
+        expect(answer.body).toMatchObject({ next_action: 'read_order', retryable: false });
+        expect(answer.body.detail).toContain('version 1');
+      }
+      expect(await read(order)).toEqual(order);
+    },
+  );
+
+  it.each(['1', '"1', '1"', "'1'", 'w/"1"', 'W/1', '"1" "2"', '*, "1"', '"1", *', '**', '"1";', '"1 "', '"\t"'])(
+    'PUT /orders/{id} with the malformed If-Match %j returns 400 and changes nothing',
+    async (ifMatch) => {
+      const order = await aCreatedOrder(merchant);
+      const answer = await amend(order, '100.00', ifMatch);
+      expectProblem(answer, 400, 'malformed_request');
+      expect(answer.body.detail).toContain('If-Match');
+      expect(await read(order)).toEqual(order);
+    },
+  );
+
+  it('PUT /orders/{id} reads several If-Match lines as one list', async () => {
+    const order = await aCreatedOrder(merchant);
+    const body = JSON.stringify(aCart('100.00'));
+    const send = (...lines: string[]): Promise<Answer> => {
+      const headers = {
+        'content-type': 'application/json',
+        authorization: `Bearer ${merchant.tokens.access_token}`,
+        'if-match': lines.join('\r\nif-match: '),
+      };
+      return sendBytes(service, aRequest(`PUT /orders/${order.id}`, headers, body));
+    };
+    expectProblem(await send('"2"', '"3"'), 412, 'precondition_failed');
+    expectProblem(await send('*', '"1"'), 400, 'malformed_request');
+    expect(await send('"3"', '"1"')).toMatchObject({ status: 200, body: { version: 2 } });
+  });
+
+  it('a repeated PUT /orders/{id} with If-Match returns 412, and without it the same order again', async () => {
+    const order = await aCreatedOrder(merchant);
+    const first = await amend(order, '100.00', '"1"');
+    expectProblem(await amend(order, '100.00', '"1"'), 412, 'precondition_failed');
+    expect(await read(order)).toEqual(first.body);
+    expect(await merchant.client.put(`/orders/${order.id}`, aCart('100.00'))).toMatchObject({
+      status: 200,
+      body: first.body,
+    });
+    // The content is the same, so the version stays.
+    expect(await amend(order, '100.00', '"2"')).toMatchObject({ status: 200, body: first.body });
+  });
+
+  it('a hold changes the version, so PUT /orders/{id} with the version before it returns 412', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '75.00' });
+    // A stale version is 412, also where the new content would not allow the hold.
+    expectProblem(await amend(order, '10.00', '"1"'), 412, 'precondition_failed');
+    expectProblem(await amend(order, '10.00', '"2"'), 422, 'redemption_exceeds_maximum');
+  });
+
+  it('PUT /orders/{id} with If-Match returns 404 and 409 where it would without If-Match', async () => {
+    const other = await aMerchant(service);
+    const [pending, completed] = [await aCreatedOrder(merchant), await aCompletedOrder(merchant)];
+    for (const ifMatch of ['*', '"1"', '"9"']) {
+      expectProblem(await amend(pending, '100.00', ifMatch, other), 404, 'not_found');
+      expectProblem(await amend(completed, '100.00', ifMatch), 409, 'invalid_transition');
+    }
+  });
+
+  it('exactly one of 25 concurrent PUT /orders/{id} requests with the same If-Match amends the order', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answers = await atOnce(25, (at) => amend(order, `${at + 1}.00`, '"1"'));
+    const amended = answers.filter(({ status }) => status === 200);
+    expect(amended).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectProblem(answer, 412, 'precondition_failed');
+    expect(await read(order)).toEqual(amended[0]?.body);
+    expect(amended[0]?.body.version).toBe(2);
+  });
+});
