@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
-import { hasConstraint, hasTable } from './migration-checks.js';
+import { hasColumn, hasConstraint } from './migration-checks.js';
 
 /** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
 const LOCK_WAIT_SECONDS = 5;
@@ -67,7 +67,7 @@ async function withLock<T>(
  */
 async function addMetadataKey(runner: QueryRunner): Promise<void> {
   const key = 'id INT NOT NULL AUTO_INCREMENT';
-  if (!(await hasTable(runner, 'typeorm_metadata')))
+  if (!(await hasColumn(runner, 'typeorm_metadata', 'value')))
     await runner.query(`
       CREATE TABLE IF NOT EXISTS typeorm_metadata (
         ${key}, type VARCHAR(255) NOT NULL, \`database\` VARCHAR(255) NULL, \`schema\` VARCHAR(255) NULL,
