@@ -15,10 +15,6 @@ async function exists(runner: QueryRunner, from: string, values: string[]): Prom
   return rows.length > 0;
 }
 
-/** Returns whether the table exists. */
-export const hasTable = (runner: QueryRunner, table: string): Promise<boolean> =>
-  exists(runner, 'tables WHERE table_schema = DATABASE() AND table_name = ?', [table]);
-
 /** Returns whether the table has the column. */
 export const hasColumn = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
   exists(runner, 'columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?', [table, column]);
