@@ -12,18 +12,21 @@ export class AddWalletBalances1763640000008 implements MigrationInterface {
         ALTER TABLE wallets
           ADD COLUMN available_cents BIGINT NULL AFTER balance_cents,
           ADD COLUMN available_as_of DATETIME(3) NULL AFTER available_cents,
-          ADD COLUMN available_seq BIGINT NULL AFTER available_as_of`);
+          ADD COLUMN available_seq BIGINT NULL AFTER available_as_of,
+          ALGORITHM = INSTANT`);
     if (!(await hasIndex(runner, 'cashback_credits', 'ix_cashback_credits_expiry')))
       await runner.query(`
         ALTER TABLE cashback_credits
           DROP INDEX ix_cashback_credits_wallet,
           ADD INDEX ix_cashback_credits_expiry (wallet_id, is_open, expires_at, id, available_at, remaining_cents),
-          ADD INDEX ix_cashback_credits_release (wallet_id, is_open, available_at, expires_at, remaining_cents)`);
+          ADD INDEX ix_cashback_credits_release (wallet_id, is_open, available_at, expires_at, remaining_cents),
+          ALGORITHM = INPLACE, LOCK = NONE`);
     if (!(await hasIndex(runner, 'cashback_holds', 'ix_cashback_holds_expiry')))
       await runner.query(`
         ALTER TABLE cashback_holds
           DROP INDEX ix_cashback_holds_wallet,
-          ADD INDEX ix_cashback_holds_expiry (wallet_id, expires_at, amount_cents)`);
+          ADD INDEX ix_cashback_holds_expiry (wallet_id, expires_at, amount_cents),
+          ALGORITHM = INPLACE, LOCK = NONE`);
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { alterOrders } from '../src/database/alter-orders.js';
 import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
 
 /**
@@ -9,17 +10,29 @@ import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
 export class LoosenLedger1763640000009 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     if (await hasConstraint(runner, 'cashback_entries', 'fk_cashback_entries_order'))
-      await runner.query('ALTER TABLE cashback_entries DROP FOREIGN KEY fk_cashback_entries_order');
-    if (!(await hasColumn(runner, 'orders', 'content_digest')))
-      await runner.query('ALTER TABLE orders ADD COLUMN content_digest BINARY(32) NULL AFTER clawed_back_cents');
+      await runner.query(
+        'ALTER TABLE cashback_entries DROP FOREIGN KEY fk_cashback_entries_order, ALGORITHM = INPLACE, LOCK = NONE',
+      );
+    const isDone = await hasColumn(runner, 'orders', 'content_digest');
+    await alterOrders(runner, 'ADD COLUMN content_digest BINARY(32) NULL', isDone);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    if (await hasColumn(runner, 'orders', 'content_digest'))
-      await runner.query('ALTER TABLE orders DROP COLUMN content_digest');
-    if (!(await hasConstraint(runner, 'cashback_entries', 'fk_cashback_entries_order')))
-      await runner.query(`
-        ALTER TABLE cashback_entries ADD CONSTRAINT fk_cashback_entries_order
-          FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION`);
+    const isDone = !(await hasColumn(runner, 'orders', 'content_digest'));
+    await alterOrders(runner, 'DROP COLUMN content_digest', isDone);
+    if (!(await hasConstraint(runner, 'cashback_entries', 'fk_cashback_entries_order'))) await addForeignKey(runner);
+  }
+}
+
+/** With checks, the server would copy the table and block writes. */
+async function addForeignKey(runner: QueryRunner): Promise<void> {
+  await runner.query('SET SESSION foreign_key_checks = 0');
+  try {
+    await runner.query(`
+      ALTER TABLE cashback_entries
+        ADD CONSTRAINT fk_cashback_entries_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        ALGORITHM = INPLACE, LOCK = NONE`);
+  } finally {
+    await runner.query('SET SESSION foreign_key_checks = 1');
   }
 }

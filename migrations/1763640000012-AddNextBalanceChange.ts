@@ -11,7 +11,8 @@ export class AddNextBalanceChange1763640000012 implements MigrationInterface {
       await runner.query(`
         ALTER TABLE wallets
           ADD COLUMN available_until DATETIME(3) NULL AFTER available_seq,
-          ADD COLUMN available_until_seq BIGINT NULL AFTER available_until`);
+          ADD COLUMN available_until_seq BIGINT NULL AFTER available_until,
+          ALGORITHM = INSTANT`);
   }
 
   async down(runner: QueryRunner): Promise<void> {

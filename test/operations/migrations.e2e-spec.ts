@@ -1,11 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { DataSource } from 'typeorm';
+import { AbstractLogger, type DataSource, type LogMessage } from 'typeorm';
 import { applyMigrations } from '../../src/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
 import { runNode } from '../support/build.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { migrateFirstRelease } from '../support/first-release.js';
 import { describeSchema, tableNames, tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 
@@ -23,6 +24,17 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** Collects the statements that a data source sends. */
+class QueryLog extends AbstractLogger {
+  constructor(private readonly sent: string[]) {
+    super(['query']);
+  }
+
+  protected override writeLog(_level: unknown, message: LogMessage | LogMessage[]): void {
+    for (const { message: sql } of [message].flat()) this.sent.push(String(sql));
+  }
+}
+
 const rows = (sql: string, values: unknown[] = []): Promise<any[]> => dataSource.query(sql, values);
 describe('migrations', () => {
   it('the migrations can be applied, reverted completely, and applied again with the same schema', async () => {
@@ -37,6 +49,22 @@ describe('migrations', () => {
     expect(await tableNames(dataSource)).toEqual(['migrations', 'typeorm_metadata']);
     await applyMigrations(dataSource, () => undefined);
     expect(await describeSchema(dataSource)).toEqual(first);
+  });
+
+  it('every change of a table since the first release names an algorithm that does not block writes', async () => {
+    const fresh = await createDatabase();
+    await migrateFirstRelease(fresh.url);
+    const sent: string[] = [];
+    const upgrade = createDataSource(fresh.url);
+    upgrade.setOptions({ logger: new QueryLog(sent), logging: ['query'] });
+    await upgrade.initialize();
+    await upgrade.runMigrations({ transaction: 'each' });
+    await upgrade.destroy();
+    await fresh.drop();
+    // The server refuses an algorithm that it can't apply, where it would otherwise copy the table.
+    const changes = sent.filter((sql) => /^\s*ALTER TABLE/.test(sql));
+    expect(changes.length).toBeGreaterThan(5);
+    expect(changes.filter((sql) => !/ALGORITHM = (INSTANT|INPLACE, LOCK = NONE)\s*$/.test(sql))).toEqual([]);
   });
 
   it('src/schema.ts lists exactly the migrations in the folder', () => {

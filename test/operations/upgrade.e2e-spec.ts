@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import mysql from 'mysql2/promise';
-import { createDataSource } from '../../src/schema.js';
 import { Client } from '../support/client.js';
 import { createDatabase, migrate, type TestDatabase } from '../support/database.js';
 import { findingsOf } from '../support/expectations.js';
+import { migrateFirstRelease } from '../support/first-release.js';
 import { tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(120_000);
-
-/** The last migration of the first release. */
-const LAST_OF_FIRST_RELEASE = 1763640000006;
 
 const recorded = (file: string): string => readFileSync(`test/support/first-release/${file}`, 'utf8');
 const ANSWERS = recorded('answers.json');
@@ -53,17 +50,6 @@ afterAll(async () => {
   await service.stop();
   await database.drop();
 });
-
-async function migrateFirstRelease(url: string): Promise<void> {
-  const dataSource = createDataSource(url);
-  const all = dataSource.options.migrations as (new () => unknown)[];
-  dataSource.setOptions({
-    migrations: all.filter(({ name }) => Number(name.slice(-13)) <= LAST_OF_FIRST_RELEASE) as never,
-  });
-  await dataSource.initialize();
-  await dataSource.runMigrations({ transaction: 'each' });
-  await dataSource.destroy();
-}
 
 async function insertRows(url: string): Promise<void> {
   const connection = await mysql.createConnection({ uri: url.replace(/^mariadb:/, 'mysql:') });

@@ -98,6 +98,8 @@ function serverOptions({ folder, port, socketFolder, durable, flavour }) {
     '--bind-address=127.0.0.1',
     `--socket=${path.join(socketFolder, 'server.sock')}`,
     `--pid-file=${path.join(folder, 'server.pid')}`,
+    // A server that starts deletes the temporary tables that it finds there, also those of another server.
+    `--tmpdir=${socketFolder}`,
     '--max-connections=500',
     '--skip-log-bin',
     // MySQL would listen on a second port for its X protocol, and wants a folder for LOAD DATA that exists.
