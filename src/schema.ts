@@ -30,6 +30,7 @@ import { AddOrderVersions1763640000015 } from '../migrations/1763640000015-AddOr
 import { IndexOrderCompletions1763640000016 } from '../migrations/1763640000016-IndexOrderCompletions.js';
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 import { AddGrantVoids1763640000018 } from '../migrations/1763640000018-AddGrantVoids.js';
+import { AddComebacks1763640000019 } from '../migrations/1763640000019-AddComebacks.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
 export const SCHEMA = {
@@ -66,6 +67,7 @@ export const SCHEMA = {
     IndexOrderCompletions1763640000016,
     IndexRefunds1763640000017,
     AddGrantVoids1763640000018,
+    AddComebacks1763640000019,
   ],
 } satisfies Schema;
 

@@ -1,5 +1,5 @@
-import { after } from '../common/clock.js';
-import { COMEBACK_MS } from './expiry.js';
+import { DAY_MS } from '../common/clock.js';
+import { EARLIER_COMEBACK_MS } from './validity.js';
 
 /**
  * SQL expressions for the available balance of a wallet `w`, which the query finds by a unique key. The wallet stores
@@ -24,24 +24,26 @@ export const AVAILABLE_BY_DATE = `(
 export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
 
 /**
- * The start of the week for which an expired credit `c` is available again: when the first hold lapsed after the credit
- * had expired.
+ * Until when an expired credit `c` that comes back is available: the first hold that lapses after the credit has expired
+ * decides. Holds of an earlier release have no date.
  */
-export const COMEBACK_STARTED_AT = `(
-  SELECT MIN(late.expires_at) FROM cashback_holds late WHERE late.credit_id = c.id AND late.expires_at >= c.expires_at)`;
+export const COMEBACK_UNTIL = `(
+  SELECT COALESCE(late.comes_back_until, late.expires_at + INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)
+    FROM cashback_holds late WHERE late.credit_id = c.id AND late.expires_at >= c.expires_at
+   ORDER BY late.expires_at, late.order_id LIMIT 1)`;
 
 /**
  * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written. `expiry.ts`
- * has the rule. A hold that lapses more than a week after another one on the same credit is only counted after that
- * write.
+ * has the rule.
  */
 export const LAPSED_HOLDS = `
   FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id
  WHERE h.wallet_id = w.id AND h.expires_at <= ?
-   AND (c.expires_at > ? OR (c.expires_at <= h.expires_at AND ${COMEBACK_STARTED_AT} > ?))`;
+   AND (c.expires_at > ?
+        OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${COMEBACK_UNTIL} > ?))`;
 
 /** The parameters of LAPSED_HOLDS. */
-export const lapsedHoldsParameters = (now: Date): Date[] => [now, now, after(now, -COMEBACK_MS)];
+export const lapsedHoldsParameters = (now: Date): Date[] => [now, now, now];
 
 /** Centavos that a customer can spend. */
 export const AVAILABLE = `(${AVAILABLE_BY_DATE} + COALESCE((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS}), 0))`;

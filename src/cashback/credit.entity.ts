@@ -49,6 +49,13 @@ export class Credit {
   @InstantColumn('expires_at')
   expiresAt!: Date;
 
+  /**
+   * When it first expired, if an amount then returned to it. `expiresAt` is then when that amount expires. A credit
+   * comes back once, so amounts that return later expire at once.
+   */
+  @InstantColumn('original_expires_at', { nullable: true })
+  originalExpiresAt!: Date | null;
+
   @InstantColumn('created_at')
   createdAt!: Date;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { applyExpiries, COMEBACK_MS, type DatedCredit, type DatedHold, isAvailable } from './expiry.js';
+import { applyExpiries, type DatedCredit, type DatedHold, isAvailable } from './expiry.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
@@ -11,6 +11,7 @@ const aCredit = (members: Partial<DatedCredit> = {}): DatedCredit => ({
   remainingCents: 100,
   availableAt: day(0),
   expiresAt: day(10),
+  originalExpiresAt: null,
   ...members,
 });
 const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
@@ -18,6 +19,7 @@ const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
   creditId: 'a',
   amountCents: 30,
   expiresAt: day(5),
+  comesBackUntil: null,
   ...members,
 });
 const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>
@@ -53,21 +55,48 @@ describe('applyExpiries', () => {
     expect(applyExpiries([credit], [], day(11))).toEqual([]);
   });
 
-  it('applyExpiries makes the held part of an expired credit available for 7 days after its release', () => {
+  it('applyExpiries makes the held part of an expired credit available until the date of the hold', () => {
     const credit = aCredit();
-    expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(13)))).toEqual([
+    const hold = aHold({ expiresAt: day(12), comesBackUntil: day(19.5) });
+    expect(inShort(applyExpiries([credit], [hold], day(13)))).toEqual([
       ['expire', 'a', -100, 10],
       ['release', 'a', 30, 12],
     ]);
-    expect(credit).toMatchObject({ remainingCents: 30, expiresAt: new Date(day(12).getTime() + COMEBACK_MS) });
+    expect(credit).toMatchObject({ remainingCents: 30, expiresAt: day(19.5), originalExpiresAt: day(10) });
   });
 
-  it('applyExpiries writes off the released part of an expired credit after those 7 days', () => {
+  it('applyExpiries makes the held part of an expired credit available for 7 days if the hold has no date', () => {
     const credit = aCredit();
     expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(19)))).toEqual([
       ['expire', 'a', -100, 10],
       ['release', 'a', 30, 12],
       ['expire', 'a', -30, 19],
+    ]);
+  });
+
+  it('applyExpiries writes off at once what a hold returns to a credit that has expired a second time', () => {
+    const credit = aCredit();
+    const holds = [
+      aHold({ expiresAt: day(12), comesBackUntil: day(20) }),
+      aHold({ orderId: 'within', expiresAt: day(19), comesBackUntil: day(27), amountCents: 5 }),
+      aHold({ orderId: 'after', expiresAt: day(20), comesBackUntil: day(28), amountCents: 7 }),
+    ];
+    expect(inShort(applyExpiries([credit], holds, day(30)))).toEqual([
+      ['expire', 'a', -100, 10],
+      ['release', 'a', 30, 12],
+      ['release', 'a', 5, 19],
+      ['expire', 'a', -35, 20],
+      ['release', 'a', 7, 20],
+      ['expire', 'a', -7, 20],
+    ]);
+    expect(credit).toMatchObject({ remainingCents: 0, expiresAt: day(20), originalExpiresAt: day(10) });
+  });
+
+  it('applyExpiries repays no debt with an amount that expires when it is released', () => {
+    const credit = aCredit({ remainingCents: 0, originalExpiresAt: day(2) });
+    expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(12), 100))).toEqual([
+      ['release', 'a', 30, 12],
+      ['expire', 'a', -30, 10],
     ]);
   });
 
@@ -87,7 +116,9 @@ describe('applyExpiries', () => {
         aCredit({ id: 'c', remainingCents: c, expiresAt: cEnds }),
       ]);
     const holds = fc.uniqueArray(
-      fc.record({ orderId: fc.constantFrom('o1', 'o2', 'o3'), creditId: id, amountCents: amount, expiresAt: instant }),
+      fc
+        .record({ orderId: fc.constantFrom('o1', 'o2', 'o3'), creditId: id, amountCents: amount, expiresAt: instant })
+        .map((hold) => ({ ...hold, comesBackUntil: new Date(hold.expiresAt.getTime() + 8 * DAY_MS) })),
       {
         maxLength: 9,
         selector: ({ orderId, creditId }) => `${orderId}/${creditId}`,

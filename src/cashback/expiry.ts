@@ -1,17 +1,15 @@
-import { after, DAY_MS } from '../common/clock.js';
+import { after } from '../common/clock.js';
 import type { Credit } from './credit.entity.js';
 import { byExpiry } from './earliest-first.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
-
-/** How long cashback that expired while it was held is available again after its release. */
-export const COMEBACK_MS = 7 * DAY_MS;
+import { EARLIER_COMEBACK_MS } from './validity.js';
 
 /** The part of a credit that dates change. */
-export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt'>;
+export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt' | 'originalExpiresAt'>;
 
 /** The part of a hold that lapses. `expiresAt` is when it does. */
-export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt'>;
+export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt' | 'comesBackUntil'>;
 
 /** A change of one credit, as the ledger records it. */
 export interface Movement<C extends DatedCredit = DatedCredit> {
@@ -24,7 +22,17 @@ export interface Movement<C extends DatedCredit = DatedCredit> {
   effectiveAt: Date;
 }
 
-/** An amount that came back to a credit. */
+/** An amount that returns to a credit at an instant. */
+export interface Return {
+  kind: 'release' | 'restore';
+  amountCents: number;
+  orderId: string;
+  at: Date;
+  /** Until when the amount is available if the credit has expired and has not come back yet. */
+  comesBackUntil: Date;
+}
+
+/** An amount that returned to a credit. */
 export interface ReturnedPart<C extends DatedCredit = DatedCredit> {
   credit: C;
   amountCents: number;
@@ -54,7 +62,7 @@ export function applyExpiries<C extends DatedCredit>(
     const parts = holdsOfOrder.map((hold) => {
       const credit = byId.get(hold.creditId);
       if (credit === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
-      movements.push(...release(credit, hold, hold.expiresAt));
+      movements.push(...giveBack(credit, lapseOf(hold)));
       return { credit, amountCents: hold.amountCents };
     });
     const payments = repay(parts, leftCents, { orderId: holdsOfOrder[0]?.orderId ?? null, at: now });
@@ -100,21 +108,31 @@ export function repay<C extends DatedCredit>(
   return movements;
 }
 
-/** Releases a hold at an instant. A credit that expired while it was held is available again for a week. */
-export function release<C extends DatedCredit>(credit: C, hold: DatedHold, at: Date): Movement<C>[] {
-  const { amountCents, orderId } = hold;
-  const movements = revive(credit, at);
+/**
+ * Returns an amount to a credit. A credit that has expired is available again until `comesBackUntil`, without the amount
+ * that remained when it expired. That happens once: what returns after it has expired again expires at once.
+ */
+export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Movement<C>[] {
+  const { kind, amountCents, orderId, at, comesBackUntil } = returned;
+  const movements = credit.expiresAt <= at ? expireRest(credit) : [];
+  if (credit.expiresAt <= at && credit.originalExpiresAt === null) {
+    credit.originalExpiresAt = credit.expiresAt;
+    credit.expiresAt = comesBackUntil;
+  }
   credit.remainingCents += amountCents;
-  movements.push({ kind: 'release', credit, amountCents, orderId, effectiveAt: at });
+  movements.push({ kind, credit, amountCents, orderId, effectiveAt: at });
+  if (credit.expiresAt <= at) movements.push(...expireRest(credit));
   return movements;
 }
 
-/** Makes an expired credit available for a week, without the amount that remained when it expired. */
-export function revive<C extends DatedCredit>(credit: C, at: Date): Movement<C>[] {
-  if (credit.expiresAt > at) return [];
-  const movements = expireRest(credit);
-  credit.expiresAt = after(at, COMEBACK_MS);
-  return movements;
+function lapseOf({ amountCents, orderId, expiresAt: at, comesBackUntil }: DatedHold): Return {
+  return {
+    kind: 'release',
+    amountCents,
+    orderId,
+    at,
+    comesBackUntil: comesBackUntil ?? after(at, EARLIER_COMEBACK_MS),
+  };
 }
 
 function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {

@@ -1,4 +1,21 @@
+import type { Policy } from '../merchants/policy.js';
+import type { Credit } from './credit.entity.js';
 import type { Hold } from './hold.entity.js';
+import { comebackUntil } from './validity.js';
+
+/** The part of an order that its hold depends on. */
+export interface HoldingOrder {
+  id: string;
+  expiresAt: Date;
+  policy: Pick<Policy, 'timeZone'>;
+}
+
+/** Returns a hold of a part of a credit until the order expires. */
+export function newHold({ id, expiresAt, policy }: HoldingOrder, credit: Credit, amountCents: number): Hold {
+  const { id: creditId, walletId } = credit;
+  const comesBackUntil = comebackUntil(policy, expiresAt);
+  return { orderId: id, creditId, walletId, amountCents, expiresAt, comesBackUntil };
+}
 
 /** The loaded holds of a wallet, and those that this use case added or ended. */
 export class HoldBook {

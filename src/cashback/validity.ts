@@ -26,6 +26,17 @@ export function expiryOf(policy: Policy, availableAt: Date): Date {
   return startOfDay(addDays(dayOf(availableAt, policy.timeZone), policy.validityDays), policy.timeZone);
 }
 
+/** How many days after the local date of its return an amount can be spent that returns to an expired credit. */
+const COMEBACK_DAYS = 7;
+
+/** Returns when an amount expires that returns to an expired credit at an instant: after the local date + 7. */
+export function comebackUntil(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
+  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), COMEBACK_DAYS + 1), policy.timeZone);
+}
+
+/** For holds of an earlier release, in which a credit came back for 7 days of 24 hours. */
+export const EARLIER_COMEBACK_MS = 7 * DAY_MS;
+
 /** Returns the last day on which cashback can be spent that expires at an instant. */
 export function expiresOn(expiresAt: Date, timeZone: string): string {
   return dayOf(after(expiresAt, -1), timeZone);

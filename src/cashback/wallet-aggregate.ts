@@ -5,10 +5,12 @@ import type { Credit } from './credit.entity.js';
 import { byExpiry, takeEarliest } from './earliest-first.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import { type Cause, EntryLog } from './entry-log.js';
-import { applyExpiries, isAvailable, release, repay, type ReturnedPart, revive } from './expiry.js';
+import { applyExpiries, giveBack, isAvailable, repay, type Return, type ReturnedPart } from './expiry.js';
 import type { Hold } from './hold.entity.js';
-import { HoldBook } from './hold-book.js';
+import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
+import type { Policy } from '../merchants/policy.js';
 import type { LoadedWallet } from './loaded-wallet.js';
+import { comebackUntil } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**
@@ -39,6 +41,11 @@ export class WalletAggregate {
   /** The entries recorded since the wallet was loaded. */
   get entries(): readonly Entry[] {
     return this.#log.entries;
+  }
+
+  /** Whether there is anything to save. */
+  get isChanged(): boolean {
+    return this.entries.length > 0 || this.#holds.added.size > 0;
   }
 
   get changedCredits(): ReadonlySet<Credit> {
@@ -92,36 +99,32 @@ export class WalletAggregate {
    * Holds an amount for an order until the order expires. It is taken from the available credits, earliest expiry
    * first. The caller must have loaded enough of them to cover the amount.
    */
-  hold(order: { id: string; expiresAt: Date }, amountCents: number): void {
+  hold(order: HoldingOrder, amountCents: number): void {
     const spendable = [...this.#credits.values()].filter((credit) => isAvailable(credit, this.now));
     const taken = takeEarliest(spendable, amountCents);
     if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
       throw new Error(`order ${order.id} would hold more than is available`);
     for (const [credit, takenCents] of taken) {
-      this.#holds.add({
-        orderId: order.id,
-        creditId: credit.id,
-        walletId: this.wallet.id,
-        amountCents: takenCents,
-        expiresAt: order.expiresAt,
-      });
+      this.#holds.add(newHold(order, credit, takenCents));
       this.#record('hold', credit, -takenCents, { orderId: order.id });
     }
   }
 
   /** Releases the hold of an order. The released amount repays debt first. */
-  releaseHold(orderId: string): void {
-    this.#repay(this.#release(orderId), orderId);
+  releaseHold(order: HoldingOrder): void {
+    this.#repay(this.#endHolds(order, 0).released, order.id);
   }
 
   /**
-   * Replaces the hold of an order by another amount, until the order expires. Only what the order no longer holds
-   * repays debt. The caller must have loaded enough credits, see `hold`.
+   * Replaces the hold of an order by another amount, until the order expires. What it holds of expired credits stays
+   * held, up to that amount, because a release would end it or use up the credit's only return. Only what the order no
+   * longer holds repays debt. The caller must have loaded enough credits, see `hold`.
    */
-  replaceHold(order: { id: string; expiresAt: Date }, amountCents: number): void {
-    const released = this.#release(order.id);
-    if (amountCents > 0) this.hold(order, amountCents);
-    const returnedCents = sumCents(released.map((part) => part.amountCents)) - amountCents;
+  replaceHold(order: HoldingOrder, amountCents: number): void {
+    const { keptCents, released } = this.#endHolds(order, amountCents);
+    const newCents = amountCents - keptCents;
+    if (newCents > 0) this.hold(order, newCents);
+    const returnedCents = sumCents(released.map((part) => part.amountCents)) - newCents;
     this.#repay(released, order.id, Math.max(0, returnedCents));
   }
 
@@ -151,6 +154,7 @@ export class WalletAggregate {
       remainingCents: amountCents,
       availableAt,
       expiresAt,
+      originalExpiresAt: null,
       createdAt: this.now,
     };
     this.#credits.set(credit.id, credit);
@@ -179,8 +183,8 @@ export class WalletAggregate {
   }
 
   /**
-   * Returns redeemed cashback to the credits it came from, latest expiry first. A credit that has expired since is
-   * available again for a week. The returned amount repays debt first.
+   * Returns redeemed cashback to the credits it came from, latest expiry first. A credit that has expired since comes
+   * back once. The returned amount repays debt first, but what has expired repays nothing.
    *
    * @param redeemed the credits that the order redeemed from, each with the amount that has not been returned to it
    *   yet.
@@ -189,6 +193,7 @@ export class WalletAggregate {
     amountCents: number,
     redeemed: readonly { credit: Credit; amountCents: number }[],
     cause: { orderId: string; refundId: string },
+    policy: Pick<Policy, 'timeZone'>,
   ): void {
     const parts: ReturnedPart<Credit>[] = [];
     let leftCents = amountCents;
@@ -196,9 +201,9 @@ export class WalletAggregate {
       const partCents = Math.min(leftCents, openCents);
       if (partCents === 0) continue;
       leftCents -= partCents;
-      this.#log.recordAll(revive(credit, this.now));
-      credit.remainingCents += partCents;
-      this.#record('restore', credit, partCents, cause);
+      const returned = this.#return('restore', partCents, { id: cause.orderId, policy });
+      for (const movement of giveBack(credit, returned))
+        this.#log.record(movement, movement.kind === 'restore' ? cause.refundId : undefined);
       parts.push({ credit, amountCents: partCents });
     }
     this.#repay(parts, cause.orderId);
@@ -218,14 +223,31 @@ export class WalletAggregate {
     return amountCents;
   }
 
-  #release(orderId: string): ReturnedPart<Credit>[] {
-    return this.#holds
-      .end((hold) => hold.orderId === orderId)
-      .map((hold) => {
-        const credit = this.#credit(hold.creditId);
-        this.#log.recordAll(release(credit, hold, this.now));
-        return { credit, amountCents: hold.amountCents };
-      });
+  /**
+   * Ends the holds of an order, except for what they hold of expired credits, up to `mostKeptCents`.
+   *
+   * @returns what is still held, and what was released.
+   */
+  #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart<Credit>[] } {
+    let keptCents = 0;
+    const released: ReturnedPart<Credit>[] = [];
+    const ended = this.#holds
+      .end((hold) => hold.orderId === order.id)
+      .map(({ creditId, amountCents }) => ({ credit: this.#credit(creditId), amountCents }));
+    for (const { credit, amountCents: heldCents } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
+      const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
+      if (partCents > 0) this.#holds.add(newHold(order, credit, partCents));
+      keptCents += partCents;
+      const amountCents = heldCents - partCents;
+      if (amountCents === 0) continue;
+      this.#log.recordAll(giveBack(credit, this.#return('release', amountCents, order)));
+      released.push({ credit, amountCents });
+    }
+    return { keptCents, released };
+  }
+
+  #return(kind: Return['kind'], amountCents: number, { id, policy }: Pick<HoldingOrder, 'id' | 'policy'>): Return {
+    return { kind, amountCents, orderId: id, at: this.now, comesBackUntil: comebackUntil(policy, this.now) };
   }
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */

@@ -3,13 +3,13 @@ import { exactCents, sumCents } from '../common/money.js';
 import {
   AVAILABLE_BY_DATE,
   availableByDateParameters,
-  COMEBACK_STARTED_AT,
+  COMEBACK_UNTIL,
   LAPSED_HOLDS,
   lapsedHoldsParameters,
 } from './balance-sql.js';
 import type { WalletOwner } from './balances.service.js';
 import type { Credit } from './credit.entity.js';
-import { COMEBACK_MS, isAvailable } from './expiry.js';
+import { isAvailable } from './expiry.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { openCredits, viewWallet } from './wallet-rows.js';
 
@@ -53,7 +53,7 @@ const NEXT_EXPIRY = `
       WHERE wallet_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
       GROUP BY expires_at ORDER BY expires_at LIMIT 1)
      UNION ALL
-    (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_STARTED_AT} + INTERVAL ? SECOND) AS at, SUM(h.amount_cents) AS cents
+    (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_UNTIL}) AS at, SUM(h.amount_cents) AS cents
        ${LAPSED_HOLDS.replace('w.id', '?')}
       GROUP BY at ORDER BY at LIMIT 1)) next
    GROUP BY at ORDER BY at LIMIT 1`;
@@ -91,7 +91,7 @@ export async function summarize(
     debtCents: cents('debt_cents'),
     nextRelease: await first(manager, NEXT_RELEASE, [sums.id, now]),
     nextExpiry: await first(manager, NEXT_EXPIRY, [
-      ...[sums.id, now, now, now, COMEBACK_MS / 1000],
+      ...[sums.id, now, now, now],
       ...[sums.id, ...lapsedHoldsParameters(now)],
     ]),
   };

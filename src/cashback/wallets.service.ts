@@ -105,9 +105,9 @@ export class WalletsService {
 
   /** Saves the changes of a use case to a locked wallet. */
   async save(manager: EntityManager, wallet: WalletAggregate): Promise<void> {
-    if (wallet.entries.length === 0) return;
+    if (!wallet.isChanged) return;
     for (const credits of batches(wallet.changedCredits))
-      await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at']);
+      await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at', 'original_expires_at']);
     // The holds of an order end together.
     const ended = new Set(Array.from(wallet.endedHolds, (hold) => hold.orderId));
     for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });

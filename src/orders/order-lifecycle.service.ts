@@ -83,7 +83,7 @@ export class OrderLifecycleService {
       if (order.cancelledAt !== null) return this.#view(manager, order);
       const wallet = await this.wallets.lock(manager, order, order.id);
       requireTransition(order, 'cancel', wallet.now);
-      wallet.releaseHold(order.id);
+      wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
       return this.changes.save(manager, order, wallet, cancelled);

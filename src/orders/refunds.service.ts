@@ -115,7 +115,7 @@ export class RefundsService {
 
     const cause = { orderId: order.id, refundId: refund.id };
     if (returnedCents > 0)
-      wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause);
+      wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
     if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
     await this.wallets.save(manager, wallet);
 

@@ -1,10 +1,4 @@
-import { DAY_MS } from '../common/clock.js';
-import { COMEBACK_MS } from '../cashback/expiry.js';
 import { inPage, type SqlChecks } from './finding.js';
-
-/** The entries after which an expired credit is available again for some days. */
-export const COMEBACK_KINDS = `('release', 'restore')`;
-export const COMEBACK = `INTERVAL ${COMEBACK_MS / DAY_MS} DAY`;
 
 /** Checks of credits and their holds, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
@@ -34,13 +28,6 @@ export const CREDIT_CHECKS: SqlChecks = {
       FROM cashback_credits c LEFT JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'hold'
      WHERE ${inPage('c.wallet_id')}
        AND (c.available_at >= c.expires_at OR c.created_at >= c.expires_at OR e.effective_at < c.available_at OR e.effective_at >= c.expires_at)`,
-
-  'a credit expired at its expiry, or was available again for some days since then': `
-    SELECT c.id AS credit_id, c.expires_at, e.wallet_id, e.seq, e.effective_at
-      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
-     WHERE ${inPage('e.wallet_id')} AND e.kind = 'expire' AND e.effective_at <> c.expires_at
-       AND NOT EXISTS (SELECT 1 FROM cashback_entries b
-                        WHERE b.credit_id = c.id AND b.kind IN ${COMEBACK_KINDS} AND b.effective_at = c.expires_at - ${COMEBACK})`,
 
   'refunds of an order return no more to a credit than the order redeemed from it': `
     SELECT e.wallet_id, e.order_id, e.credit_id, SUM(e.amount_cents) AS entries_cents

@@ -1,5 +1,4 @@
-import { COMEBACK_MS } from '../cashback/expiry.js';
-import { earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
+import { EARLIER_COMEBACK_MS, earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
 import { MINUTE_MS } from '../common/clock.js';
 import type { OrderRecord } from './order-record.js';
 
@@ -24,28 +23,31 @@ export function orderHasDatesOfPolicy(o: OrderRecord): boolean {
   const actual = validityOfRecord(o);
   return (
     actual !== null &&
-    isStartOfSameDay(actual.availableAt, expected.availableAt) &&
-    isStartOfSameDay(actual.expiresAt, expected.expiresAt)
+    isSameStart(actual.availableAt, expected.availableAt) &&
+    isSameStart(actual.expiresAt, expected.expiresAt)
   );
 }
 
-/** A country can change its daylight saving time after the order was completed, and then days begin an hour away. */
-function isStartOfSameDay(actual: Date, expected: Date): boolean {
+/**
+ * Returns whether two instants are the beginning of the same day. A country can change its daylight saving time after the
+ * first one was computed, and then days begin an hour away.
+ */
+export function isSameStart(actual: Date, expected: Date): boolean {
   return [0, 60 * MINUTE_MS].includes(Math.abs(+actual - +expected));
 }
 
 /**
- * Returns whether the credit of an order has the order's dates. A credit that expired while it was held is available
- * again for some days; an entry records that.
+ * Returns whether the credit of an order has the order's dates. A credit that came back keeps its first expiry; one that
+ * came back in an earlier release has an entry that explains its expiry.
  */
 export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   const validity = validityOfRecord(o);
   if (validity === null) return false;
-  const cameBackAt = Number(o.credit_expires_at) - COMEBACK_MS;
+  const expiresAt = Number(o.credit_original_expires_at ?? o.credit_expires_at);
   return (
     Number(o.credit_created_at) === Number(o.completed_at) &&
     Number(o.credit_available_at) === +validity.availableAt &&
-    (Number(o.credit_expires_at) === +validity.expiresAt ||
-      (Boolean(o.credit_came_back) && cameBackAt >= +validity.expiresAt))
+    (expiresAt === +validity.expiresAt ||
+      (Boolean(o.credit_came_back_earlier) && expiresAt - EARLIER_COMEBACK_MS >= +validity.expiresAt))
   );
 }

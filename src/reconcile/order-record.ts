@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
-import { COMEBACK, COMEBACK_KINDS } from './credit-checks.js';
+import { CAME_BACK_EARLIER } from './comeback-checks.js';
 import { inPage, type Page } from './finding.js';
 import { validityOfRecord } from './order-dates.js';
 import { queryPage } from './query-page.js';
@@ -49,11 +49,13 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_cents: number | null;
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
+  /** The first expiry of a credit that came back. */
+  credit_original_expires_at: Date | null;
   credit_created_at: Date | null;
   /** How much of the credit expired unspent: refunds do not take that back. Read only if they took back too little. */
   credit_expired_cents: number;
-  /** Whether an entry shows that the credit was available again after its expiry, which explains its expiry date. */
-  credit_came_back: boolean | 0;
+  /** Whether an entry shows that an earlier release made the credit available again, which explains its expiry. */
+  credit_came_back_earlier: boolean | 0;
 }
 
 const ORDERS = `
@@ -62,8 +64,9 @@ const ORDERS = `
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
-         c.available_at AS credit_available_at, c.expires_at AS credit_expires_at, c.created_at AS credit_created_at,
-         0 AS credit_expired_cents, 0 AS credit_came_back, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
+         c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
+         c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
+         0 AS credit_expired_cents, 0 AS credit_came_back_earlier, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
     LEFT JOIN cashback_credits c ON c.order_id = o.id
@@ -118,7 +121,7 @@ function addSums(byId: Map<string, OrderRecord>, rows: SumRow[]): void {
   }
 }
 
-type Parse = (json: string | null) => unknown;
+export type Parse = (json: string | null) => unknown;
 
 /** Returns a JSON parser that caches some texts, because most orders have the same policy. */
 export function rememberingParse(): Parse {
@@ -138,16 +141,16 @@ export function rememberingParse(): Parse {
 async function markComebacks(manager: EntityManager, records: OrderRecord[]): Promise<void> {
   const moved = records.filter((record) => {
     const expiresAt = validityOfRecord(record)?.expiresAt;
-    return expiresAt !== undefined && record.credit_expires_at !== null && +record.credit_expires_at !== +expiresAt;
+    const actual = record.credit_original_expires_at ?? record.credit_expires_at;
+    return expiresAt !== undefined && actual !== null && +actual !== +expiresAt;
   });
   if (moved.length === 0) return;
   const rows = await manager.query<{ id: string }[]>(
-    `SELECT DISTINCT c.id FROM cashback_credits c JOIN cashback_entries e ON e.credit_id = c.id
-      WHERE c.id IN (?) AND e.kind IN ${COMEBACK_KINDS} AND e.effective_at = c.expires_at - ${COMEBACK}`,
+    `SELECT c.id FROM cashback_credits c WHERE c.id IN (?) AND ${CAME_BACK_EARLIER}`,
     [moved.map((record) => record.credit_id)],
   );
   const ids = new Set(rows.map(({ id }) => id));
-  for (const record of moved) record.credit_came_back = ids.has(String(record.credit_id));
+  for (const record of moved) record.credit_came_back_earlier = ids.has(String(record.credit_id));
 }
 
 /** Only reads entries for the few refunded orders whose cashback was not all taken back. */

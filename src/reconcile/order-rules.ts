@@ -109,6 +109,7 @@ const ORDER_RULES: OrderRule[] = [
       'credit_created_at',
       'credit_available_at',
       'credit_expires_at',
+      'credit_original_expires_at',
     ],
     holds: (o) => o.credit_id === null || creditHasDatesOfOrder(o),
   },

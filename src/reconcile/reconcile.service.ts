@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { RETURN_CHECKS, wrongComebacks } from './comeback-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
 import { type Finding, LAST_ID, type Page, type SqlChecks } from './finding.js';
@@ -37,7 +38,13 @@ const PAGE_SIZE = 1000;
 /** Maximum number of findings per check and page. */
 const FINDINGS_OF_A_CHECK = 100;
 
-const CHECKS_BY_WALLET: SqlChecks = { ...WALLET_CHECKS, ...ENTRY_CHECKS, ...CREDIT_CHECKS, ...GRANT_CHECKS };
+const CHECKS_BY_WALLET: SqlChecks = {
+  ...WALLET_CHECKS,
+  ...ENTRY_CHECKS,
+  ...CREDIT_CHECKS,
+  ...RETURN_CHECKS,
+  ...GRANT_CHECKS,
+};
 
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
@@ -68,9 +75,10 @@ export class ReconcileService {
     const parse = rememberingParse();
     const passes = [
       () =>
-        this.#pages('wallets', count, async (manager, page) =>
-          report(await brokenChecks(manager, CHECKS_BY_WALLET, page)),
-        ),
+        this.#pages('wallets', count, async (manager, page) => {
+          report(await brokenChecks(manager, CHECKS_BY_WALLET, page));
+          report(await wrongComebacks(manager, page, parse));
+        }),
       () =>
         this.#pages('orders', count, async (manager, page) => {
           report(await brokenChecks(manager, REFUND_CHECKS, page));

@@ -4,6 +4,7 @@ import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
 import { movementsOf, statementOf, walletOf } from '../support/wallets.js';
 
@@ -76,6 +77,39 @@ describe('instances whose clocks differ', () => {
     const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
     expectProblem(held, 422, 'redemption_exceeds_maximum');
     expect(held.body).toMatchObject({ maximum: '0.00', limited_by: 'balance' });
+  });
+
+  it('an expired credit comes back once when instances whose clocks differ release its holds', async () => {
+    const document = aDocument();
+    const shop = await aLongLivedMerchant(behind, { redeemShareBps: 10_000, maxOrderTtlMinutes: 20_000 });
+    const onBoth = async (): Promise<Client[]> => {
+      const { email, password } = shop;
+      const { body } = await new Client(ahead).post('/auth/login', { email, password });
+      return [new Client(ahead, body.access_token), shop.client];
+    };
+    const inDays = (days: number): Date => new Date(behind.clock.now().getTime() + days * 86_400_000);
+    await grant(behind, shop, document, '20.00', { expiresAt: inDays(0.5) });
+    for (const [days, available] of [
+      [1, '20.00'],
+      [11, '0.00'],
+    ] as const) {
+      const members = { document, expires_at: inDays(days).toISOString(), total: '10.00' };
+      const orders = [await aCreatedOrder(shop, members), await aCreatedOrder(shop, members)];
+      for (const { id } of orders) await shop.client.put(`/orders/${id}/redemption`, { amount: '10.00' });
+      const { next_expiry: next } = await walletOf(shop, document);
+      expect(next).toBeNull();
+      // The credit has expired on the clock that is ahead, but not on the other one.
+      const [row] = await behind.dataSource.query(
+        'SELECT c.expires_at FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
+        [document],
+      );
+      const ms = row.expires_at.getTime() - behind.clock.now().getTime() - 25_000;
+      for (const { clock } of [ahead, behind]) clock.advance({ ms });
+      for (const [at, sender] of (await onBoth()).entries())
+        expect((await sender.post(`/orders/${orders[at].id}/cancel`)).status).toBe(200);
+      for (const { clock } of [ahead, behind]) clock.advance({ seconds: 25 });
+      expect(await walletOf(shop, document)).toMatchObject({ available, held: '0.00', debt: '0.00' });
+    }
   });
 
   it('the time of a change is read after the wallet is locked', async () => {

@@ -4,7 +4,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { daysAfter, movementsOf, startOfDayAfter, statementOf, walletOf } from '../support/wallets.js';
+import { movementsOf, startOfDayAfter, statementOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
@@ -203,17 +203,17 @@ describe('cashback that expires while it is held', () => {
     expect((await complete(order)).body.cashback.to_redeem).toMatchObject({ redeemed: '20.00', available: '0.00' });
   });
 
-  it('the held part of expired cashback is available for 7 days after the order expires', async () => {
+  it('the held part of expired cashback is available through the seventh day after the order expires', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     service.clock.advance({ days: 6 });
     expect(await walletOf(merchant, order.document)).toMatchObject({
       available: '20.00',
       held: '0.00',
-      next_expiry: { amount: '20.00', at: daysAfter(order.expires_at as string, 7) },
+      next_expiry: { amount: '20.00', at: startOfDayAfter(order.expires_at as string, 8) },
     });
     expect((await read(order)).cashback.to_redeem.available).toBe('20.00');
-    until(order.expires_at, 7 * 86_400_000);
+    until(startOfDayAfter(order.expires_at as string, 8));
     expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', next_expiry: null });
     expect((await read(order)).cashback.to_redeem.available).toBe('0.00');
     expectProblem(await complete(order), 409, 'redemption_no_longer_available');
@@ -228,7 +228,7 @@ describe('cashback that expires while it is held', () => {
     ]);
   });
 
-  it('cashback that expired while it was held is available for 7 days after the hold is released', async () => {
+  it('cashback that expired while it was held is available through the seventh day after the hold is released', async () => {
     const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     service.clock.advance({ minutes: 20 });
@@ -236,9 +236,9 @@ describe('cashback that expires while it is held', () => {
     expect(body.cashback.to_redeem.available).toBe('20.00');
     expect((await walletOf(merchant, order.document)).next_expiry).toEqual({
       amount: '20.00',
-      at: daysAfter(body.cancelled_at as string, 7),
+      at: startOfDayAfter(body.cancelled_at as string, 8),
     });
-    service.clock.advance({ days: 7 });
+    service.clock.advance({ days: 8 });
     expect((await walletOf(merchant, order.document)).available).toBe('0.00');
   });
 

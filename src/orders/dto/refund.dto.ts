@@ -17,7 +17,8 @@ export class RefundDto {
   readonly amount!: string;
 
   /**
-   * Redeemed cashback that was returned to the customer's wallet.
+   * Redeemed cashback that was returned to the customer's wallet. If it has expired, it comes back for 7 days, but only
+   * once.
    * @example "3.33"
    */
   readonly cashback_returned!: string;

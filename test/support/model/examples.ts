@@ -20,4 +20,24 @@ export const examples: [Step[]][] = [
       { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: true },
     ],
   ],
+  [
+    // A credit that came back expires again while another order holds it: the hold can be moved and lowered, and what is
+    // released does not come back a second time.
+    [
+      { do: 'grant', merchant: 1, customer: 0, cents: 2000, inDays: 0, forDays: 1 },
+      { do: 'create', merchant: 1, customer: 0, cents: 2000, eligiblePercent: null, split: unsplit, again: false },
+      { do: 'hold', order: 0, amount: all, minutes: null, again: false },
+      { do: 'wait', minutes: 6 * 24 * 60 },
+      { do: 'create', merchant: 1, customer: 0, cents: 2000, eligiblePercent: null, split: unsplit, again: false },
+      { do: 'hold', order: 0, amount: all, minutes: 10_080, again: true },
+      { do: 'wait', minutes: 4 * 24 * 60 },
+      { do: 'hold', order: 0, amount: all, minutes: 10_080, again: true },
+      { do: 'wait', minutes: 4 * 24 * 60 },
+      { do: 'hold', order: 0, amount: { ofLimit: 50, plusCents: 0 }, minutes: null, again: true },
+      { do: 'wait', minutes: 1 },
+      { do: 'complete', order: 0, redeem: { ofLimit: 33, plusCents: 0 }, split: null, again: true },
+      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: true },
+      { do: 'refund', order: 0, amount: all, name: null, again: true },
+    ],
+  ],
 ];

@@ -27,8 +27,8 @@ export const DAY = 24 * 60 * MINUTE;
 /** The most minutes until an order expires, if the request says when. */
 export const MOST_MINUTES = 7 * 24 * 60;
 
-/** How long cashback is available after its release if it expired while it was held. */
-export const COMEBACK = 7 * DAY;
+/** The last day on which an amount can be spent that returns to an expired credit is the local date plus this. */
+export const COMEBACK_DAYS = 7;
 
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 

@@ -1,4 +1,5 @@
-import { COMEBACK, least, total } from './rules.js';
+import { startOfDayAfter } from './days.js';
+import { COMEBACK_DAYS, least, total } from './rules.js';
 
 /** A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first. */
 export interface ModelCredit {
@@ -10,6 +11,8 @@ export interface ModelCredit {
   expired: bigint;
   availableAt: number;
   expiresAt: number;
+  /** Whether an amount returned to it after it had expired. */
+  cameBack: boolean;
 }
 
 interface ModelHold {
@@ -17,6 +20,8 @@ interface ModelHold {
   credit: ModelCredit;
   cents: bigint;
   until: number;
+  /** The time zone of the order. */
+  zone: string;
 }
 
 /**
@@ -74,29 +79,40 @@ export class ModelWallet {
 
   /** Adds new cashback, which first repays the debt. */
   addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): ModelCredit {
-    const credit = { born: this.credits.length, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt };
+    const born = this.credits.length;
+    const credit = { born, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt, cameBack: false };
     this.credits.push(credit);
     this.#repay([{ credit, cents }], cents);
     return credit;
   }
 
-  hold(order: string, cents: bigint, now: number, until: number): void {
+  hold(order: string, cents: bigint, now: number, until: number, zone: string): void {
     for (const { credit, taken } of take(this.#spendable(now), cents))
-      this.holds.push({ order, credit, cents: taken, until });
+      this.holds.push({ order, credit, cents: taken, until, zone });
   }
 
   releaseHold(order: string, at: number): void {
     const ended = this.#end(order);
-    for (const { credit, cents } of ended) restore(credit, cents, at);
+    for (const { credit, cents, zone } of ended) restore(credit, cents, at, zone);
     this.#repay(ended, total(ended.map(({ cents }) => cents)));
   }
 
-  /** Sets the hold of an order to another amount. Only what the order no longer holds repays debt. */
-  replaceHold(order: string, cents: bigint, now: number, until: number): void {
-    const ended = this.#end(order);
-    for (const part of ended) restore(part.credit, part.cents, now);
-    this.hold(order, cents, now, until);
-    this.#repay(ended, total(ended.map((part) => part.cents)) - cents);
+  /**
+   * Sets the hold of an order to another amount. What it holds of expired credits is the last that it releases. Only what
+   * the order no longer holds repays debt.
+   */
+  replaceHold(order: string, cents: bigint, now: number, until: number, zone: string): void {
+    const ended = this.#end(order).sort((a, b) => byExpiry(a.credit, b.credit));
+    let left = cents;
+    for (const part of ended.filter(({ credit }) => credit.expiresAt <= now)) {
+      const stays = least(left, part.cents);
+      if (stays > 0n) this.holds.push({ ...part, cents: stays, until, zone });
+      part.cents -= stays;
+      left -= stays;
+    }
+    for (const part of ended) if (part.cents > 0n) restore(part.credit, part.cents, now, zone);
+    this.hold(order, left, now, until, zone);
+    this.#repay(ended, total(ended.map((part) => part.cents)) - left);
   }
 
   /** What an order earned and what then expired unspent. */
@@ -124,7 +140,7 @@ export class ModelWallet {
   }
 
   /** Restores to the original credits, the latest to expire first. */
-  restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number): void {
+  restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number, zone: string): void {
     let left = cents;
     const parts: { credit: ModelCredit; cents: bigint }[] = [];
     for (const part of spent.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
@@ -132,7 +148,7 @@ export class ModelWallet {
       if (back === 0n) continue;
       part.cents -= back;
       left -= back;
-      restore(part.credit, back, now);
+      restore(part.credit, back, now, zone);
       parts.push({ credit: part.credit, cents: back });
     }
     this.#repay(parts, cents);
@@ -166,13 +182,16 @@ export class ModelWallet {
   }
 }
 
-/** Restores an amount to a credit. If it has expired, the amount is available for 7 days. */
-function restore(credit: ModelCredit, cents: bigint, at: number): void {
-  if (credit.expiresAt <= at) {
-    expire(credit);
-    credit.expiresAt = at + COMEBACK;
-  }
+/** Restores an amount to a credit. If it has expired, the amount is available through the local date + 7, but only once. */
+function restore(credit: ModelCredit, cents: bigint, at: number, zone: string): void {
+  const isExpired = credit.expiresAt <= at;
+  if (isExpired) expire(credit);
   credit.remaining += cents;
+  if (isExpired && credit.cameBack) expire(credit);
+  else if (isExpired) {
+    credit.cameBack = true;
+    credit.expiresAt = startOfDayAfter(at, COMEBACK_DAYS + 1, zone);
+  }
 }
 
 function expire(credit: ModelCredit): void {

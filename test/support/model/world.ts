@@ -205,7 +205,7 @@ export class World {
     this.#changed(order);
     order.returned += returned;
     order.takenBack += takenBack;
-    wallet.restore(returned, order.spent, this.now);
+    wallet.restore(returned, order.spent, this.now, order.rules.zone);
     wallet.clawBack(order.key, takenBack);
     const refund = { cents, returned, takenBack, at: this.now };
     order.refunds.set(externalId, refund);
@@ -263,7 +263,7 @@ export class World {
   /** Sets the hold of the order to this amount. An equal hold that ends at the same time keeps its credits. */
   #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint, expiresAt = order.expiresAt): void {
     if (wallet.held(order.key) === cents && expiresAt === order.expiresAt) return;
-    wallet.replaceHold(order.key, cents, this.now, expiresAt);
+    wallet.replaceHold(order.key, cents, this.now, expiresAt, order.rules.zone);
   }
 
   #changed(order: ModelOrder): Expected {

@@ -1,4 +1,4 @@
-import { type Edit, granted, MINUTES, namedGrant, order, refund, wallet } from './statements.js';
+import { type Edit, granted, hold, MINUTES, namedGrant, order, refund, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -119,6 +119,10 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'a different cancelled_at of an order without a hold, because no entry has the same date',
     order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`),
+  ],
+  [
+    'no end of the return of a hold, because holds of an earlier release have none',
+    hold('pending', 'comes_back_until = NULL'),
   ],
   [
     'a refund date that differs by 30 seconds, because the clocks of instances may differ as much',

@@ -25,6 +25,28 @@ export const CREDIT_EDITS: Edit[] = [
   ['an earned credit that is available earlier', earned('plain', 'available_at = available_at - INTERVAL 8 DAY')],
   ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['a restored credit that expires later', granted('restored', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a second return of a credit that came back', granted('restored', 'expires_at = expires_at + INTERVAL 7 DAY')],
+  ['an earlier end of a credit that came back', granted('restored', 'expires_at = expires_at - INTERVAL 1 DAY')],
+  ['a credit that came back without its first expiry', granted('restored', 'original_expires_at = NULL')],
+  [
+    'a credit that came back with a different first expiry',
+    granted('restored', `original_expires_at = original_expires_at - ${MINUTES}`),
+  ],
+  [
+    'a second return of a credit that expired twice',
+    granted('twice', 'original_expires_at = expires_at, expires_at = expires_at + INTERVAL 9 DAY'),
+  ],
+  ['a credit that expired twice without its first expiry', granted('twice', 'original_expires_at = NULL')],
+  ['a credit that expired twice and expires later', granted('twice', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a first expiry of a credit that did not come back', earned('redeemed', 'original_expires_at = expires_at')],
+  [
+    'a return of a credit that nothing returned to',
+    granted('settled', 'original_expires_at = expires_at, expires_at = expires_at + INTERVAL 8 DAY'),
+  ],
+  [
+    'a grant that expires two days after the requested day',
+    granted('voided', 'expires_at = expires_at + INTERVAL 2 DAY'),
+  ],
   ['an expired credit that expires later', granted('settled', 'expires_at = expires_at + INTERVAL 9 DAY')],
   ['the grant that expires first with a later date', granted('redeemed', 'expires_at = expires_at + INTERVAL 1 DAY')],
   [
@@ -51,6 +73,8 @@ export const HOLD_EDITS: Edit[] = [
   ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
   ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
   ['a hold that expires after its order', hold('pending', `expires_at = expires_at + ${MINUTES}`)],
+  ['a hold with a later end of its return', hold('pending', 'comes_back_until = comes_back_until + INTERVAL 1 DAY')],
+  ['a hold with an earlier end of its return', hold('expired', 'comes_back_until = comes_back_until - INTERVAL 1 DAY')],
   ['an expired hold with a later date', hold('expired', `expires_at = expires_at + INTERVAL 1 DAY`)],
   ['a deleted hold', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
   ['a deleted expired hold', 'DELETE FROM cashback_holds WHERE order_id = {expired.order}'],

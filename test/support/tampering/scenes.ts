@@ -1,6 +1,7 @@
 import { ErasureService } from '../../../src/orders/erasure.service.js';
 import { after, DAY_MS, MINUTE_MS } from '../../../src/common/clock.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../factories.js';
+import { aLongLivedMerchant } from '../long-lived-merchant.js';
 import type { Service } from '../service.js';
 import { rowsOf } from '../wallets.js';
 
@@ -12,9 +13,7 @@ export type Scenes = Record<string, string>;
  * 7.00 if 10.00 are redeemed. The cashback of `merchant` is available at once; that of `patient` after 8 days.
  */
 export async function makeScenes(service: Service): Promise<Scenes> {
-  const merchant = await aMerchant(service, { releaseDays: 0 });
-  const patient = await aMerchant(service);
-  const scenes: Scenes = { 'merchant.id': merchant.id, 'patient.id': patient.id };
+  const scenes: Scenes = {};
   /** Records the IDs of a customer's wallet, order, and refunds. */
   const note = async (name: string, of: TestMerchant, document: string, orderId?: string): Promise<void> => {
     const [wallet] = await rowsOf(service, 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ?', [
@@ -31,6 +30,10 @@ export async function makeScenes(service: Service): Promise<Scenes> {
     });
     refunds.forEach(({ id }, at) => Object.assign(scenes, { [`${name}.refund${at + 1}`]: id }));
   };
+  await makeExpiredTwice(service, note);
+  const merchant = await aMerchant(service, { releaseDays: 0 });
+  const patient = await aMerchant(service);
+  Object.assign(scenes, { 'merchant.id': merchant.id, 'patient.id': patient.id });
   await makeLapsed(service, merchant, note);
   await makeFinished(service, merchant, patient, note);
   await makeRefunded(service, merchant, note);
@@ -50,6 +53,21 @@ async function ok<T extends { status: number; body: unknown }>(answer: Promise<T
   const { status, body } = await answer;
   if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
   return answer;
+}
+
+/** A credit that came back, and expired again while an order held it. This takes 9 days. */
+async function makeExpiredTwice(service: Service, note: Note): Promise<void> {
+  const merchant = await aLongLivedMerchant(service, { maxOrderTtlMinutes: 20_000 });
+  const document = aDocument();
+  await grant(service, merchant, document, '50.00', { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) });
+  const [first, second] = [await aCreatedOrder(merchant, { document }), await aCreatedOrder(merchant, { document })];
+  await hold(merchant, first, '10.00');
+  service.clock.advance({ minutes: 31 });
+  const expires_at = after(service.clock.now(), 10 * DAY_MS).toISOString();
+  await ok(merchant.client.put(`/orders/${second.id}/redemption`, { amount: '10.00', expires_at }));
+  service.clock.advance({ days: 9 });
+  await ok(merchant.client.post(`/orders/${second.id}/cancel`));
+  await note('twice', merchant, document, second.id);
 }
 
 /** Holds and credits whose dates have passed: written down (`settled`, `restored`) or not yet (`expired`). */
@@ -86,14 +104,14 @@ async function makeFinished(
   await note('plain', patient, plain.document, plain.id);
 
   const voided = aDocument();
-  const { body: taken } = await ok(grantByApi(merchant, voided));
+  const inMonths = after(service.clock.now(), 90 * DAY_MS)
+    .toISOString()
+    .slice(0, 10);
+  const { body: taken } = await ok(grantByApi(merchant, voided, { expires_on: inMonths }));
   await ok(merchant.client.post(`/grants/${taken.id}/void`));
   await note('voided', merchant, voided);
 
   const redeemed = aDocument();
-  const inMonths = after(service.clock.now(), 90 * DAY_MS)
-    .toISOString()
-    .slice(0, 10);
   await ok(grantByApi(merchant, redeemed, { expires_on: inMonths }));
   const order = await aCompletedOrder(merchant, { document: redeemed }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);

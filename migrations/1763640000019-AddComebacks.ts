@@ -1,0 +1,27 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { hasColumn } from '../src/database/migration-checks.js';
+
+/**
+ * An expired credit comes back once, until the end of a calendar day. The credit keeps its first expiry, and a hold keeps
+ * the date until which its amount would be available. NULL means as before: the credit has not come back under this rule,
+ * and the amount of the hold comes back for 7 days of 24 hours.
+ */
+export class AddComebacks1763640000019 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    if (!(await hasColumn(runner, 'cashback_credits', 'original_expires_at')))
+      await runner.query(
+        'ALTER TABLE cashback_credits ADD COLUMN original_expires_at DATETIME(3) NULL, ALGORITHM = INSTANT',
+      );
+    if (!(await hasColumn(runner, 'cashback_holds', 'comes_back_until')))
+      await runner.query(
+        'ALTER TABLE cashback_holds ADD COLUMN comes_back_until DATETIME(3) NULL, ALGORITHM = INSTANT',
+      );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    if (await hasColumn(runner, 'cashback_holds', 'comes_back_until'))
+      await runner.query('ALTER TABLE cashback_holds DROP COLUMN comes_back_until, ALGORITHM = INSTANT');
+    if (await hasColumn(runner, 'cashback_credits', 'original_expires_at'))
+      await runner.query('ALTER TABLE cashback_credits DROP COLUMN original_expires_at, ALGORITHM = INSTANT');
+  }
+}
