@@ -33,11 +33,8 @@ export class AddGrantVoids1763640000018 implements MigrationInterface {
       );
   }
 
-  /** Existing `void` entries stay: the ledger is append-only. So the check of the earlier release allows them. */
+  /** The trigger stays in place of the earlier check, and accepts the `void` entries that exist. */
   async down(runner: QueryRunner): Promise<void> {
-    if (!(await hasConstraint(runner, 'cashback_entries', 'ck_cashback_entries_sign')))
-      await runner.query(`ALTER TABLE cashback_entries ADD CONSTRAINT ck_cashback_entries_sign CHECK (${SIGNS})`);
-    await runner.query('DROP TRIGGER IF EXISTS tr_cashback_entries_sign');
     if (await hasColumn(runner, 'cashback_grants', 'voided_at'))
       await runner.query(`
         ALTER TABLE cashback_grants
