@@ -6,7 +6,7 @@ import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { ContentDigests } from './content-digests.js';
+import { ContentDigests } from './order-content.js';
 import { Order } from './order.entity.js';
 
 /** The number of orders that are read at a time. Each can have 256 KiB. */

@@ -92,7 +92,7 @@ export class Order {
   clawedBackCents!: number;
 
   /**
-   * Digest of the content that the order was created with (`content-digests.ts`); null if an older release created it.
+   * Digest of the content that the order was created with (`order-content.ts`); null if an older release created it.
    */
   @DigestColumn('content_digest', { nullable: true })
   contentDigest!: Buffer | null;

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { AmendmentsService } from './amendments.service.js';
-import { ContentDigests } from './content-digests.js';
+import { ContentDigests } from './order-content.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderChanges } from './order-changes.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';

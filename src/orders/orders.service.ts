@@ -13,10 +13,8 @@ import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
 import { Order } from './order.entity.js';
-import { ContentDigests } from './content-digests.js';
-import { differences } from './idempotency.js';
+import { ContentDigests, type RequestedOrder, differences, readOrder } from './order-content.js';
 import { defaultExpiry, expiryProblem } from './order-expiry.js';
-import { readOrder, type RequestedOrder } from './order-input.js';
 import { toOrderDto } from './order.mapper.js';
 
 /** Creates and reads orders. */

@@ -6,7 +6,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { refuseOverBalance } from './order-changes.js';
-import { readEligibleTotal, readPaymentMethods } from './order-input.js';
+import { readContent } from './order-content.js';
 import { toOrderDto } from './order.mapper.js';
 import { newOrder } from './orders.service.js';
 import { toPolicyDto } from './policy.mapper.js';
@@ -23,19 +23,13 @@ export class QuotesService {
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
   async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
-    const totalCents = parseMoney(request.total);
     const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
-    const content = {
-      externalId: '',
-      document: request.document ?? '',
-      totalCents,
-      eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
-      items: [],
-      paymentMethods: readPaymentMethods(request.payment_methods ?? [], totalCents),
-    };
+    const content = readContent({ ...request, items: [], payment_methods: request.payment_methods ?? [] });
+    const { totalCents } = content;
+    const document = request.document ?? '';
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
-    const order = newOrder(content, { merchantId, policy, contentDigest: null }, now);
+    const order = newOrder({ ...content, document, externalId: '' }, { merchantId, policy, contentDigest: null }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown
