@@ -431,28 +431,4 @@ describe('concurrent PUT /orders/{id} requests', () => {
     expect(versions).toEqual(Array.from({ length: 25 }, (_, at) => at + 2));
     expect(await read(order)).toEqual(answers.find(({ body }) => body.version === 26)?.body);
   });
-
-  it('concurrent amendments, holds, and completions of an order leave a redemption that its content allows', async () => {
-    for (let round = 0; round < 3; round++) {
-      const order = await anOrderThatHolds('10.00');
-      const path = `/orders/${order.id}`;
-      const answers = await atOnce(75, (at) => {
-        if (at % 3 === 0) return amend(order, aCart(`${20 + at}.00`, at % 2 === 0 ? { redeem: 'maximum' } : {}));
-        if (at % 3 === 1) return hold(order, `${at % 50}.00`);
-        return at < 50
-          ? read(order).then((body) => ({ status: 200, body }) as Answer)
-          : merchant.client.post(`${path}/complete`);
-      });
-      expect(answers.filter(({ status }) => ![200, 409, 422].includes(status))).toEqual([]);
-      const body = await read(order);
-      expect(body.status).toBe('completed');
-      const redeemedCents = parseMoney(body.cashback.to_redeem.redeemed as string);
-      expect(redeemedCents).toBeLessThanOrEqual(Math.floor(parseMoney(body.total as string) / 2));
-      expect(await walletOf(merchant, order.document as string)).toMatchObject({
-        held: '0.00',
-        available: formatMoney(8000 - redeemedCents),
-      });
-      await expectInvariants(service);
-    }
-  });
 });

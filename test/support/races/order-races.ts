@@ -189,6 +189,67 @@ export const completeWhileHolding: Race<{
   },
 };
 
+/** Amends an order during concurrent redemptions, and then also during completions. */
+export const amendWhileHolding: Race<{
+  answers: Record<string, number>;
+  held: number;
+  maximum: number;
+  redeemed: number;
+  total: number;
+  spent: number;
+  status: string;
+  discrepancies: unknown[];
+}> = {
+  title: 'amendments during concurrent redemptions and completions leave a redemption that the content allows',
+  async run(stage) {
+    const document = aDocument();
+    await grant(stage.service, stage.merchant, document, '80.00');
+    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    const path = `/orders/${order.id}`;
+    const { items } = order;
+    const amendments = Array.from({ length: 12 }, (_, at) => () => {
+      const total = `${20 + 10 * at}.00`;
+      const redeem = at % 2 === 0 ? 'maximum' : undefined;
+      return stage.send(at, 'PUT', path, { total, items, payment_methods: [], redeem });
+    });
+    const holds = Array.from(
+      { length: 13 },
+      (_, at) => () => stage.send(at, 'PUT', `${path}/redemption`, { amount: `${5 * at}.00` }),
+    );
+    const completions = Array.from({ length: 5 }, (_, at) => () => stage.send(at, 'POST', `${path}/complete`));
+    const early = await Promise.all(interleaved(holds, amendments).map((send) => send()));
+    const { body: pending } = await stage.send(0, 'GET', path);
+    const later = await Promise.all([...interleaved(amendments, holds), ...completions].map((send) => send()));
+    const { body } = await stage.send(0, 'GET', path);
+    return {
+      answers: reportedBy([...early, ...later]),
+      held: Number(pending.cashback.to_redeem.held),
+      maximum: Number(pending.cashback.to_redeem.maximum),
+      redeemed: Number(body.cashback.to_redeem.redeemed),
+      total: Number(body.total),
+      spent: 80 - Number((await stage.wallet(document)).available),
+      status: body.status,
+      discrepancies: await stage.discrepancies(),
+    };
+  },
+  expectFair: ({ answers, held, maximum, redeemed, total, spent, ...rest }) => {
+    const { '200 completed': completed, '200 pending': changed = 0, '409 completed': late = 0, ...others } = answers;
+    const { '422 redemption_exceeds_maximum': refused = 0, ...unexpected } = others;
+    expect({ completed, sent: changed + late + refused, unexpected }).toEqual({
+      completed: 5,
+      sent: 50,
+      unexpected: {},
+    });
+    expect(held).toBeLessThanOrEqual(maximum);
+    expect(redeemed).toBeLessThanOrEqual(total / 2);
+    expect(spent).toBe(redeemed);
+    expect(rest).toEqual({ status: 'completed', discrepancies: [] });
+  },
+  expectUnfair: ({ answers, discrepancies }) => {
+    expect((answers['500 internal_error'] ?? 0) + discrepancies.length).toBeGreaterThan(0);
+  },
+};
+
 /** Sends one order 50 times at once. */
 export const sameOrder: Race<{ answers: Record<string, number>; created: number; ids: number }> = {
   title: 'one order sent 50 times at once is created once and replayed 49 times',
@@ -210,4 +271,11 @@ export const sameOrder: Race<{ answers: Record<string, number>; created: number;
   },
 };
 
-export const orderRaces = [completeOrCancel, sameRefund, manyRefunds, completeWhileHolding, sameOrder];
+export const orderRaces = [
+  completeOrCancel,
+  sameRefund,
+  manyRefunds,
+  completeWhileHolding,
+  amendWhileHolding,
+  sameOrder,
+];

@@ -122,6 +122,16 @@ async function makeFinished(
   const free = await aCompletedOrder(merchant, { document: unpaid, total: '0.10' }, { redeem: '0.05' });
   await note('unpaid', merchant, unpaid, free.id);
 
+  // Amended from 150.00 to 100.00 by pix, and paid with half of that.
+  const amended = aDocument();
+  await grant(service, merchant, amended, '80.00');
+  const first = await aCreatedOrder(merchant, { document: amended });
+  await hold(merchant, first, '75.00');
+  const cart = { total: '100.00', items: first.items, payment_methods: [{ id: 'pix', amount: '50.00' }] };
+  await ok(merchant.client.put(`/orders/${first.id}`, { ...cart, redeem: 'maximum' }));
+  await ok(merchant.client.post(`/orders/${first.id}/complete`));
+  await note('amended', merchant, amended, first.id);
+
   const cancelled = aDocument();
   await grant(service, merchant, cancelled, '50.00');
   const given = await aCreatedOrder(merchant, { document: cancelled });
