@@ -100,7 +100,7 @@ export function refreshes(tokens) {
 }
 
 /**
- * The lifecycle of an order: created, cashback held, completed, partly refunded.
+ * The lifecycle of an order: created, cashback held, amended, completed, partly refunded.
  *
  * @param {string} token
  * @param {string} [document] whose it is; one customer after the other, if left out
@@ -111,24 +111,26 @@ export function lifecycles(token, document) {
   /**
    * @param {string} name
    * @param {'POST' | 'PUT'} method
-   * @param {string} path below the order
+   * @param {string} path of the order, or below it
    * @param {object} body
    * @returns {Step}
    */
   const then = (name, method, path, body) => ({
     name,
     request: ({ id }) =>
-      id === undefined ? null : { method, path: `/orders/${id}/${path}`, headers, body: JSON.stringify(body) },
+      id === undefined ? null : { method, path: `/orders/${id}${path}`, headers, body: JSON.stringify(body) },
   });
+  const cart = { total: '129.90', items: [{ id: 'sku-1', price: '129.90' }], payment_methods: [] };
   return [
     {
       name: 'lifecycle: create',
       request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
       onSuccess: (body, context) => (context.id = JSON.parse(body).id),
     },
-    then('lifecycle: hold', 'PUT', 'redemption', { amount: '10.00' }),
-    then('lifecycle: complete', 'POST', 'complete', {}),
-    then('lifecycle: refund', 'POST', 'refunds', { external_id: 'DEV-1', amount: '33.33' }),
+    then('lifecycle: hold', 'PUT', '/redemption', { amount: '10.00' }),
+    then('lifecycle: amend', 'PUT', '', cart),
+    then('lifecycle: complete', 'POST', '/complete', {}),
+    then('lifecycle: refund', 'POST', '/refunds', { external_id: 'DEV-1', amount: '33.33' }),
   ];
 }
 

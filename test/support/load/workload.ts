@@ -7,7 +7,7 @@ import { type Answer, Client } from '../client.js';
 
 /** A request that a merchant sends until it is answered, and sometimes sends again after that. */
 export interface Intent {
-  kind: 'create' | 'hold' | 'complete' | 'cancel' | 'refund';
+  kind: 'create' | 'hold' | 'amend' | 'complete' | 'cancel' | 'refund';
   method: 'POST' | 'PUT';
   path: string;
   body: unknown;
@@ -20,12 +20,14 @@ export interface Intent {
 const FINISHERS = 10;
 const ATTEMPTS = 50;
 
+const AMENDED_TOTAL = '9.00';
+
 interface Sale {
   intents: Intent[];
   orderId: string | undefined;
 }
 
-/** The later requests of a sale, in order: half are completed, and some of these are refunded; the others are cancelled. */
+/** The later requests of a sale, in order: one in three is cancelled; the others are amended, completed, and refunded. */
 function laterIntents(orderId: string, number: number): Intent[] {
   const path = `/orders/${orderId}`;
   const put: Intent = {
@@ -43,8 +45,10 @@ function laterIntents(orderId: string, number: number): Intent[] {
     answered: 0,
   });
   if (number % 3 === 0) return [put, post('cancel', 'cancel')];
+  const cart = { total: AMENDED_TOTAL, items: [{ id: 'sku-2', price: AMENDED_TOTAL }], payment_methods: [] };
+  const amend: Intent = { kind: 'amend', method: 'PUT', path, body: cart, answered: 0 };
   const complete = post('complete', 'complete', number % 2 === 0 ? {} : { redeem: '1.00' });
-  return [put, complete, post('refund', 'refunds', { external_id: 'DEV-1', amount: '3.33' })];
+  return [put, amend, complete, post('refund', 'refunds', { external_id: 'DEV-1', amount: '3.33' })];
 }
 
 /**
@@ -173,11 +177,9 @@ export class Workload {
 
   /** Expects every answered request in the database exactly once, under the ID in its response. */
   async expectStored(database: DataSource): Promise<void> {
-    const rows = await database.query<
-      { id: string; external_id: Buffer; status: string; refunds: string | number; earned: string | number }[]
-    >(
+    const rows = await database.query<(StoredOrder & { external_id: Buffer })[]>(
       `
-      SELECT o.id, o.external_id, o.status,
+      SELECT o.id, o.external_id, o.status, o.total_cents AS total,
              (SELECT COUNT(*) FROM refunds r WHERE r.order_id = o.id) AS refunds,
              (SELECT COUNT(*) FROM cashback_entries e WHERE e.order_id = o.id AND e.kind = 'earn') AS earned
         FROM orders o WHERE o.external_id LIKE ?`,
@@ -205,15 +207,22 @@ async function withinSeconds<T>(seconds: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
 }
 
-function isStored(
-  { kind, told }: Intent,
-  row: { id: string; status: string; refunds: string | number; earned: string | number },
-): boolean {
+interface StoredOrder {
+  id: string;
+  status: string;
+  total: string | number;
+  refunds: string | number;
+  earned: string | number;
+}
+
+function isStored({ kind, told }: Intent, row: StoredOrder): boolean {
   switch (kind) {
     case 'create':
       return row.id === told?.id;
     case 'hold':
       return true;
+    case 'amend':
+      return Number(row.total) === 900;
     case 'complete':
       return ['completed', 'partially_refunded'].includes(row.status) && Number(row.earned) === 1;
     case 'cancel':
