@@ -5,6 +5,8 @@ import { aDocument, grant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
 interface Credits {
+  /** The customer who gets them. Without it, a new customer who has another 0.01. */
+  document?: string;
   count: number;
   /** The amount of each credit. */
   amount: string;
@@ -24,13 +26,16 @@ export async function aCustomerWithCredits(
   service: Service,
   databaseUrl: string,
   merchant: TestMerchant,
-  { count, amount, availableAt, expiresAt }: Credits,
+  { document = aDocument(), count, amount, availableAt, expiresAt }: Credits,
 ): Promise<string> {
-  const document = aDocument();
   await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
   // A separate connection has no statement timeout.
   const dataSource = await createDataSource(databaseUrl).initialize();
-  const [wallet] = await dataSource.query('SELECT id FROM wallets WHERE document = ?', [document]);
+  const [wallet] = await dataSource.query(
+    'SELECT id, balance_cents, debt_cents, last_seq FROM wallets WHERE document = ?',
+    [document],
+  );
+  const [balance = 0, debt = 0, last = 0] = [wallet.balance_cents, wallet.debt_cents, wallet.last_seq].map(Number);
   const [now, cents] = [service.clock.now(), parseMoney(amount)];
   for (let first = 0; first < count; first += BATCH) {
     const numbers = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => first + at);
@@ -43,8 +48,8 @@ export async function aCustomerWithCredits(
       [credits],
     );
     const entries = credits.map(([id], at) => {
-      const seq = numbers[at]! + 2;
-      return [wallet.id, seq, 'grant', cents, 1 + (seq - 1) * cents, 0, id, now, now];
+      const order = numbers[at]! + 1;
+      return [wallet.id, last + order, 'grant', cents, balance + order * cents, debt, id, now, now];
     });
     await dataSource.query(
       'INSERT INTO cashback_entries (wallet_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) VALUES ?',
@@ -52,8 +57,8 @@ export async function aCustomerWithCredits(
     );
   }
   await dataSource.query('UPDATE wallets SET balance_cents = ?, last_seq = ? WHERE id = ?', [
-    1 + count * cents,
-    1 + count,
+    balance + count * cents,
+    last + count,
     wallet.id,
   ]);
   await dataSource.query('ANALYZE TABLE wallets, cashback_credits, cashback_holds');

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
+import type { Answer } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aCustomerWithCredits } from '../support/many-credits.js';
+import { type Service, startService, testEnvironment } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
+
+describe('a wallet with a debt and 50,000 open credits', () => {
+  let database: TestDatabase;
+  let service: Service;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    // The counters belong to a database session, so all requests must use one connection.
+    const env = { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' };
+    service = await startService({ databaseUrl: database.url, env });
+  });
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  /** @returns the number of rows that the server reads for a request. */
+  async function rowsRead(request: () => Promise<unknown>): Promise<number> {
+    const counters = async (): Promise<number> => {
+      const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
+      return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
+    };
+    const before = await counters();
+    await request();
+    return (await counters()) - before;
+  }
+
+  it('released holds and restored redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
+    const document = aDocument();
+    const ok = async (answer: Promise<Answer>): Promise<any> => {
+      const { status, body } = await answer;
+      expect(status).toBeLessThan(300);
+      return body;
+    };
+    /** An order whose eligible total is the redemption, so that it earns nothing. */
+    const anOrderHolding = async (amount: string): Promise<string> => {
+      const { id } = await aCreatedOrder(shop, { document, total: '20.00', eligible_total: amount });
+      await ok(shop.client.put(`/orders/${id}/redemption`, { amount }));
+      return `/orders/${id}`;
+    };
+    const refundOf = (path: string, amount: string): Promise<any> =>
+      ok(shop.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount }));
+    const first = await aCompletedOrder(shop, { document, total: '200.00' });
+    await ok(shop.client.post(`${await anOrderHolding('10.00')}/complete`));
+    await grant(service, shop, document, '14.00');
+    const [released, restored] = [await anOrderHolding('8.00'), await anOrderHolding('6.00')];
+    await ok(shop.client.post(`${restored}/complete`));
+    await refundOf(`/orders/${first.id}`, '200.00');
+    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '8.00', debt: '10.00' });
+
+    // The credits are written directly, because granted cashback would repay the debt.
+    const credits = { document, count: 50_000, amount: '0.02', availableAt: days(-1), expiresAt: days(100) };
+    await aCustomerWithCredits(service, database.url, shop, credits);
+    await grant(service, shop, document, '0.01');
+    expect(await walletOf(shop, document)).toMatchObject({ available: '1000.00', held: '8.00', debt: '9.98' });
+    // A request reads about ten rows for each credit that it changes, of which there are up to 150.
+    const few = async (act: () => Promise<unknown>): Promise<void> => expect(await rowsRead(act)).toBeLessThan(5000);
+    await few(() => ok(shop.client.post(`${released}/cancel`)));
+    await few(() => aCreatedOrder(shop, { document }));
+    await few(() => refundOf(restored, '20.00'));
+    expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    let path = '';
+    await few(async () => (path = await anOrderHolding('3.00')));
+    await few(() => ok(shop.client.put(`${path}/redemption`, { amount: '1.00' })));
+    await few(() => ok(shop.client.post(`${path}/complete`, { redeem: '2.00' })));
+    await few(() => refundOf(path, '20.00'));
+    expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    // The operator's command has no time limit per statement.
+    expect(await new AdminCommandLine(database).run('reconcile')).toMatchObject({ code: 0 });
+  });
+});
