@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { isUnavailable } from '../database/errors.js';
 import { allowedMethods } from './allowed-methods.js';
+import type { Caller } from '../common/caller.js';
 import { maskDocument } from '../common/cpf.js';
 import { Problem, type ProblemCode, unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
@@ -26,20 +28,30 @@ const OF_FRAMEWORK: Record<number, ProblemCode> = {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #log = new Logger('Problem');
+  /** Settles when all refusals of strangers so far have had their turn. */
+  #refusals: Promise<void> = Promise.resolve();
 
-  catch(error: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<Request>();
+  async catch(error: unknown, host: ArgumentsHost): Promise<void> {
+    const request = host.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = host.switchToHttp().getResponse<Response>();
     Turn.of(request)?.leave();
-    // The deadline has already sent a response.
-    if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
     if (problem.code === 'internal_error')
       this.#log.error({ request_id: requestIdOf(request), err: loggable(error) }, 'internal_error');
     // A refusal by a full queue has no cause: the metrics count it, and a log line would cost more than the refusal.
     if (problem.code === 'unavailable' && problem.cause !== undefined)
       this.#log.warn({ request_id: requestIdOf(request), err: loggable(problem.cause) }, 'unavailable');
-    sendProblem(request, response, problem);
+    if (request.user === undefined && problem.code !== 'unavailable') await this.#refusalTurn();
+    // The deadline may already have sent a response.
+    if (!response.writableEnded) sendProblem(request, response, problem);
+  }
+
+  /**
+   * Strangers, whose requests are cheap to refuse, get one response per turn of the event loop. Otherwise 60 of them
+   * that send again immediately would get 60 responses in each turn, and an order takes several turns.
+   */
+  #refusalTurn(): Promise<void> {
+    return (this.#refusals = this.#refusals.then(() => nextTurn()));
   }
 
   #problemOf(error: unknown, request: Request): Problem {
