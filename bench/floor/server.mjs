@@ -42,7 +42,7 @@ const pool = mysql.createPool({
   enableKeepAlive: true,
 });
 pool.pool.on('connection', (connection) => {
-  connection.query(sessionSettings({ statementMs: 3000, tableLockSeconds: 2 }));
+  connection.query(sessionSettings({ statementMs: 3000, tableLockSeconds: 2 }, {}));
 });
 
 /** @param {string} sql @param {unknown[]} values @returns {Promise<any[]>} */

@@ -40,10 +40,15 @@ export function lockConflict(error: unknown): LockConflict | undefined {
 
 const READ_ONLY = new Set([
   1036, // ER_OPEN_AS_READONLY: innodb_read_only.
-  1290, // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only; Aurora and Group Replication after a failover.
+  1290, // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only; Aurora and a secondary of Group Replication.
   1792, // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
   1836, // ER_READ_ONLY_MODE: innodb_read_only.
   1047, // ER_UNKNOWN_COM_ERROR: a Galera node without a quorum.
+  3032, // ER_SERVER_OFFLINE_MODE: a server that left its group.
+  3100, // ER_RUN_HOOK_ERROR: Group Replication could not commit.
+  3796, // ER_GR_HOLD_WAIT_TIMEOUT: a new primary does not yet have what the earlier one committed.
+  3797, // ER_GR_HOLD_KILLED
+  3798, // ER_GR_HOLD_MEMBER_STATUS_ERROR: the server left its group meanwhile.
 ]);
 
 /** Returns whether this server does not accept changes. Another one may, so the connection should be replaced. */
@@ -78,8 +83,6 @@ const UNAVAILABLE = new Set([
   1927, // ER_CONNECTION_KILLED
   1969, // ER_STATEMENT_TIMEOUT: MariaDB's max_statement_time.
   3024, // ER_QUERY_TIMEOUT: MySQL's max_execution_time.
-  3032, // ER_SERVER_OFFLINE_MODE
-  3100, // ER_RUN_HOOK_ERROR: Group Replication could not commit.
   3168, // ER_SERVER_ISNT_AVAILABLE
   3169, // ER_SESSION_WAS_KILLED
   4031, // ER_CLIENT_INTERACTION_TIMEOUT

@@ -1,15 +1,12 @@
 import mysql2 from 'mysql2';
 import type { DataSource } from 'typeorm';
 import { isReadOnly } from './errors.js';
-import { type ConnectionLimits, sessionSettings } from './session-settings.js';
+import { applySettings, type ConnectionLimits } from './session-settings.js';
 
 /** TypeORM and this file use mysql2's callback API. */
 type Pool = mysql2.Pool;
 type Connection = mysql2.PoolConnection;
 type Handover = (error: NodeJS.ErrnoException | null, connection: Connection) => void;
-
-/** The time limit for the settings of a new connection. */
-const SETTINGS_TIMEOUT_MS = 3000;
 
 /**
  * Returns mysql2 as TypeORM's `driver`, whose pools close four gaps of mysql2 3:
@@ -33,14 +30,13 @@ const loads = new WeakMap<Pool, PoolLoad>();
 function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
   const load = new PoolLoad();
   loads.set(pool, load);
-  const settings = sessionSettings(limits);
   let movedAt = 0;
   const preparing = new WeakMap<Connection, Promise<void>>();
   pool.on('connection', (connection: Connection) => {
     movedAt = performance.now();
     load.opened(connection);
     dropUnusable(withOnePromiseApi(connection), () => load.closed(connection));
-    preparing.set(connection, applySettings(connection, settings));
+    preparing.set(connection, prepare(connection, limits));
   });
   pool.on('release', (connection: Connection) => load.released(connection));
 
@@ -88,13 +84,11 @@ function whenStalled(deadline: () => number, stalled: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-function applySettings(connection: Connection, sql: string): Promise<void> {
-  const applied = new Promise<void>((resolve, reject) => {
-    connection.query({ sql, timeout: SETTINGS_TIMEOUT_MS }, (error) => (error ? reject(error) : resolve()));
-  });
+function prepare(connection: Connection, limits: ConnectionLimits): Promise<void> {
+  const prepared = applySettings(connection, limits);
   // `getConnection` handles a failure later. Until then, it must not count as unhandled.
-  applied.catch(() => undefined);
-  return applied;
+  prepared.catch(() => undefined);
+  return prepared;
 }
 
 /**

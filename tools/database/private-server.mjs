@@ -33,17 +33,20 @@ const STOP_GRACE_MS = 20_000;
  * machine's configuration files. The folder is filled on first use; the same folder and port can be started again after `stop()`
  * or `kill()`. The server ends with this process, however that ends.
  *
- * @param {object} options
- * @param {string} options.dataDir
- * @param {number} [options.port] a free one if left out
- * @param {boolean} [options.durable] false is faster, and may lose a second's commits when the server is killed
- * @param {string[]} [options.options] more options of the server's command line
- * @param {string} [options.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
+ * @param {object} settings
+ * @param {string} settings.dataDir
+ * @param {number} [settings.port] a free one if left out
+ * @param {boolean} [settings.durable] false is faster, and may lose a second's commits when the server is killed
+ * @param {string[]} [settings.options] more options of the server's command line
+ * @param {NodeJS.ProcessEnv} [settings.env] of the server
+ * @param {boolean} [settings.createsSchema] false for a node of a cluster, which gets the schema from the cluster
+ * @param {string} [settings.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
  *   do so itself
- * @param {import('./server-binary.mjs').ServerBinary} [options.server] the first on this machine if left out
+ * @param {import('./server-binary.mjs').ServerBinary} [settings.server] the first on this machine if left out
  * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
  */
-export async function startPrivateServer({ dataDir, port, durable = true, options = [], litter, server }) {
+export async function startPrivateServer(settings) {
+  const { dataDir, port, durable = true, options = [], createsSchema = true, litter, server } = settings;
   const binary = server ?? (await findServers())[0];
   if (!binary) throw new Error('There is no mysqld or mariadbd on this machine.');
   const folder = path.resolve(dataDir);
@@ -54,34 +57,36 @@ export async function startPrivateServer({ dataDir, port, durable = true, option
   const logFile = path.join(folder, 'server.log');
   const log = openSync(logFile, 'a');
   const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour }).concat(options);
-  const env = { ...process.env, LC_ALL: 'C' };
+  const env = { ...(settings.env ?? process.env), LC_ALL: 'C' };
   const running = await startGuarded({ command: binary.file, args, env, output: log, litter: litter ?? socketFolder });
   closeSync(log);
   void running.exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
 
   const serverUrl = `${binary.flavour}://root@127.0.0.1:${ownPort}/`;
-  const stop = () => running.end(STOP_GRACE_MS);
+  const controls = controlsOf(running);
   try {
     const version = await waitUntilReady(serverUrl, { timeoutMs: 60_000, hasExited: running.hasExited });
-    await createDatabase(serverUrl);
-    return {
-      url: serverUrl + DATABASE_NAME,
-      version,
-      port: ownPort,
-      pid: running.pid,
-      stop,
-      kill: () => (running.signal('SIGKILL'), running.exited.then(() => undefined)),
-      pause: async () => {
-        running.signal('SIGSTOP');
-        await untilStopped(running.pid);
-      },
-      resume: () => running.signal('SIGCONT'),
-    };
+    if (createsSchema) await createDatabase(serverUrl);
+    return { url: serverUrl + DATABASE_NAME, version, port: ownPort, ...controls };
   } catch (error) {
-    await stop();
+    await controls.stop();
     const said = existsSync(logFile) ? tail(readFileSync(logFile, 'utf8')) : '';
     throw new Error(`${binary.file} did not start (${String(error)}):\n${said}`, { cause: error });
   }
+}
+
+/** @param {import('../support/guarded-process.mjs').Guarded} running */
+function controlsOf(running) {
+  return {
+    pid: running.pid,
+    stop: () => running.end(STOP_GRACE_MS),
+    kill: () => (running.signal('SIGKILL'), running.exited.then(() => undefined)),
+    pause: async () => {
+      running.signal('SIGSTOP');
+      await untilStopped(running.pid);
+    },
+    resume: () => running.signal('SIGCONT'),
+  };
 }
 
 /**

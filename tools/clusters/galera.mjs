@@ -1,0 +1,198 @@
+// @ts-check
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../database/connection.mjs';
+import { startPrivateServer } from '../database/private-server.mjs';
+import { userOption } from '../database/server-binary.mjs';
+import { findFreePort } from '../support/ports.mjs';
+import { run, tail } from '../support/processes.mjs';
+import { makeTempFolder } from '../support/temp-folder.mjs';
+
+/** Where Debian's package galera-4 and those of other distributions put the library. */
+const LIBRARIES = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera'].map((folder) =>
+  path.join(folder, 'libgalera_smm.so'),
+);
+
+/**
+ * The program with which nodes agree on a state transfer. A node gets the writes that it missed from another node; a copy of
+ * all data is never needed, because the nodes start with copies of one data folder. The position goes through a file.
+ */
+const STATE_TRANSFER = `#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    --role) role=$2; shift ;;
+    --address) address=\${2%%/*}; shift ;;
+    --gtid) position=$2; shift ;;
+    --bypass) bypass=yes ;;
+  esac
+  shift
+done
+file=$(dirname "$0")/$address.position
+if [ "$role" = donor ]; then
+  [ "$bypass" = yes ] || exit 1
+  echo "$position" >"$file.new" && mv "$file.new" "$file"
+  echo "done $position"
+else
+  rm -f "$file"
+  echo "ready $address/"
+  for _ in $(seq 600); do [ -f "$file" ] && break; sleep 0.1; done
+  cat "$file"
+fi
+`;
+
+/** Small, and what a killed server has committed survives in the memory of the kernel. */
+const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M'].concat([
+  '--innodb-flush-log-at-trx-commit=2',
+  '--innodb-doublewrite=0',
+]);
+
+/** How long a node may take to join. */
+const JOIN_MS = 60_000;
+
+/** The library that makes MariaDB servers a cluster, if it is on this machine. */
+export function findGalera() {
+  return LIBRARIES.find((file) => existsSync(file));
+}
+
+/**
+ * A cluster of three MariaDB servers on 127.0.0.1, each of which accepts writes.
+ *
+ * The nodes start with copies of one data folder, and a killed one gets the writes that it missed from the memory of
+ * another one. So no node ever needs a full copy of another one's data, nor the programs that make it.
+ */
+export class Galera {
+  #folder = makeTempFolder('cashback-galera');
+  /** @type {{ sql: number, group: number, transfer: number }[]} */
+  #ports = [];
+  /** @type {(import('../database/private-server.mjs').PrivateServer | undefined)[]} */
+  #running = [];
+
+  /**
+   * @param {import('../database/server-binary.mjs').ServerBinary} server
+   * @param {string} library as `findGalera` returns it
+   */
+  constructor(server, library) {
+    this.server = server;
+    this.library = library;
+  }
+
+  /** @param {import('../database/server-binary.mjs').ServerBinary} server @param {string} library */
+  static async start(server, library) {
+    const cluster = new Galera(server, library);
+    try {
+      await cluster.#start();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** The URLs of the nodes, with the schema `cashback`. */
+  get urls() {
+    return this.#ports.map(({ sql }) => `mariadb://root@127.0.0.1:${sql}/cashback`);
+  }
+
+  /** SIGKILL. @param {number} node */
+  async kill(node) {
+    await this.#running[node]?.kill();
+  }
+
+  /** Starts a killed node, and resolves when it has what it missed. @param {number} node */
+  async restart(node) {
+    const position = await positionOf(this.server, this.#dataOf(node), this.#optionsOf(node));
+    await this.#boot(node, [`--wsrep-start-position=${position}`]);
+  }
+
+  /** SIGSTOP. @param {number} node */
+  async pause(node) {
+    await this.#running[node]?.pause();
+  }
+
+  /** SIGCONT. @param {number} node */
+  resume(node) {
+    this.#running[node]?.resume();
+  }
+
+  async stop() {
+    // Their data is thrown away.
+    for (const running of this.#running) await running?.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start() {
+    for (let node = 0; node < 3; node++)
+      this.#ports.push({ sql: await findFreePort(), group: await findFreePort(), transfer: await findFreePort() });
+    writeFileSync(path.join(this.#folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
+    // The first node alone, until its data folder has the position that the copies start from.
+    await this.#boot(0, ['--wsrep-new-cluster']);
+    await this.#running[0]?.stop();
+    for (const node of [1, 2]) cpSync(this.#dataOf(0), this.#dataOf(node), { recursive: true });
+    await this.#boot(0, ['--wsrep-new-cluster']);
+    await Promise.all([this.#boot(1), this.#boot(2)]);
+  }
+
+  /** @param {number} node */
+  #dataOf(node) {
+    return path.join(this.#folder, `n${node}`);
+  }
+
+  /** @param {number} node */
+  #optionsOf(node) {
+    const { sql, group, transfer } = this.#ports[node] ?? { sql: 0, group: 0, transfer: 0 };
+    return [
+      ...['--binlog-format=ROW', '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON', `--wsrep-provider=${this.library}`],
+      `--wsrep-cluster-address=gcomm://${this.#ports.map((ports) => `127.0.0.1:${ports.group}`).join(',')}`,
+      ...['--wsrep-cluster-name=cashback', `--wsrep-node-name=n${node}`, '--wsrep-sst-method=position'],
+      `--wsrep-sst-receive-address=127.0.0.1:${transfer}`,
+      `--wsrep-node-address=127.0.0.1:${group}`,
+      `--wsrep-node-incoming-address=127.0.0.1:${sql}`,
+      `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${transfer};gcache.size=64M`,
+      ...SMALL,
+    ];
+  }
+
+  /** @param {number} node @param {string[]} more */
+  async #boot(node, more = []) {
+    const port = this.#ports[node]?.sql ?? 0;
+    const place = { dataDir: this.#dataOf(node), litter: this.#folder, port, createsSchema: node === 0 };
+    // The server looks for the program of the state transfer there.
+    const env = { ...process.env, PATH: `${this.#folder}:${process.env['PATH']}` };
+    const options = [...this.#optionsOf(node), ...more];
+    this.#running[node] = await startPrivateServer({ server: this.server, ...place, env, options });
+    await untilReady(`mariadb://root@127.0.0.1:${port}/`);
+  }
+}
+
+/** @param {string} url of a server that may still be joining */
+async function untilReady(url) {
+  const connection = await connect(url);
+  try {
+    for (const deadline = Date.now() + JOIN_MS; ; await sleep(100)) {
+      const [rows] = await connection.query("SHOW STATUS LIKE 'wsrep_ready'");
+      if (/** @type {{ Value: string }[]} */ (rows)[0]?.Value === 'ON') return;
+      if (Date.now() > deadline) throw new Error(`${url} did not join the cluster`);
+    }
+  } finally {
+    connection.destroy();
+  }
+}
+
+/**
+ * The last write in the data folder of a killed node.
+ *
+ * @param {import('../database/server-binary.mjs').ServerBinary} server
+ * @param {string} folder
+ * @param {string[]} options of the node
+ */
+async function positionOf(server, folder, options) {
+  const log = path.join(folder, 'recovery.log');
+  const own = ['--no-defaults', ...userOption(), `--datadir=${folder}`, '--skip-networking', `--log-error=${log}`];
+  const more = ['--wsrep-recover', `--socket=${path.join(folder, 'recovery.sock')}`];
+  const { output } = await run(server.file, [...own, ...options, ...more], { timeoutMs: 60_000 });
+  const said = existsSync(log) ? readFileSync(log, 'utf8') : output;
+  const position = /Recovered position: (\S+)/.exec(said)?.[1];
+  if (!position) throw new Error(`the node in ${folder} has no position:\n${tail(said)}`);
+  return position;
+}
