@@ -16,10 +16,12 @@ const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-redo-log-capacity=16M'
   '--loose-group-replication-message-cache-size=134217728',
 ]);
 
-/** The settings of docs/scaling.md: a lost node is replaced soon, and one without a majority stops accepting writes. */
+/** The settings of docs/clusters.md: a lost node is replaced soon, and one without a majority stops accepting writes. */
 const FAILOVER = [
   '--loose-group-replication-member-expel-timeout=0',
   '--loose-group-replication-unreachable-majority-timeout=5',
+  // Otherwise a restarted server accepts writes until it joins. The group turns it off on its primary.
+  '--super-read-only=ON',
 ];
 
 /** How long a node may take to join. */

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Galera } from '../../tools/clusters/galera.mjs';
+import { connect } from '../../tools/database/connection.mjs';
+import { Client } from '../support/client.js';
+import { findGaleraParts } from '../support/clusters.js';
+import { migrate } from '../support/database.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
+import { Workload } from '../support/load/workload.js';
+import { sameOrder } from '../support/races/order-races.js';
+import { type Race, Stage } from '../support/races/stage.js';
+import { redemptions } from '../support/races/wallet-races.js';
+import { type Service, startService } from '../support/service.js';
+
+jest.setTimeout(180_000);
+
+const REPLAYS = 100;
+/** Requests of one customer wait for each other, so each load has several. */
+const CUSTOMERS = 4;
+
+const parts = await findGaleraParts();
+
+if (parts) {
+  describe('a Galera cluster', () => {
+    let cluster: Galera;
+    /** One instance per node. */
+    let services: Service[] = [];
+    let merchant: TestMerchant;
+    let clients: Client[];
+
+    beforeAll(async () => {
+      cluster = await Galera.start(parts.server, parts.library);
+      await migrate(cluster.urls[0]!);
+      services = await Promise.all(
+        cluster.urls.map((databaseUrl) =>
+          startService({ databaseUrl, env: { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' } }),
+        ),
+      );
+      merchant = await aMerchant(services[0]!);
+      clients = services.map((service) => new Client(service, merchant.tokens.access_token));
+    });
+    afterAll(async () => {
+      await Promise.all(services.map((service) => service.stop()));
+      await cluster?.stop();
+    });
+
+    async function expectInvariantsOnEveryNode(): Promise<void> {
+      for (const service of services) await expectInvariants(service);
+    }
+
+    it.each([sameOrder, redemptions(120, 50)] as Race<unknown>[])('on three nodes: $title', async (race) => {
+      const stage = new Stage(services[0]!, merchant, clients);
+      race.expectFair(await race.run(stage));
+      stage.expectNoFailure();
+      await expectInvariantsOnEveryNode();
+    });
+
+    it('one refresh token sent 20 times at once to three nodes is exchanged for one token set', async () => {
+      const { tokens } = await aMerchant(services[0]!);
+      const stage = new Stage(
+        services[0]!,
+        merchant,
+        services.map((service) => new Client(service)),
+      );
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, at) =>
+          stage.send(at, 'POST', '/auth/refresh', { refresh_token: tokens.refresh_token }),
+        ),
+      );
+      const exchanged = answers.map(({ status, body }) => ({ status, token: body.refresh_token }));
+      expect(new Set(exchanged.map(({ status }) => status)).size).toBe(1);
+      expect(new Set(exchanged.map(({ token }) => token)).size).toBe(1);
+      expect(exchanged[0]!.token).toEqual(expect.any(String));
+    });
+
+    it('each response is valid on the other nodes at once: an order is read, replayed, completed and refunded', async () => {
+      const seen = new Set<string>();
+      for (let n = 0; n < REPLAYS; n++) {
+        const [first, second, third] = [0, 1, 2].map((step) => clients[(n + step) % 3]!) as [Client, Client, Client];
+        const order = anOrder({ total: '10.00' });
+        const { body } = await first.post('/orders', order);
+        const read = await second.get(`/orders/${body.id}`);
+        const replayed = await third.post('/orders', order);
+        const completed = await second.post(`/orders/${body.id}/complete`, {});
+        const again = await third.post(`/orders/${body.id}/complete`, {});
+        const refunded = await first.post(`/orders/${body.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
+        const replay = replayed.headers.get('idempotency-replayed');
+        seen.add([read, replayed, completed, again, refunded].map(({ status }) => status).join() + ` ${replay}`);
+      }
+      expect([...seen]).toEqual(['200,201,200,200,201 true']);
+    });
+
+    it('without wsrep_sync_wait, a node may not have what another one has confirmed', async () => {
+      const [writer, reader] = await Promise.all([connect(cluster.urls[0]!), connect(cluster.urls[1]!)]);
+      const figures: string[] = [];
+      await writer.query('CREATE TABLE waits (id INT PRIMARY KEY)');
+      for (const [at, wait] of [0, 7].entries()) {
+        await reader.query(`SET SESSION wsrep_sync_wait = ${wait}`);
+        let missed = 0;
+        let spentMs = 0;
+        for (let id = at * 1000; id < at * 1000 + 500; id++) {
+          await writer.query(`INSERT INTO waits VALUES (${id})`);
+          const since = performance.now();
+          const [rows] = await reader.query(`SELECT id FROM waits WHERE id = ${id}`);
+          spentMs += performance.now() - since;
+          if ((rows as unknown[]).length === 0) missed++;
+        }
+        figures.push(`wsrep_sync_wait=${wait}: ${missed} of 500 missed, ${(spentMs / 500).toFixed(2)} ms per SELECT`);
+        expect(wait === 0 || missed === 0).toBe(true);
+      }
+      await writer.query('DROP TABLE waits');
+      for (const connection of [writer, reader]) connection.destroy();
+      process.stdout.write(`reads on another node right after a write: ${figures.join('; ')}\n`);
+    });
+
+    it('a node that is killed under load loses no answered request, its instance returns 503, and it comes back', async () => {
+      const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
+      for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
+      const loads = services.map((_, at) => {
+        const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
+        return new Workload(merchant.tokens.access_token, `G${at}`, own);
+      });
+      let isOver = false;
+      const working = loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, () => isOver));
+      await untilAnsweredAgain(loads);
+
+      const endWatch = watchPauses(loads.slice(0, 2));
+      await cluster.kill(2);
+      await untilAnsweredAgain(loads.slice(0, 2));
+      const pause = await endWatch();
+      const answer = await clients[2]!.post('/orders', anOrder());
+      expectProblem(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expectProblem(await clients[2]!.get('/health/ready'), 503, 'unavailable');
+
+      await cluster.restart(2);
+      await untilAnsweredAgain(loads);
+      isOver = true;
+      await Promise.all(working);
+      process.stdout.write(
+        `a killed Galera node: the other two answered nothing for ${pause} s; ` +
+          `${loads.reduce((sum, load) => sum + load.refused, 0)} requests got 503\n`,
+      );
+      for (const load of loads) {
+        expect(load.unexpected).toEqual([]);
+        for (const service of services) await load.expectStored(service.dataSource);
+        await load.finish(services[0]!.url);
+        for (const service of services) await load.expectStored(service.dataSource);
+      }
+      await expectInvariantsOnEveryNode();
+    });
+
+    it('a node without a quorum is not ready and returns only 503, and recovers without a restart of its instance', async () => {
+      await Promise.all([cluster.pause(1), cluster.pause(2)]);
+      const statuses = new Set<number>();
+      const send = async (): Promise<void> => {
+        const answers = await Promise.all([
+          ...Array.from({ length: 10 }, () => clients[0]!.post('/orders', anOrder())),
+          clients[0]!.get('/orders'),
+        ]);
+        for (const { status, headers } of answers) {
+          statuses.add(status);
+          expect(status !== 503 || headers.has('retry-after')).toBe(true);
+        }
+      };
+      while ((await clients[0]!.get('/health/ready')).status === 200) await send();
+      await send();
+      cluster.resume(1);
+      cluster.resume(2);
+      while ((await clients[0]!.post('/orders', anOrder())).status !== 201) await sleep(200);
+      expect([...statuses].filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
+      expect(statuses).toContain(503);
+      for (const client of clients) while ((await client.get('/health/ready')).status !== 200) await sleep(200);
+      await expectInvariantsOnEveryNode();
+    });
+  });
+} else {
+  describe('a Galera cluster, on a machine without its programs', () => {
+    it('the Galera tests are not run because mariadbd or galera-4 is missing', async () => {
+      expect(await findGaleraParts()).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
+import { startHaproxy } from '../../tools/clusters/haproxy.mjs';
+import { connect } from '../../tools/database/connection.mjs';
+import { Client } from '../support/client.js';
+import { findGroupReplicationServer } from '../support/clusters.js';
+import { migrate } from '../support/database.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
+import { Workload } from '../support/load/workload.js';
+import { type Service, startService } from '../support/service.js';
+
+jest.setTimeout(180_000);
+
+const WORKERS = 3;
+const ENV = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };
+
+const server = await findGroupReplicationServer();
+
+if (server) {
+  describe('a Group Replication cluster', () => {
+    let cluster: GroupReplication;
+    let haproxy: Awaited<ReturnType<typeof startHaproxy>>;
+    /** Two instances, which reach the primary through HAProxy. */
+    let services: Service[] = [];
+    let merchant: TestMerchant;
+    let documents: string[];
+
+    beforeAll(async () => {
+      cluster = await GroupReplication.start(server);
+      await onNode(0, "CREATE USER haproxy@'%'");
+      haproxy = await startHaproxy(cluster.urls);
+      await migrate(cluster.urls[0]!);
+      const [first, second] = [0, 1].map(() => startService({ databaseUrl: haproxy.url, env: ENV }));
+      services = [await first!, await second!];
+      await untilReady();
+      merchant = await aMerchant(services[0]!);
+      documents = Array.from({ length: 4 }, aDocument);
+      for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
+    });
+    afterAll(async () => {
+      await Promise.all(services.map((service) => service.stop()));
+      await haproxy?.stop();
+      await cluster?.stop();
+    });
+
+    async function onNode(node: number, sql: string): Promise<unknown> {
+      const connection = await connect(cluster.urls[node]!);
+      try {
+        return (await connection.query(sql))[0];
+      } finally {
+        connection.destroy();
+      }
+    }
+
+    async function untilReady(): Promise<void> {
+      for (const service of services)
+        while ((await new Client(service).get('/health/ready')).status !== 200) await sleep(100);
+    }
+
+    /** Runs the change during a load on both instances, and waits until both answer again. @returns what to print */
+    async function underLoad(name: string, change: () => Promise<void>): Promise<string> {
+      const loads = services.map((_, at) => new Workload(merchant.tokens.access_token, `${name}${at}`, documents));
+      let isOver = false;
+      const working = loads.map((load, at) => load.work(services[at]!.url, WORKERS, () => isOver));
+      await untilAnsweredAgain(loads);
+      const endWatch = watchPauses(loads);
+      await change();
+      await untilAnsweredAgain(loads);
+      const pause = await endWatch();
+      isOver = true;
+      await Promise.all(working);
+      for (const load of loads) {
+        expect({ unexpected: load.unexpected, unanswered: load.unanswered }).toEqual({ unexpected: [], unanswered: 0 });
+        await load.expectStored(services[0]!.dataSource);
+        await load.finish(services[0]!.url);
+        await load.expectStored(services[0]!.dataSource);
+      }
+      await expectInvariants(services[0]!);
+      const [answered, refused] = [sum(loads, 'answered'), sum(loads, 'refused')];
+      return `nothing was answered for ${pause} s; ${answered} requests answered, ${refused} got 503 with Retry-After\n`;
+    }
+
+    it('an instance on a secondary is not ready, reads, and returns 503 for every write', async () => {
+      const service = await startService({ databaseUrl: cluster.urls[1]!, env: ENV });
+      try {
+        const client = new Client(service, merchant.tokens.access_token);
+        for (const answer of [
+          await client.get('/health/ready'),
+          await client.post('/orders', anOrder()),
+          await client.post('/auth/login', { email: merchant.email, password: merchant.password }),
+        ]) {
+          expectProblem(answer, 503, 'unavailable');
+          expect(answer.headers.get('retry-after')).toBe('1');
+        }
+        expect((await client.get('/orders')).status).toBe(200);
+      } finally {
+        await service.stop();
+      }
+    });
+
+    it('after a planned switch of the primary under load, callers get only 503 until the new primary answers', async () => {
+      const [row] = (await onNode(1, 'SELECT @@server_uuid AS id')) as { id: string }[];
+      const outcome = await underLoad('S', async () => {
+        await onNode(0, `SELECT group_replication_set_as_primary('${row!.id}')`);
+      });
+      expect(await cluster.primary()).toBe(1);
+      process.stdout.write(`a planned switch of the primary: ${outcome}`);
+    });
+
+    it('after the primary is killed under load, callers get only 503 until a new primary answers, and nothing is lost', async () => {
+      const killed = (await cluster.primary())!;
+      const outcome = await underLoad('K', () => cluster.kill(killed));
+      process.stdout.write(`a killed primary: ${outcome}`);
+
+      await cluster.restart(killed);
+      const primary = (await cluster.primary())!;
+      const [done] = (await onNode(primary, 'SELECT @@GLOBAL.gtid_executed AS sets')) as { sets: string }[];
+      for (const [node, databaseUrl] of cluster.urls.entries()) {
+        await onNode(node, `SELECT WAIT_FOR_EXECUTED_GTID_SET('${done!.sets.replaceAll('\n', '')}', 30)`);
+        const observer = await startService({ databaseUrl, env: ENV });
+        try {
+          await expectInvariants(observer);
+          const [count] = await observer.dataSource.query<{ n: number }[]>('SELECT COUNT(*) AS n FROM orders');
+          const [expected] = await services[0]!.dataSource.query<{ n: number }[]>('SELECT COUNT(*) AS n FROM orders');
+          expect(Number(count!.n)).toBe(Number(expected!.n));
+        } finally {
+          await observer.stop();
+        }
+      }
+    });
+  });
+} else {
+  describe('a Group Replication cluster, on a machine without its programs', () => {
+    it('the Group Replication tests are not run because mysqld or haproxy is missing', async () => {
+      expect(await findGroupReplicationServer()).toBeUndefined();
+    });
+  });
+}
+
+const sum = (loads: Workload[], figure: 'answered' | 'refused'): number =>
+  loads.reduce((total, load) => total + load[figure], 0);
