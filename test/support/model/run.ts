@@ -7,7 +7,7 @@ import { aDocument } from '../factories.js';
 import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
 import { startOfDayAfter } from './days.js';
-import { iso, itemsOf, type ModelContent, type ModelOrder } from './order.js';
+import { iso, itemsOf, type ModelContent, type ModelOrder, statusOf } from './order.js';
 import { brl, DAY, least, type Method, MINUTE, total } from './rules.js';
 import { type Shop, twoPolicies } from './shops.js';
 import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
@@ -85,7 +85,8 @@ export class Run {
       case 'cancel':
       case 'refund':
       case 'look': {
-        const order = this.#world.orders.at(-1 - (step.order % Math.max(this.#world.orders.length, 1)));
+        const orders = step.do === 'amend' ? this.#amendable() : this.#world.orders;
+        const order = orders.at(-1 - (step.order % Math.max(orders.length, 1)));
         if (order === undefined) return;
         await this.#takeOn(order, step);
         await this.#see(order.merchant, order.customer);
@@ -236,6 +237,14 @@ export class Run {
     return this.#both(order.merchant, 'POST', '/orders', body, () => this.#world.createAgain(order, pointers));
   }
 
+  /** Pending orders, those with a hold if there are any. Most others are refused alike. */
+  #amendable(): ModelOrder[] {
+    const { orders, now } = this.#world;
+    const pending = orders.filter((order) => statusOf(order, now) === 'pending');
+    const held = pending.filter(({ redemption }) => redemption > 0n);
+    return [held, pending].find((found) => found.length > 0) ?? orders;
+  }
+
   #amend(order: ModelOrder, path: string, step: Extract<Step, { do: 'amend' }>): Promise<void> {
     const { shareBps } = order.rules;
     const allowing = shareBps === 0n ? order.total : (order.redemption * 10_000n + shareBps - 1n) / shareBps;
@@ -261,7 +270,10 @@ export class Run {
       eligible: (cents * BigInt(step.eligiblePercent ?? 100)) / 100n,
       methods: split(cents, step.split),
     };
-    const redeem = step.redeem === null ? undefined : amountOf(step.redeem, cents / 2n);
+    const redeem =
+      step.redeem === null
+        ? undefined
+        : amountOf(step.redeem, this.#world.maximumOfQuote(merchant, customer, content).cents);
     const body = {
       ...contentBody(content, step.eligiblePercent === null),
       ...(customer !== null && { document: this.#documents[customer] }),

@@ -35,7 +35,7 @@ export type Step =
       cents: number;
       eligiblePercent: number | null;
       split: Split;
-      /** In relation to the total. */
+      /** In relation to the maximum. */
       redeem: Amount | null;
     }
   | {

@@ -134,17 +134,22 @@ export class World {
     return this.#changed(order);
   }
 
+  maximumOfQuote(merchant: number, customer: number | null, { total: most, eligible }: ModelContent) {
+    const available = customer === null ? most : this.wallet(merchant, customer).available(this.now);
+    return maximumOf(most, eligible, available, this.rulesOf(merchant));
+  }
+
   /** What an order would say; without a customer, only the rules limit what is redeemed. */
   quote(merchant: number, customer: number | null, content: ModelContent, redeemed: bigint): Expected {
     if (total(content.methods.map(({ cents }) => cents)) > content.total) return refused(422, 'payments_exceed_total');
     const order = this.#opened({ ...content, merchant, customer: 0, key: '', externalId: '', document: '' });
-    const available = customer === null ? content.total : this.wallet(merchant, customer).available(this.now);
-    const maximum = maximumOf(content.total, content.eligible, available, order.rules);
+    const maximum = this.maximumOfQuote(merchant, customer, content);
     if (redeemed > maximum.cents)
       return refused(422, 'redemption_exceeds_maximum', {
         maximum: brl(maximum.cents),
         limited_by: maximum.limitedBy,
       });
+    const available = customer === null ? 0n : this.wallet(merchant, customer).available(this.now);
     const { cashback } = orderAnswer(order, available, this.now);
     const asRedeemed = orderAnswer({ ...order, redemption: redeemed }, available, this.now);
     const { payment_methods, amount_to_pay } = asRedeemed;
