@@ -2,6 +2,7 @@ import type { Step } from './steps.js';
 
 const all = { ofLimit: 100, plusCents: 0 };
 const unsplit = { parts: [], overByCents: 0 };
+const amendment = { eligiblePercent: null, split: null, lower: false, version: null, again: true };
 
 /** Sequences that random generation seldom finds. They run before the random ones. */
 export const examples: [Step[]][] = [
@@ -38,6 +39,23 @@ export const examples: [Step[]][] = [
       { do: 'complete', order: 0, redeem: { ofLimit: 33, plusCents: 0 }, split: null, again: true },
       { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: true },
       { do: 'refund', order: 0, amount: all, name: null, again: true },
+    ],
+  ],
+  [
+    // Amendments of an order with a hold: one refused, one with a version, one that keeps the hold, some that lower it.
+    [
+      { do: 'grant', merchant: 0, customer: 0, cents: 8000, inDays: 0, forDays: null },
+      { do: 'create', merchant: 0, customer: 0, cents: 15_000, eligiblePercent: null, split: unsplit, again: false },
+      { do: 'hold', order: 0, amount: all, minutes: null, again: false },
+      { do: 'amend', order: 0, amount: { ofLimit: 100, plusCents: -1 }, ...amendment },
+      { do: 'amend', order: 0, amount: { cents: 20_000 }, ...amendment, version: 0 },
+      { do: 'amend', order: 0, amount: all, ...amendment },
+      { do: 'amend', order: 0, amount: { ofLimit: 50, plusCents: 0 }, ...amendment, lower: true },
+      { do: 'amend', order: 0, amount: all, ...amendment, eligiblePercent: 80, lower: true },
+      { do: 'create again', order: 0, differ: [], first: true },
+      { do: 'create again', order: 0, differ: [], first: false },
+      { do: 'complete', order: 0, redeem: null, split: null, again: false },
+      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: false },
     ],
   ],
 ];
