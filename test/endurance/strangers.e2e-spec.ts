@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, get } from 'node:http';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
@@ -31,7 +31,7 @@ class Storm {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     while (!this.#isOver) {
       const request = get(url, { agent, headers: { authorization: `Bearer cbat_${randomUUID()}` } });
-      const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
       await once(response.resume(), 'end');
       this.statuses.add(response.statusCode);
       this.answered += 1;
