@@ -30,6 +30,11 @@ export default tseslint.config(
     files: ['migrations/**/*.ts'],
     rules: { 'max-lines-per-function': 'off' },
   },
+  {
+    // Prettier wraps code, but not comments.
+    files: ['**/*.ts'],
+    rules: { 'max-len': ['error', { code: 1000, comments: 120, ignoreUrls: true }] },
+  },
   ...importRules,
   {
     // Plain JavaScript is checked by the compiler through its JSDoc types.

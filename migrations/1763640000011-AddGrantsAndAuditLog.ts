@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The external IDs of grants, which make a grant idempotent, and a record of each change by the operator's command line. */
+/**
+ * The external IDs of grants, which make a grant idempotent, and a record of each change by the operator's command
+ * line.
+ */
 export class AddGrantsAndAuditLog1763640000011 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,7 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasIndex } from '../src/database/migration-checks.js';
 
-/** The index of `GET /orders?completed_from=`, for each status of a completed order. It is built while orders are written. */
+/**
+ * The index of `GET /orders?completed_from=`, for each status of a completed order. It is built while orders are
+ * written.
+ */
 export class IndexOrderCompletions1763640000016 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     if (!(await hasIndex(runner, 'orders', 'ix_orders_completion')))

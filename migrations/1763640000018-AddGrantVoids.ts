@@ -12,7 +12,8 @@ const NOT_ALLOWED = [
 ];
 
 /**
- * Grants remember the calendar days that were requested, and what was taken back of them. The ledger has the kind `void`.
+ * Grants remember the calendar days that were requested, and what was taken back of them. The ledger has the kind
+ * `void`.
  *
  * A trigger replaces the check of signs: servers copy a table to add a check, and the ledger is the largest table.
  */

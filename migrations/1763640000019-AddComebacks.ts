@@ -2,9 +2,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn } from '../src/database/migration-checks.js';
 
 /**
- * An expired credit comes back once, until the end of a calendar day. The credit keeps its first expiry, and a hold keeps
- * the date until which its amount would be available. NULL means as before: the credit has not come back under this rule,
- * and the amount of the hold comes back for 7 days of 24 hours.
+ * An expired credit comes back once, until the end of a calendar day. The credit keeps its first expiry, and a hold
+ * keeps the date until which its amount would be available. NULL means as before: the credit has not come back under
+ * this rule, and the amount of the hold comes back for 7 days of 24 hours.
  */
 export class AddComebacks1763640000019 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -6,7 +6,9 @@ export type Line = { number: number; text: string } | { number: number; error: s
 
 const LINE_FEED = 0x0a;
 
-/** Splits bytes into lines, which end with LF or CRLF. Each line is UTF-8 of its own: a bad one does not affect others. */
+/**
+ * Splits bytes into lines, which end with LF or CRLF. Each line is UTF-8 of its own: a bad one does not affect others.
+ */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let parts: Buffer[] = [];

@@ -24,8 +24,8 @@ export const AVAILABLE_BY_DATE = `(
 export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
 
 /**
- * Until when an expired credit `c` that comes back is available: the first hold that lapses after the credit has expired
- * decides. Holds of an earlier release have no date.
+ * Until when an expired credit `c` that comes back is available: the first hold that lapses after the credit has
+ * expired decides. Holds of an earlier release have no date.
  */
 export const COMEBACK_UNTIL = `(
   SELECT COALESCE(late.comes_back_until, late.expires_at + INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)

@@ -39,8 +39,8 @@ export interface ReturnedPart<C extends DatedCredit = DatedCredit> {
 }
 
 /**
- * Brings credits up to date: releases lapsed holds, which repay debt first, then writes off expired amounts. Only dates decide, so the result
- * does not depend on when or how often this runs.
+ * Brings credits up to date: releases lapsed holds, which repay debt first, then writes off expired amounts. Only dates
+ * decide, so the result does not depend on when or how often this runs.
  *
  * @param credits changed in place; they must include those of every lapsed hold.
  * @param debtCents the debt of the wallet.
@@ -109,8 +109,8 @@ export function repay<C extends DatedCredit>(
 }
 
 /**
- * Returns an amount to a credit. A credit that has expired is available again until `comesBackUntil`, without the amount
- * that remained when it expired. That happens once: what returns after it has expired again expires at once.
+ * Returns an amount to a credit. A credit that has expired is available again until `comesBackUntil`, without the
+ * amount that remained when it expired. That happens once: what returns after it has expired again expires at once.
  */
 export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Movement<C>[] {
   const { kind, amountCents, orderId, at, comesBackUntil } = returned;

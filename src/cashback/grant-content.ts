@@ -33,7 +33,9 @@ export interface StoredGrant {
   document: string;
 }
 
-/** Returns when granted cashback can be spent. @throws Problem validation_failed, also if it would never be available. */
+/**
+ * Returns when granted cashback can be spent. @throws Problem validation_failed, also if it would never be available.
+ */
 export function validityOfGrant(options: GrantOptions, policy: Policy, now: Date): Validity {
   const { availableOn, expiresOn } = options;
   const start = availableOn === undefined ? now : startOfDay(availableOn, policy.timeZone);

@@ -100,8 +100,8 @@ export class GrantsService {
   }
 
   /**
-   * Takes back what is left of a grant. What orders hold of it or have redeemed is not left. Repeating it takes back what
-   * has been released or returned since, which is usually nothing.
+   * Takes back what is left of a grant. What orders hold of it or have redeemed is not left. Repeating it takes back
+   * what has been released or returned since, which is usually nothing.
    *
    * @throws Problem not_found, also for a grant of another merchant.
    */

@@ -79,8 +79,8 @@ export function rateOf(paymentMethodId: string, policy: Policy): number {
 
 /**
  * Returns the cashback that a refund of `amountCents` moves. Each part is the rounded-down running total minus the
- * amount that earlier refunds moved, so that the refunds of a whole order add up exactly, however it is split. Nothing is
- * taken back for cashback that the order earned and that expired unspent.
+ * amount that earlier refunds moved, so that the refunds of a whole order add up exactly, however it is split. Nothing
+ * is taken back for cashback that the order earned and that expired unspent.
  *
  * @param expiredCents how much of the order's own cashback has expired unspent.
  */

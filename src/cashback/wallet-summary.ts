@@ -98,8 +98,8 @@ export async function summarize(
 }
 
 /**
- * Adds up the wallet of a customer with a debt, in which lapsed holds have repaid debt. It has few open credits, because
- * they repay debt too.
+ * Adds up the wallet of a customer with a debt, in which lapsed holds have repaid debt. It has few open credits,
+ * because they repay debt too.
  */
 async function summarizeDebtor(
   manager: EntityManager,

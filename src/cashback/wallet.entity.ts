@@ -45,7 +45,9 @@ export class Wallet {
   @InstantColumn('available_until', { nullable: true, insert: false, update: false, select: false })
   readonly availableUntil?: Date | null;
 
-  /** Number of the last entry that `availableUntil` includes. If it is not `lastSeq`, `availableUntil` means nothing. */
+  /**
+   * Number of the last entry that `availableUntil` includes. If it is not `lastSeq`, `availableUntil` means nothing.
+   */
   @Column({
     name: 'available_until_seq',
     type: 'bigint',

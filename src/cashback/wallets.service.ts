@@ -84,7 +84,9 @@ export class WalletsService {
     if (leftCents > 0) await this.#loadEarliest(manager, wallet, amountCents, false);
   }
 
-  /** Returns how much of the cashback that an order earned has expired unspent. `loadForClawback` must be called first. */
+  /**
+   * Returns how much of the cashback that an order earned has expired unspent. `loadForClawback` must be called first.
+   */
   async expiredUnspent(manager: EntityManager, wallet: WalletAggregate, orderId: string): Promise<number> {
     const own = [...wallet.credits].find((credit) => credit.orderId === orderId);
     if (own === undefined) return 0;

@@ -109,7 +109,9 @@ export class Config {
   @Flag()
   readonly DOCS: boolean = true;
 
-  /** The address at which clients reach the service, for the OpenAPI document. The default is this machine and `PORT`. */
+  /**
+   * The address at which clients reach the service, for the OpenAPI document. The default is this machine and `PORT`.
+   */
   @IsOptional()
   @Satisfies(isPublicUrl, 'must be an address such as https://api.shop.example/cashback, without a slash at the end')
   readonly PUBLIC_URL?: string;

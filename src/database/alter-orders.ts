@@ -8,9 +8,9 @@ const STATUS_INDEX = {
 };
 
 /**
- * Adds columns at the end of `orders`, or drops columns, while orders are written: no row is rewritten, and no statement
- * blocks writes. MariaDB does this only if no index has a virtual column, so there another index stands in for
- * `ix_orders_status` meanwhile. Each step checks whether it is already done, so the change can be repeated after an
+ * Adds columns at the end of `orders`, or drops columns, while orders are written: no row is rewritten, and no
+ * statement blocks writes. MariaDB does this only if no index has a virtual column, so there another index stands in
+ * for `ix_orders_status` meanwhile. Each step checks whether it is already done, so the change can be repeated after an
  * interruption.
  *
  * @param clauses such as `ADD COLUMN a INT NULL, ADD COLUMN b INT NULL`, without `AFTER`.

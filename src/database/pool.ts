@@ -92,8 +92,8 @@ function prepare(connection: Connection, limits: ConnectionLimits): Promise<void
 }
 
 /**
- * Keeps the promise API of a connection. TypeORM asks for it on each statement, and mysql2 would load its module again and
- * create an object each time, which takes 3 % of the CPU time of an order.
+ * Keeps the promise API of a connection. TypeORM asks for it on each statement, and mysql2 would load its module again
+ * and create an object each time, which takes 3 % of the CPU time of an order.
  */
 function withOnePromiseApi(connection: Connection): Connection {
   const api = connection.promise();

@@ -40,8 +40,9 @@ function ask(connection: mysql2.Connection, sql: string): Promise<mysql2.RowData
 const SYNC_WAIT = 1 | 2 | 4;
 
 /**
- * Returns the settings with which a node of a cluster first applies what other nodes have committed. Otherwise a request
- * that a caller sends to another instance does not find what the last response confirmed. Stricter settings stay.
+ * Returns the settings with which a node of a cluster first applies what other nodes have committed. Otherwise a
+ * request that a caller sends to another instance does not find what the last response confirmed. Stricter settings
+ * stay.
  */
 function clusterSettings(variables: ClusterVariables): string[] {
   const settings: string[] = [];

@@ -4,7 +4,9 @@ import { Problem } from '../common/problem.js';
 /** Characters of a host and port (RFC 3986, section 3.2). The field may be empty. */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
-/** Refuses an HTTP/1.1 request without exactly one valid Host (RFC 9112, section 3.2), in order with pipelined requests. */
+/**
+ * Refuses an HTTP/1.1 request without exactly one valid Host (RFC 9112, section 3.2), in order with pipelined requests.
+ */
 export function requireOneHost(request: Request, response: Response, next: NextFunction): void {
   const hosts = request.headersDistinct.host ?? [];
   if (hosts.length === 0 && request.httpVersion === '1.0') return next();

@@ -6,8 +6,8 @@ export interface TriedRequest {
 }
 
 /**
- * Completes a request of "Try it out" in the browser. Swagger UI receives the source of this function, so it uses nothing
- * outside itself.
+ * Completes a request of "Try it out" in the browser. Swagger UI receives the source of this function, so it uses
+ * nothing outside itself.
  *
  * - The request goes to the origin of the page: that is this service, whatever its public URL is.
  * - The `external_id` of an example gets a new suffix. Otherwise the second click would return the first order.

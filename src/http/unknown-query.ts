@@ -3,7 +3,9 @@ import type { Request } from 'express';
 import { type Fault, validationFailed } from '../common/problem.js';
 import { takesQuery } from './handler-arguments.js';
 
-/** Returns an error for each parameter that an operation does not have: a misspelled filter must not return everything. */
+/**
+ * Returns an error for each parameter that an operation does not have: a misspelled filter must not return everything.
+ */
 export function unknownParameters(query: object, known: (name: string) => boolean): Fault[] {
   return Object.keys(query)
     .filter((name) => !known(name))

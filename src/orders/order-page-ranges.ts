@@ -23,7 +23,9 @@ export interface IndexRange {
 
 const COMPLETED_STATUSES: OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
-/** Returns the ranges that have the orders of a filter by their creation, and others that were created earlier or later. */
+/**
+ * Returns the ranges that have the orders of a filter by their creation, and others that were created earlier or later.
+ */
 export async function rangesByCreation(
   manager: EntityManager,
   merchantId: string,

@@ -15,10 +15,10 @@ export interface PageRow {
 type Start = [at: number, id: string];
 
 /**
- * Finds the orders of a page without loading them: at most `limit + 1`, to detect whether there are more. They are sorted
- * by creation or, if the filter has completions, by completion, newest first. The filter becomes a few ranges of an index.
- * Each is read from its end until the page is full, so the number of rows that the database reads does not grow with the
- * number of orders.
+ * Finds the orders of a page without loading them: at most `limit + 1`, to detect whether there are more. They are
+ * sorted by creation or, if the filter has completions, by completion, newest first. The filter becomes a few ranges of
+ * an index. Each is read from its end until the page is full, so the number of rows that the database reads does not
+ * grow with the number of orders.
  *
  * @throws Problem validation_failed if the cursor is not valid, or the filter has creations and completions.
  */

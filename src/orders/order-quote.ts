@@ -51,7 +51,9 @@ export function totalsOf(order: Order): Omit<PaidOrder, 'redeemedCents'> {
   return { totalCents, eligibleTotalCents, paymentMethods: effectivePaymentMethods(order) };
 }
 
-/** Returns when the cashback can be spent. An open order has the dates of an order that is completed at its creation. */
+/**
+ * Returns when the cashback can be spent. An open order has the dates of an order that is completed at its creation.
+ */
 function validityOfOrder({ policy, createdAt, completedAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
   if (cashbackAvailableAt !== null && cashbackExpiresAt !== null)
     return { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };

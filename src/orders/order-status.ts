@@ -54,7 +54,9 @@ export function requireTransition(order: Order, operation: keyof typeof TRANSITI
   if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
 }
 
-/** Returns a 409 with the order's status, the statuses that it can change to, and the operations that are possible now. */
+/**
+ * Returns a 409 with the order's status, the statuses that it can change to, and the operations that are possible now.
+ */
 export function invalidTransition(order: Order, now: Date, detail: string, errors?: Fault[]): Problem {
   const status = statusOf(order, now);
   return new Problem('invalid_transition', {

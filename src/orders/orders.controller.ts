@@ -100,8 +100,8 @@ export class OrdersController {
   /**
    * Amend an order
    *
-   * @remarks Replaces the content of a `pending` order and quotes it again under the order's policy. A hold stays if it is
-   * not above the new maximum; otherwise the response is 422, unless `redeem` is `maximum`. The same content again
+   * @remarks Replaces the content of a `pending` order and quotes it again under the order's policy. A hold stays if it
+   * is not above the new maximum; otherwise the response is 422, unless `redeem` is `maximum`. The same content again
    * changes nothing.
    */
   @Put(':id')

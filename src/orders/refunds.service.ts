@@ -57,8 +57,8 @@ export class RefundsService {
   /**
    * Returns a page of an order's refunds, newest first.
    *
-   * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of this
-   *   service.
+   * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of
+   *   this service.
    */
   list(merchantId: string, orderId: string, { limit, cursor }: PageRequest): Promise<RefundPageDto> {
     const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number', 'string');

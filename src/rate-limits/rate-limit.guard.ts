@@ -17,7 +17,9 @@ export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassD
   return SetMetadata(POLICIES, policies);
 }
 
-/** Counts a request under the policies of its route, if it has any. Runs after the guard that authenticates the caller. */
+/**
+ * Counts a request under the policies of its route, if it has any. Runs after the guard that authenticates the caller.
+ */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

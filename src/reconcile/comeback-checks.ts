@@ -13,7 +13,9 @@ const isReturn = (entry: string): string => `${entry}.kind IN ('release', 'resto
    WHERE captured.wallet_id = ${entry}.wallet_id AND captured.seq = ${entry}.seq + 1 AND captured.kind = 'redeem'
      AND captured.credit_id = ${entry}.credit_id AND captured.order_id = ${entry}.order_id)`;
 
-/** SQL condition: an earlier release let the credit come back for 7 days of 24 hours, and an entry explains its expiry. */
+/**
+ * SQL condition: an earlier release let the credit come back for 7 days of 24 hours, and an entry explains its expiry.
+ */
 export const CAME_BACK_EARLIER = `EXISTS (
   SELECT 1 FROM cashback_entries b
    WHERE b.credit_id = c.id AND b.kind IN ('release', 'restore')
@@ -73,7 +75,9 @@ interface HoldRow extends Record<string, unknown> {
   policy: string;
 }
 
-/** Finds credits and holds with wrong dates of a return. They depend on the time zone, which only this process knows. */
+/**
+ * Finds credits and holds with wrong dates of a return. They depend on the time zone, which only this process knows.
+ */
 export async function wrongComebacks(manager: EntityManager, page: Page, parse: Parse): Promise<Finding[]> {
   const policyOf = (row: { policy: string | null }): Policy => policyFrom(parse(row.policy) as Partial<Policy>);
   const credits = await queryPage<CreditRow>(manager, CREDITS, page);

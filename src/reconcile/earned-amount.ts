@@ -10,7 +10,9 @@ export function earnedCents(o: OrderRecord): number {
   return cashbackToReceive({ totalCents, eligibleTotalCents, redeemedCents, paymentMethods }, o.policy);
 }
 
-/** An earlier release also applied the base rate to the redeemed amount, and matched the IDs of payment methods exactly. */
+/**
+ * An earlier release also applied the base rate to the redeemed amount, and matched the IDs of payment methods exactly.
+ */
 function earnedEarlierCents(o: OrderRecord, paymentMethods: OrderRecord['payment_methods']): number {
   const { earnRatesByPaymentMethod: overrides, earnRateBps } = o.policy;
   const total = BigInt(o.total_cents);

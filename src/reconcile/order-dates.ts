@@ -29,16 +29,16 @@ export function orderHasDatesOfPolicy(o: OrderRecord): boolean {
 }
 
 /**
- * Returns whether two instants are the beginning of the same day. A country can change its daylight saving time after the
- * first one was computed, and then days begin an hour away.
+ * Returns whether two instants are the beginning of the same day. A country can change its daylight saving time after
+ * the first one was computed, and then days begin an hour away.
  */
 export function isSameStart(actual: Date, expected: Date): boolean {
   return [0, 60 * MINUTE_MS].includes(Math.abs(+actual - +expected));
 }
 
 /**
- * Returns whether the credit of an order has the order's dates. A credit that came back keeps its first expiry; one that
- * came back in an earlier release has an entry that explains its expiry.
+ * Returns whether the credit of an order has the order's dates. A credit that came back keeps its first expiry; one
+ * that came back in an earlier release has an entry that explains its expiry.
  */
 export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   const validity = validityOfRecord(o);

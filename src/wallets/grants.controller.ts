@@ -21,9 +21,9 @@ export class GrantsController {
   /**
    * Grant cashback
    *
-   * @remarks Grants cashback to a customer without an order. It pays a debt first. `external_id` is the idempotency key:
-   * the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a different
-   * body 409.
+   * @remarks Grants cashback to a customer without an order. It pays a debt first. `external_id` is the idempotency
+   * key: the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a
+   * different body 409.
    */
   @Post()
   @ApiCreated(GrantDto, 'The grant in its current state')

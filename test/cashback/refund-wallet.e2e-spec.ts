@@ -91,7 +91,8 @@ describe('cashback clawed back by a refund', () => {
     await aCompletedOrder(shop, { document, total: '100.00' }, { redeem: '18.00' });
     await grant(service, shop, document, '6.00', { expiresAt: inDays(2) });
     await grant(service, shop, document, '6.00', { availableAt: inDays(0.5), expiresAt: inDays(1) });
-    // The order's own credit has 2.00 left, the pending grant 6.00, the available one 6.00; the other order's 4.10 expire last.
+    // The order's own credit has 2.00 left, the pending grant 6.00, the available one 6.00; the other order's 4.10
+    // expire last.
     expect(await creditsOf(document)).toEqual(['6.00', '6.00', '2.00', '4.10']);
     const body = (await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '100.00' }))
       .body;

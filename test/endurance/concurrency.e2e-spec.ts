@@ -49,7 +49,8 @@ describe('concurrent requests', () => {
     });
   });
 
-  // If an unsafe service also passes a race, the race proves nothing. Each race must fail without the guard that it tests.
+  // If an unsafe service also passes a race, the race proves nothing. Each race must fail without the guard that it
+  // tests.
   describe('concurrent requests without the wallet lock', () => {
     it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
       const stage = await naiveStage((builder) => builder.overrideProvider(WalletsService).useClass(NaiveWallets));

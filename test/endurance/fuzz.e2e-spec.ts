@@ -6,7 +6,9 @@ import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
-/** The seed is the same in every run, so that a failure comes from the change under test. FUZZ_SEED sets another one. */
+/**
+ * The seed is the same in every run, so that a failure comes from the change under test. FUZZ_SEED sets another one.
+ */
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_120);
 const ORDERS = 1500;
 const AT_ONCE = 10;

@@ -12,8 +12,8 @@ const PEAK_CONNECTIONS = [50, 100];
 const OVERLOAD_CONNECTIONS = 3500;
 const OVERLOAD = 10;
 /**
- * The goal is 0.8. The load generator runs on the same cores and needs the more of them the faster the service is, so on
- * a machine with two cores the test only detects a collapse.
+ * The goal is 0.8. The load generator runs on the same cores and needs the more of them the faster the service is, so
+ * on a machine with two cores the test only detects a collapse.
  */
 const SHARE_OF_PEAK = 0.4;
 const MAX_CREATED_PER_ANSWER = 1.25;

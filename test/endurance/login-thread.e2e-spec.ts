@@ -25,7 +25,9 @@ describe('the bcrypt thread of the built service', () => {
   const logIn = (): Promise<Answer> =>
     new Client(service).post('/auth/login', { email: 'nobody@shop.example', password: 'wrong' });
 
-  /** The priorities of the threads that differ from the main thread's, as differences. Empty where they cannot be read. */
+  /**
+   * The priorities of the threads that differ from the main thread's, as differences. Empty where they cannot be read.
+   */
   function loweredPriorities(): number[] {
     if (!HAS_PROC) return [];
     const { pid } = service.process;

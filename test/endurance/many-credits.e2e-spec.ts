@@ -15,7 +15,9 @@ const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
 describe('a wallet with 10,000 open credits', () => {
   let database: TestDatabase;
   let service: Service;
-  /** A second instance with more connections, because reconciliation is too slow for the only connection of the first. */
+  /**
+   * A second instance with more connections, because reconciliation is too slow for the only connection of the first.
+   */
   let reconciler: Service;
   let merchant: TestMerchant;
   const documents: Record<string, string> = {};

@@ -19,7 +19,9 @@ const MAX_ROWS_READ = 600;
 
 const STATUSES = ['pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded'];
 
-/** How to seed a merchant's orders: order `n` was created `n` steps ago and expires after `minutes`. The texts are SQL. */
+/**
+ * How to seed a merchant's orders: order `n` was created `n` steps ago and expires after `minutes`. The texts are SQL.
+ */
 interface Orders {
   stepSeconds: number;
   status: string;

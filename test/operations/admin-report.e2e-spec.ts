@@ -29,7 +29,10 @@ describe('`report outstanding`', () => {
 
   const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
 
-  /** One customer each with a lapsed hold, an expired credit, a hold, pending cashback, and a debt with another merchant. */
+  /**
+   * One customer each with a lapsed hold, an expired credit, a hold, pending cashback, and a debt with another
+   * merchant.
+   */
   async function makeWallets(): Promise<void> {
     const [lapsed, expired, held, pending, debtor] = documents as [string, string, string, string, string];
     await grant(service, merchant, lapsed, '50.00');

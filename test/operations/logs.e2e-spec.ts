@@ -68,7 +68,9 @@ describe('the log', () => {
     await merchant.client.get(`/orders?document=${document}`);
   }
 
-  /** A failed statement is the most likely leak: the error of the driver contains the statement with all of its values. */
+  /**
+   * A failed statement is the most likely leak: the error of the driver contains the statement with all of its values.
+   */
   async function causeServerErrors(): Promise<void> {
     // The service does not expect a violation of this key, and the database message repeats the value.
     await service.dataSource.query('CREATE UNIQUE INDEX uq_orders_document ON orders (document)');

@@ -11,7 +11,9 @@ const RATE_LIMIT = 2;
 const POLICIES = `"requests";q=${RATE_LIMIT};w=1, "requests-burst";q=${10 * RATE_LIMIT};w=60`;
 const MINUTE_MS = 60_000;
 
-/** Sends requests at once. @returns the answers and the maximum that can pass: the burst plus the quota of each second. */
+/**
+ * Sends requests at once. @returns the answers and the maximum that can pass: the burst plus the quota of each second.
+ */
 async function sendMany(
   times: number,
   send: (index: number) => Promise<Answer>,

@@ -57,7 +57,10 @@ async function insertRows(url: string): Promise<void> {
   await connection.end();
 }
 
-/** What an order keeps: an order that is not completed yet is quoted again each time it is read, under the current rules. */
+/**
+ * What an order keeps: an order that is not completed yet is quoted again each time it is read, under the current
+ * rules.
+ */
 function lasting({ cashback, ...order }: any): any {
   if (cashback.to_receive.status !== 'quoted') return { ...order, cashback };
   const { amount: _amount, available_at: _from, expires_at: _until, ...quoted } = cashback.to_receive;

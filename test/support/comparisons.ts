@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import bcrypt from 'bcrypt';
 
 /**
- * Records the comparisons that the service sends to its bcrypt threads, one per message, and holds them when a test asks
- * for it. The threads and their work are real. (The service and the test share the `Worker` class of Node.)
+ * Records the comparisons that the service sends to its bcrypt threads, one per message, and holds them when a test
+ * asks for it. The threads and their work are real. (The service and the test share the `Worker` class of Node.)
  */
 export class Comparisons {
   /** The cost of each comparison that was sent to a thread. */

@@ -29,7 +29,8 @@ export async function lockOrder(databaseUrl: string, orderId: string): Promise<O
 
 async function untilWaiting(dataSource: DataSource, count: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    // InnoDB's transaction list would be more direct, but it is stale when it is queried more than ten times per second.
+    // InnoDB's transaction list would be more direct, but it is stale when it is queried more than ten times per
+    // second.
     const rows = await dataSource.query<unknown[]>(
       "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FOR UPDATE%'",
     );

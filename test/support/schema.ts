@@ -19,7 +19,9 @@ export async function tablesWithoutKey(dataSource: DataSource): Promise<string[]
   return (await tableNames(dataSource)).filter((name) => !withKey.has(name));
 }
 
-/** Returns the schema as the server describes it: the statement of each table, the triggers, and what TypeORM recorded. */
+/**
+ * Returns the schema as the server describes it: the statement of each table, the triggers, and what TypeORM recorded.
+ */
 export async function describeSchema(dataSource: DataSource): Promise<unknown[]> {
   const statements: unknown[] = [];
   for (const table of await tableNames(dataSource)) {

@@ -114,8 +114,8 @@ export class CreateOrderDto extends OrderContentDto {
   readonly document!: string;
 
   /**
-   * When the order and its hold expire: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the future.
-   * Default: after the policy's `order_ttl_minutes`.
+   * When the order and its hold expire: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the
+   * future. Default: after the policy's `order_ttl_minutes`.
    * @example 2026-11-23T13:45:00.000Z
    */
   @IsOptional()

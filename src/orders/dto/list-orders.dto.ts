@@ -48,7 +48,8 @@ export class ListOrdersDto extends PageQueryDto {
 }
 
 /**
- * A page of orders, the latest creation or completion first. It has at most `limit` orders and 1 MiB, but at least one order if any is left.
+ * A page of orders, the latest creation or completion first. It has at most `limit` orders and 1 MiB, but at least one
+ * order if any is left.
  */
 export class OrderPageDto {
   readonly data!: OrderDto[];

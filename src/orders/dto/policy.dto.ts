@@ -8,7 +8,10 @@ export class PolicyDto {
    */
   readonly earn_rate!: string;
 
-  /** Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00" excludes a method. */
+  /**
+   * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
+   * excludes a method.
+   */
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },

@@ -19,7 +19,9 @@ export class OrderStream {
     private readonly token: string,
   ) {}
 
-  /** Every second worker reuses its connection while the service allows it. The others open a new one for each request. */
+  /**
+   * Every second worker reuses its connection while the service allows it. The others open a new one for each request.
+   */
   async work(workers: number): Promise<void> {
     await Promise.all(Array.from({ length: workers }, (_, number) => this.#worker(number % 2 === 0)));
   }

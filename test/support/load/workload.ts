@@ -27,7 +27,9 @@ interface Sale {
   orderId: string | undefined;
 }
 
-/** The later requests of a sale, in order: one in three is cancelled; the others are amended, completed, and refunded. */
+/**
+ * The later requests of a sale, in order: one in three is cancelled; the others are amended, completed, and refunded.
+ */
 function laterIntents(orderId: string, number: number): Intent[] {
   const path = `/orders/${orderId}`;
   const put: Intent = {

@@ -8,7 +8,9 @@ import { Run } from './run.js';
 import { Shop, TOKEN_SECONDS, twoPolicies } from './shops.js';
 import { step } from './steps.js';
 
-/** The seed is the same in every run, so that a failure comes from the change under test. MODEL_SEED sets another one. */
+/**
+ * The seed is the same in every run, so that a failure comes from the change under test. MODEL_SEED sets another one.
+ */
 const seed = Number(process.env.MODEL_SEED ?? 20_261_120);
 /** The maximum length of a sequence. The average is half of it. */
 const MOST_STEPS = 100;

@@ -12,7 +12,9 @@ export interface Split {
 /** A member that can differ from the first request of an order. */
 export type Difference = '/total' | '/document' | '/eligible_total' | '/payment_methods';
 
-/** One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count. */
+/**
+ * One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count.
+ */
 export type Step =
   | { do: 'grant'; merchant: number; customer: number; cents: number; inDays: number; forDays: number | null }
   | { do: 'void'; grant: number; again: boolean }

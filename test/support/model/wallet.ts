@@ -1,7 +1,9 @@
 import { startOfDayAfter } from './days.js';
 import { COMEBACK_DAYS, least, total } from './rules.js';
 
-/** A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first. */
+/**
+ * A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first.
+ */
 export interface ModelCredit {
   born: number;
   /** The order that earned it. */
@@ -98,8 +100,8 @@ export class ModelWallet {
   }
 
   /**
-   * Sets the hold of an order to another amount. What it holds of expired credits is the last that it releases. Only what
-   * the order no longer holds repays debt.
+   * Sets the hold of an order to another amount. What it holds of expired credits is the last that it releases. Only
+   * what the order no longer holds repays debt.
    */
   replaceHold(order: string, cents: bigint, now: number, until: number, zone: string): void {
     const ended = this.#end(order).sort((a, b) => byExpiry(a.credit, b.credit));
@@ -182,7 +184,9 @@ export class ModelWallet {
   }
 }
 
-/** Restores an amount to a credit. If it has expired, the amount is available through the local date + 7, but only once. */
+/**
+ * Restores an amount to a credit. If it has expired, the amount is available through the local date + 7, but only once.
+ */
 function restore(credit: ModelCredit, cents: bigint, at: number, zone: string): void {
   const isExpired = credit.expiresAt <= at;
   if (isExpired) expire(credit);

@@ -8,8 +8,8 @@ import { WalletsService } from '../../../src/cashback/wallets.service.js';
 import { Barrier } from './barrier.js';
 
 /**
- * An unsafe variant that reads a wallet without locking it and writes it back. The database numbers the entries, because
- * otherwise their key alone would reject the second writer.
+ * An unsafe variant that reads a wallet without locking it and writes it back. The database numbers the entries,
+ * because otherwise their key alone would reject the second writer.
  */
 @Injectable()
 export class NaiveWallets extends WalletsService {

@@ -15,7 +15,8 @@ export const completeOrCancel: Race<{
   async run(stage) {
     const document = aDocument();
     const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
-    // Create the wallet first. Otherwise unsafe services would deadlock while creating it and then read the correct state.
+    // Create the wallet first. Otherwise unsafe services would deadlock while creating it and then read the correct
+    // state.
     await grant(stage.service, stage.merchant, document, '1.00');
     const sent = await atOnce(100, (at) =>
       stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`),

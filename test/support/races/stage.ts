@@ -9,7 +9,10 @@ import { type Service, startService } from '../service.js';
 
 const COME_AGAIN_AT_MOST = 20;
 
-/** The setting of a race: one or more services that share a database, and a merchant whose requests alternate between them. */
+/**
+ * The setting of a race: one or more services that share a database, and a merchant whose requests alternate between
+ * them.
+ */
 export class Stage {
   /** All responses so far. */
   readonly answers: Answer[] = [];

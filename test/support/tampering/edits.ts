@@ -81,7 +81,9 @@ export const ORDER_EDITS: Edit[] = [
   ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
 ];
 
-/** Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed. */
+/**
+ * Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed.
+ */
 export const UNNOTICED_EDITS: Edit[] = [
   ['a different external_id of an order, because only the caller knows it', order('plain', "external_id = 'other'")],
   ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],

@@ -9,8 +9,8 @@ import { rowsOf } from '../wallets.js';
 export type Scenes = Record<string, string>;
 
 /**
- * Creates customers through the API, one for each thing that can happen to cashback. Orders of 150.00 earn 7.50 (5 %), or
- * 7.00 if 10.00 are redeemed. The cashback of `merchant` is available at once; that of `patient` after 8 days.
+ * Creates customers through the API, one for each thing that can happen to cashback. Orders of 150.00 earn 7.50 (5 %),
+ * or 7.00 if 10.00 are redeemed. The cashback of `merchant` is available at once; that of `patient` after 8 days.
  */
 export async function makeScenes(service: Service): Promise<Scenes> {
   const scenes: Scenes = {};
@@ -157,7 +157,8 @@ async function makeRefunded(service: Service, merchant: TestMerchant, note: Note
   await refund(merchant, whole, 'DEV-1', '150.00');
   await note('refunded', merchant, refunded, whole.id);
 
-  // The second order redeems what the first one earned, so that refunding the first leaves a debt that the third repays.
+  // The second order redeems what the first one earned, so that refunding the first leaves a debt that the third
+  // repays.
   const debtor = aDocument();
   const first = await aCompletedOrder(merchant, { document: debtor });
   const second = await aCompletedOrder(merchant, { document: debtor, total: '15.00' }, { redeem: '7.50' });

@@ -1,4 +1,6 @@
-/** An edit of one row with direct access to the database: a title and the statement, with IDs of the scenes in braces. */
+/**
+ * An edit of one row with direct access to the database: a title and the statement, with IDs of the scenes in braces.
+ */
 export type Edit = [title: string, sql: string];
 
 export const order = (scene: string, change: string): string =>
