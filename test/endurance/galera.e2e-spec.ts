@@ -92,6 +92,18 @@ if (parts) {
       expect([...seen]).toEqual(['200,201,200,200,201 true']);
     });
 
+    it('a read on a node that is behind waits for what another node has confirmed', async () => {
+      const operator = await connect(cluster.urls[1]!);
+      // The node applies nothing until it is unlocked.
+      await operator.query('FLUSH TABLES WITH READ LOCK');
+      const { body } = await clients[0]!.post('/orders', anOrder());
+      const reading = clients[1]!.get(`/orders/${body.id}`);
+      await sleep(500);
+      await operator.query('UNLOCK TABLES');
+      expect((await reading).status).toBe(200);
+      operator.destroy();
+    });
+
     it('without wsrep_sync_wait, a node may not have what another one has confirmed', async () => {
       const [writer, reader] = await Promise.all([connect(cluster.urls[0]!), connect(cluster.urls[1]!)]);
       const figures: string[] = [];
