@@ -13,6 +13,7 @@ import { LoginLimit } from '../rate-limits/login-limit.js';
 import { REFRESH } from '../rate-limits/policies.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../common/caller.js';
+import type { Recorder } from '../common/domain-event.js';
 import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
 import type { LoginDto } from './dto/login.dto.js';
 import type { RefreshTokenDto } from './dto/refresh-token.dto.js';
@@ -87,7 +88,7 @@ export class AuthService {
     const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
     if (sessionId === undefined) throw invalidRefreshToken();
     await this.rateLimiter.count([REFRESH], sessionId);
-    const tokens = await this.unitOfWork.transaction((manager) => this.#rotate(manager, refreshToken));
+    const tokens = await this.unitOfWork.transaction((manager, record) => this.#rotate(manager, refreshToken, record));
     // Thrown outside the transaction, so that a revocation is committed.
     if (tokens === undefined) throw invalidRefreshToken();
     return tokens;
@@ -129,7 +130,11 @@ export class AuthService {
   }
 
   /** The session's row is the lock for all its token sets: of several concurrent refreshes, one rotates. */
-  async #rotate(manager: EntityManager, refreshToken: string): Promise<ConfigurationUserTokensDto | undefined> {
+  async #rotate(
+    manager: EntityManager,
+    refreshToken: string,
+    record: Recorder,
+  ): Promise<ConfigurationUserTokensDto | undefined> {
     const found = await manager.findOneBy(TokenSet, { refreshHash: digest(refreshToken) });
     if (found === null) return undefined;
     const session = await manager.findOne(Session, {
@@ -155,6 +160,7 @@ export class AuthService {
     }
 
     await this.sessions.revoke(manager, session.id);
+    record({ type: 'session.theft_detected', merchantId: user.merchantId, sessionId: session.id });
     this.#log.warn({
       event: 'refresh_token_reused',
       session_id: session.id,

@@ -1,6 +1,6 @@
 /**
- * A change of an order or of a customer's cashback. A use case records it in its transaction. Consequences, such as
- * metrics, happen outside the use case.
+ * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction.
+ * Consequences, such as metrics, happen outside the use case.
  */
 export type DomainEvent =
   | {
@@ -12,7 +12,8 @@ export type DomainEvent =
   | { type: 'order.redemption_held'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }
   | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }
-  | { type: 'cashback.granted' | 'cashback.voided'; merchantId: string; creditId: string; amountCents: number };
+  | { type: 'cashback.granted' | 'cashback.voided'; merchantId: string; creditId: string; amountCents: number }
+  | { type: 'session.theft_detected'; merchantId: string; sessionId: string };
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;

@@ -24,6 +24,8 @@ export function violatedUniqueKey(error: unknown): string | undefined {
   return /'(?:[^'.]*\.)?([^'.]+)'[^']*$/.exec((error as Error).message)?.[1];
 }
 
+export type LockConflict = 'lock_wait_timeout' | 'deadlock' | 'record_changed' | 'group_conflict';
+
 const LOCK_CONFLICTS: Record<number, LockConflict> = {
   1205: 'lock_wait_timeout', // ER_LOCK_WAIT_TIMEOUT: only the statement was rolled back.
   1213: 'deadlock', // ER_LOCK_DEADLOCK: the transaction was rolled back. Galera also reports conflicts between nodes with it.
@@ -31,7 +33,8 @@ const LOCK_CONFLICTS: Record<number, LockConflict> = {
   3101: 'group_conflict', // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication.
 };
 
-export type LockConflict = 'lock_wait_timeout' | 'deadlock' | 'record_changed' | 'group_conflict';
+/** All kinds of conflicts. */
+export const lockConflicts = (): LockConflict[] => Object.values(LOCK_CONFLICTS);
 
 /** Returns the kind of conflict with another transaction, if any. The use case can be rolled back and run again. */
 export function lockConflict(error: unknown): LockConflict | undefined {

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DomainEvent } from '../common/domain-event.js';
 import type { Problem } from '../common/problem.js';
+import { lockConflicts } from '../database/errors.js';
 
 const CENTS_IN_BRL = 100;
 
@@ -47,6 +48,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #thefts = new Counter({
+    name: 'session_thefts_detected_total',
+    help: 'Sessions that were revoked because a refresh token was used again after its retry window',
+    registers: [this.registry],
+  });
+
   readonly #rateLimitStoreFailures = new Counter({
     name: 'rate_limit_store_failures_total',
     help: 'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
@@ -62,6 +69,8 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    // A counter that starts with its first conflict would not show that conflict as an increase.
+    for (const reason of lockConflicts()) this.#databaseRetries.inc({ reason }, 0);
   }
 
   /** Adds a gauge that is measured each time the metrics are read. */
@@ -81,6 +90,7 @@ export class Metrics {
   count(event: DomainEvent): void {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });
+    if (event.type === 'session.theft_detected') this.#thefts.inc();
     if (event.type !== 'order.completed') return;
     this.#cashback.inc({ event: 'redeemed' }, event.redeemedCents / CENTS_IN_BRL);
     this.#cashback.inc({ event: 'granted' }, event.earnedCents / CENTS_IN_BRL);

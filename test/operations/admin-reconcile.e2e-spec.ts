@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
@@ -45,5 +48,24 @@ describe('the reconcile command', () => {
       }),
     );
     expect(lines.at(-1)).toMatchObject({ findings: lines.length - 1 });
+  });
+
+  it('`reconcile --metrics` writes the counts of the latest run for Prometheus, and leaves no other file', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'cashback-metrics-'));
+    try {
+      const file = path.join(folder, 'reconcile.prom');
+      for (const _run of ['first', 'second']) {
+        const { stdout } = await admin.run('reconcile', '--metrics', file);
+        const { findings, wallets } = JSON.parse(stdout.trimEnd().split('\n').at(-1) as string);
+        expect(findings).toBeGreaterThan(0);
+        const metrics = readFileSync(file, 'utf8');
+        expect(metrics).toContain(`\nreconcile_findings ${findings}\n`);
+        expect(metrics).toContain(`\nreconcile_wallets ${wallets}\n`);
+        expect(metrics).toMatch(/^reconcile_finished_timestamp_seconds 1\d{9}/m);
+      }
+      expect(readdirSync(folder)).toEqual(['reconcile.prom']);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

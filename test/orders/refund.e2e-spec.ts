@@ -230,7 +230,7 @@ describe('POST /orders/{id}/refunds errors', () => {
   });
 
   it.each([
-    ['pending', undefined, ['completed', 'cancelled'], ['hold', 'complete', 'cancel']],
+    ['pending', undefined, ['completed', 'cancelled'], ['hold', 'amend', 'complete', 'cancel']],
     ['cancelled', 'cancel', [], []],
     ['expired', undefined, ['pending', 'completed', 'cancelled'], ['renew', 'complete', 'cancel']],
   ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {

@@ -6,11 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
  *
  * @param {string} url
  * @param {import('./guarded-process.mjs').Guarded} running
+ * @param {string} [path] answers with 2xx when it is ready
  */
-export async function untilReady(url, running) {
+export async function untilReady(url, running, path = '/health/ready') {
   const deadline = Date.now() + 60_000;
   while (!running.hasExited() && Date.now() < deadline) {
-    const asked = fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) });
+    const asked = fetch(`${url}${path}`, { signal: AbortSignal.timeout(2_000) });
     // It does not listen at first.
     if (await asked.then((answer) => answer.ok).catch(() => false)) return true;
     await sleep(20);
