@@ -1,6 +1,6 @@
 import type mysql2 from 'mysql2';
 
-/** The time limit for each of the two statements that prepare a connection. */
+/** The time limit for each of the statements that prepare a connection. */
 const TIMEOUT_MS = 3000;
 
 /** Time limits of a connection. They are short for requests; the operator's commands and migrations have more time. */
@@ -22,10 +22,12 @@ const SHOW_CLUSTER_VARIABLES =
 
 /** Prepares a new connection, so that it does not depend on the server's defaults. */
 export async function applySettings(connection: mysql2.Connection, limits: ConnectionLimits): Promise<void> {
+  await ask(connection, sessionSettings(limits));
   const variables: ClusterVariables = {};
   for (const { Variable_name: name, Value: value } of await ask(connection, SHOW_CLUSTER_VARIABLES))
     variables[name as string] = value as string;
-  await ask(connection, sessionSettings(limits, variables));
+  const settings = clusterSettings(variables);
+  if (settings.length > 0) await ask(connection, `SET ${settings.join(', ')}`);
 }
 
 function ask(connection: mysql2.Connection, sql: string): Promise<mysql2.RowDataPacket[]> {
@@ -46,9 +48,10 @@ const SYNC_WAIT = 1 | 2 | 4;
  */
 function clusterSettings(variables: ClusterVariables): string[] {
   const settings: string[] = [];
-  if (variables.wsrep_on === 'ON') settings.push(`wsrep_sync_wait = ${Number(variables.wsrep_sync_wait) | SYNC_WAIT}`);
+  if (variables.wsrep_on === 'ON')
+    settings.push(`SESSION wsrep_sync_wait = ${Number(variables.wsrep_sync_wait) | SYNC_WAIT}`);
   if (variables.group_replication_consistency === 'EVENTUAL')
-    settings.push("group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'");
+    settings.push("SESSION group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'");
   return settings;
 }
 
@@ -59,10 +62,7 @@ function clusterSettings(variables: ClusterVariables): string[] {
  * Only MySQL executes `/*!80000 … *\/`, and only MariaDB executes `/*M! … *\/`: the names of the settings depend on the
  * server and not on the URL's scheme.
  */
-export function sessionSettings(
-  { statementMs, tableLockSeconds }: Omit<ConnectionLimits, 'stalledMs'>,
-  variables: ClusterVariables,
-): string {
+function sessionSettings({ statementMs, tableLockSeconds }: ConnectionLimits): string {
   const both = [
     'SET NAMES utf8mb4',
     'SESSION autocommit = 1',
@@ -79,7 +79,6 @@ export function sessionSettings(
     // Shorter than the client's timeout, so that the use case can be retried.
     'innodb_lock_wait_timeout = 2',
     `lock_wait_timeout = ${tableLockSeconds}`,
-    ...clusterSettings(variables),
   ];
   const mysql = [
     "transaction_isolation = 'READ-COMMITTED'",

@@ -34,8 +34,7 @@ export const ApiIfMatch = (): MethodDecorator =>
   ApiHeader({
     name: 'If-Match',
     required: false,
-    description:
-      'The `version` that you have read, in quotes. If the order has another one, nothing changes and the response is 412. Without it, the last request wins.',
+    description: 'The `version` that you read, in quotes. If the order has another one, the response is 412.',
     schema: { type: 'string' },
     example: '"1"',
   });

@@ -30,11 +30,12 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
 }
 
 /**
- * Makes responses compact, so that an opened operation fits on two screens of 900 pixels. Long examples scroll.
+ * Makes responses compact, so that an opened operation fits on two screens of 900 pixels. Long examples and the headers
+ * of errors scroll.
  */
 export const COMPACT_STYLE = `
-.swagger-ui .responses-inner .highlight-code > .microlight { max-height: 64px !important; }
-.swagger-ui .opblock-body textarea.body-param__text { min-height: 120px !important; height: 120px; }
+.swagger-ui .responses-inner .highlight-code > .microlight { max-height: 48px !important; }
+.swagger-ui .opblock-body textarea.body-param__text { min-height: 104px !important; height: 104px; }
 .swagger-ui .response-controls { padding-top: 0; margin: 0; }
 .swagger-ui .response-control-media-type__title,
 .swagger-ui .response-control-media-type__accept-message,
@@ -44,6 +45,7 @@ export const COMPACT_STYLE = `
 .swagger-ui .model-example { margin-top: 0; }
 .swagger-ui .model-example .tab, .swagger-ui .response .tab { margin: 2px 0; padding: 0; }
 .swagger-ui table.headers td, .swagger-ui table.headers th { padding: 1px 8px 1px 0 !important; }
+.swagger-ui .response[data-code='default'] .headers-wrapper { max-height: 80px; overflow-y: auto; }
 .swagger-ui .responses-table td { padding-top: 6px !important; }
 .swagger-ui .opblock-description-wrapper, .swagger-ui .execute-wrapper { padding: 8px 20px; }
 .swagger-ui .opblock-section-header { min-height: 36px; padding: 2px 20px; }
