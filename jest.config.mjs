@@ -35,6 +35,11 @@ export default {
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
     { ...e2e, displayName: 'e2e', roots: ['<rootDir>/test'], testPathIgnorePatterns: ['<rootDir>/test/endurance/'] },
-    { ...e2e, displayName: 'endurance', roots: ['<rootDir>/test/endurance'] },
+    {
+      ...e2e,
+      displayName: 'endurance',
+      roots: ['<rootDir>/test/endurance'],
+      setupFilesAfterEnv: ['<rootDir>/test/support/retry-once.ts'],
+    },
   ],
 };

@@ -6,6 +6,12 @@ import { makeTempFolder } from './temp-folder.mjs';
 /**
  * @typedef {{ passed: number, failed: number }} Tally
  * @typedef {'unit' | 'e2e' | 'endurance'} Project
+ * @typedef {{ fullName: string, status: string, invocations?: number }} TestResult
+ * @typedef {object} Results
+ * @property {number} numPassedTests
+ * @property {number} numFailedTests
+ * @property {number} numRuntimeErrorTestSuites
+ * @property {{ assertionResults: TestResult[] }[]} testResults
  */
 
 /**
@@ -50,8 +56,10 @@ export async function runJest({ projects, extraArgs, env, execute }) {
  */
 function tally(resultFile, ok) {
   if (!existsSync(resultFile)) return { passed: 0, failed: 1 };
-  /** @type {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number }} */
+  /** @type {Results} */
   const results = JSON.parse(readFileSync(resultFile, 'utf8'));
+  for (const { fullName, status, invocations } of results.testResults.flatMap((file) => file.assertionResults))
+    if (status === 'passed' && (invocations ?? 1) > 1) console.log(`PASSED AT THE SECOND ATTEMPT: ${fullName}`);
   const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
   return { passed: results.numPassedTests, failed: ok ? failed : Math.max(failed, 1) };
 }
