@@ -31,7 +31,7 @@ if (parts) {
     let clients: Client[];
 
     beforeAll(async () => {
-      cluster = await Galera.start(parts.server, parts.library);
+      cluster = await Galera.start(parts.server, parts.provider);
       await migrate(cluster.urls[0]!);
       services = await Promise.all(
         cluster.urls.map((databaseUrl) =>

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
 import { startHaproxy } from '../../tools/clusters/haproxy.mjs';
-import { connect } from '../../tools/database/connection.mjs';
+import { query } from '../../tools/database/connection.mjs';
 import { Client } from '../support/client.js';
 import { findGroupReplicationServer } from '../support/clusters.js';
 import { migrate } from '../support/database.js';
@@ -46,14 +46,7 @@ if (server) {
       await cluster?.stop();
     });
 
-    async function onNode(node: number, sql: string): Promise<unknown> {
-      const connection = await connect(cluster.urls[node]!);
-      try {
-        return (await connection.query(sql))[0];
-      } finally {
-        connection.destroy();
-      }
-    }
+    const onNode = (node: number, sql: string): Promise<Record<string, unknown>[]> => query(cluster.urls[node]!, sql);
 
     async function untilReady(): Promise<void> {
       for (const service of services)

@@ -5,7 +5,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsReadBy, walletOf } from '../support/wallets.js';
 
 const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
 
@@ -24,16 +24,7 @@ describe('a wallet with a debt and 50,000 open credits', () => {
     await database.drop();
   });
 
-  /** @returns the number of rows that the server reads for a request. */
-  async function rowsRead(request: () => Promise<unknown>): Promise<number> {
-    const counters = async (): Promise<number> => {
-      const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
-      return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
-    };
-    const before = await counters();
-    await request();
-    return (await counters()) - before;
-  }
+  const rowsRead = (request: () => Promise<unknown>): Promise<number> => rowsReadBy(service, request);
 
   it('released holds and restored redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
     const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });

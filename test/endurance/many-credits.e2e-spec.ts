@@ -5,7 +5,7 @@ import { aCreatedOrder, aMerchant, grant, type TestMerchant } from '../support/f
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf, rowsReadBy, walletOf } from '../support/wallets.js';
 
 const CREDITS = 5000;
 const DAY_MS = 86_400_000;
@@ -45,17 +45,7 @@ describe('a wallet with 10,000 open credits', () => {
     await database.drop();
   });
 
-  /** @returns the number of rows that the server reads for a request. */
-  async function rowsRead(request: () => Promise<unknown>): Promise<number> {
-    const counters = async (): Promise<number> => {
-      const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
-      return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
-    };
-    const before = await counters();
-    await request();
-    // SHOW STATUS reads a row for each counter that it returns.
-    return (await counters()) - before;
-  }
+  const rowsRead = (request: () => Promise<unknown>): Promise<number> => rowsReadBy(service, request);
 
   it.each(['available', 'pending'])(
     'requests read few rows for a wallet with 10,000 credits after its first sum: %s',

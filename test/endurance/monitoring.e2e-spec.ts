@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { run } from '../../tools/support/processes.mjs';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -35,13 +35,15 @@ describeIfAvailable('the dashboard', () => {
   let merchant: TestMerchant;
   /** Serves the file of reconcile as node_exporter does. */
   let files: Server;
+  let folder: string;
   let prometheus: Prometheus;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
     service = await startService({ databaseUrl: database.url });
     merchant = await aMerchant(service);
-    const file = path.join(mkdtempSync(path.join(tmpdir(), 'cashback-metrics-')), 'reconcile.prom');
+    folder = makeTempFolder('cashback-metrics');
+    const file = path.join(folder, 'reconcile.prom');
     await runNode('dist/src/admin.js', ['reconcile', '--metrics', file], { DATABASE_URL: database.url });
     files = createServer((_request, response) => response.end(readFileSync(file))).listen(0, '127.0.0.1');
     await once(files, 'listening');
@@ -51,6 +53,7 @@ describeIfAvailable('the dashboard', () => {
   afterAll(async () => {
     await prometheus?.stop();
     files?.close();
+    rmSync(folder, { recursive: true });
     await service?.stop();
     await database?.drop();
   });

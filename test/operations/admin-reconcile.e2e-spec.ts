@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
+import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
@@ -51,7 +51,7 @@ describe('the reconcile command', () => {
   });
 
   it('`reconcile --metrics` writes the counts of the latest run for Prometheus, and leaves no other file', async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'cashback-metrics-'));
+    const folder = makeTempFolder('cashback-metrics');
     try {
       const file = path.join(folder, 'reconcile.prom');
       for (const _run of ['first', 'second']) {

@@ -7,11 +7,11 @@ function announce(what: string): undefined {
 }
 
 /** Returns the server and the library of Galera. If one is missing, returns nothing and says so in capitals. */
-export async function findGaleraParts(): Promise<{ server: ServerBinary; library: string } | undefined> {
-  const library = findGalera();
+export async function findGaleraParts(): Promise<{ server: ServerBinary; provider: string } | undefined> {
+  const provider = findGalera();
   const server = (await findServers()).find(({ flavour }) => flavour === 'mariadb');
-  return server && library !== undefined
-    ? { server, library }
+  return server && provider !== undefined
+    ? { server, provider }
     : announce('Galera, because mariadbd or the package galera-4 is missing');
 }
 

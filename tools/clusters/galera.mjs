@@ -1,5 +1,5 @@
 // @ts-check
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../database/connection.mjs';
@@ -7,7 +7,7 @@ import { startPrivateServer } from '../database/private-server.mjs';
 import { userOption } from '../database/server-binary.mjs';
 import { findFreePort } from '../support/ports.mjs';
 import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { Cluster } from './cluster.mjs';
 
 /** Where Debian's package galera-4 and those of other distributions put the library. */
 const LIBRARIES = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera'].map((folder) =>
@@ -61,32 +61,24 @@ export function findGalera() {
  * The nodes start with copies of one data folder, and a killed one gets the writes that it missed from the memory of
  * another one. So no node ever needs a full copy of another one's data, nor the programs that make it.
  */
-export class Galera {
-  #folder = makeTempFolder('cashback-galera');
+export class Galera extends Cluster {
   /** @type {{ sql: number, group: number, transfer: number }[]} */
   #ports = [];
-  /** @type {(import('../database/private-server.mjs').PrivateServer | undefined)[]} */
-  #running = [];
 
   /**
-   * @param {import('../database/server-binary.mjs').ServerBinary} server
-   * @param {string} library as `findGalera` returns it
+   * @param {import('./cluster.mjs').ServerBinary} server
+   * @param {string} provider as `findGalera` returns it
    */
-  constructor(server, library) {
-    this.server = server;
-    this.library = library;
+  constructor(server, provider) {
+    super(server);
+    this.provider = provider;
   }
 
-  /** @param {import('../database/server-binary.mjs').ServerBinary} server @param {string} library */
-  static async start(server, library) {
-    const cluster = new Galera(server, library);
-    try {
-      await cluster.#start();
-      return cluster;
-    } catch (error) {
-      await cluster.stop();
-      throw error;
-    }
+  /** @param {import('./cluster.mjs').ServerBinary} server @param {string} provider */
+  static async start(server, provider) {
+    const cluster = new Galera(server, provider);
+    await cluster.startOrStop(() => cluster.#start());
+    return cluster;
   }
 
   /** The URLs of the nodes, with the schema `cashback`. */
@@ -94,55 +86,39 @@ export class Galera {
     return this.#ports.map(({ sql }) => `mariadb://root@127.0.0.1:${sql}/cashback`);
   }
 
-  /** SIGKILL. @param {number} node */
-  async kill(node) {
-    await this.#running[node]?.kill();
-  }
-
   /** Starts a killed node, and resolves when it has what it missed. @param {number} node */
   async restart(node) {
-    const position = await positionOf(this.server, this.#dataOf(node), this.#optionsOf(node));
+    const position = await positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
     await this.#boot(node, [`--wsrep-start-position=${position}`]);
   }
 
   /** SIGSTOP. @param {number} node */
   async pause(node) {
-    await this.#running[node]?.pause();
+    await this.running[node]?.pause();
   }
 
   /** SIGCONT. @param {number} node */
   resume(node) {
-    this.#running[node]?.resume();
-  }
-
-  async stop() {
-    // Their data is thrown away.
-    for (const running of this.#running) await running?.kill();
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.running[node]?.resume();
   }
 
   async #start() {
     for (let node = 0; node < 3; node++)
       this.#ports.push({ sql: await findFreePort(), group: await findFreePort(), transfer: await findFreePort() });
-    writeFileSync(path.join(this.#folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
+    writeFileSync(path.join(this.folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
     // The first node alone, until its data folder has the position that the copies start from.
     await this.#boot(0, ['--wsrep-new-cluster']);
-    await this.#running[0]?.stop();
-    for (const node of [1, 2]) cpSync(this.#dataOf(0), this.#dataOf(node), { recursive: true });
+    await this.running[0]?.stop();
+    for (const node of [1, 2]) cpSync(this.dataOf(0), this.dataOf(node), { recursive: true });
     await this.#boot(0, ['--wsrep-new-cluster']);
     await Promise.all([this.#boot(1), this.#boot(2)]);
-  }
-
-  /** @param {number} node */
-  #dataOf(node) {
-    return path.join(this.#folder, `n${node}`);
   }
 
   /** @param {number} node */
   #optionsOf(node) {
     const { sql, group, transfer } = this.#ports[node] ?? { sql: 0, group: 0, transfer: 0 };
     return [
-      ...['--binlog-format=ROW', '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON', `--wsrep-provider=${this.library}`],
+      ...['--binlog-format=ROW', '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON', `--wsrep-provider=${this.provider}`],
       `--wsrep-cluster-address=gcomm://${this.#ports.map((ports) => `127.0.0.1:${ports.group}`).join(',')}`,
       ...['--wsrep-cluster-name=cashback', `--wsrep-node-name=n${node}`, '--wsrep-sst-method=position'],
       `--wsrep-sst-receive-address=127.0.0.1:${transfer}`,
@@ -156,11 +132,11 @@ export class Galera {
   /** @param {number} node @param {string[]} more */
   async #boot(node, more = []) {
     const port = this.#ports[node]?.sql ?? 0;
-    const place = { dataDir: this.#dataOf(node), litter: this.#folder, port, createsSchema: node === 0 };
+    const place = { dataDir: this.dataOf(node), litter: this.folder, port, createsSchema: node === 0 };
     // The server looks for the program of the state transfer there.
-    const env = { ...process.env, PATH: `${this.#folder}:${process.env['PATH']}` };
+    const env = { ...process.env, PATH: `${this.folder}:${process.env['PATH']}` };
     const options = [...this.#optionsOf(node), ...more];
-    this.#running[node] = await startPrivateServer({ server: this.server, ...place, env, options });
+    this.running[node] = await startPrivateServer({ server: this.server, ...place, env, options });
     await untilReady(`mariadb://root@127.0.0.1:${port}/`);
   }
 }

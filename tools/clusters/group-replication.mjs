@@ -3,11 +3,11 @@ import { cpSync, rmSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, createDatabase } from '../database/connection.mjs';
+import { createDatabase, query } from '../database/connection.mjs';
 import { startPrivateServer } from '../database/private-server.mjs';
 import { initialiseDataFolder } from '../database/server-binary.mjs';
 import { findFreePort } from '../support/ports.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { Cluster } from './cluster.mjs';
 
 /** Little memory, and no wait for the disk: what a killed server has committed survives in the memory of the kernel. */
 const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-redo-log-capacity=16M', '--innodb-doublewrite=0'].concat([
@@ -28,39 +28,21 @@ const FAILOVER = [
 const JOIN_MS = 90_000;
 
 /** A group of three MySQL servers on 127.0.0.1 with one primary, which is the first node at the start. */
-export class GroupReplication {
-  #folder = makeTempFolder('cashback-group');
+export class GroupReplication extends Cluster {
   #group = randomUUID();
   /** @type {{ sql: number, group: number }[]} */
   #ports = [];
-  /** @type {(import('../database/private-server.mjs').PrivateServer | undefined)[]} */
-  #running = [];
 
-  /** @param {import('../database/server-binary.mjs').ServerBinary} server */
-  constructor(server) {
-    this.server = server;
-  }
-
-  /** @param {import('../database/server-binary.mjs').ServerBinary} server */
+  /** @param {import('./cluster.mjs').ServerBinary} server */
   static async start(server) {
     const cluster = new GroupReplication(server);
-    try {
-      await cluster.#start();
-      return cluster;
-    } catch (error) {
-      await cluster.stop();
-      throw error;
-    }
+    await cluster.startOrStop(() => cluster.#start());
+    return cluster;
   }
 
   /** The URLs of the nodes, with the schema `cashback`. */
   get urls() {
     return this.#ports.map(({ sql }) => `mysql://root@127.0.0.1:${sql}/cashback`);
-  }
-
-  /** SIGKILL. @param {number} node */
-  async kill(node) {
-    await this.#running[node]?.kill();
   }
 
   /** Starts a killed node, and resolves when it is in the group and has what it missed. @param {number} node */
@@ -83,19 +65,13 @@ export class GroupReplication {
     return node < 0 ? undefined : node;
   }
 
-  async stop() {
-    // Their data is thrown away, and an orderly end takes half a minute.
-    for (const running of this.#running) await running?.kill();
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-
   async #start() {
     for (let node = 0; node < 3; node++) this.#ports.push({ sql: await findFreePort(), group: await findFreePort() });
-    const fresh = path.join(this.#folder, 'new');
+    const fresh = path.join(this.folder, 'new');
     await initialiseDataFolder(this.server, fresh);
     // The identity of a server.
     rmSync(path.join(fresh, 'auto.cnf'), { force: true });
-    for (const node of this.#ports.keys()) cpSync(fresh, this.#dataOf(node), { recursive: true });
+    for (const node of this.#ports.keys()) cpSync(fresh, this.dataOf(node), { recursive: true });
     await Promise.all([...this.#ports.keys()].map((node) => this.#boot(node)));
     const [first = ''] = this.urls.map((url) => url.replace('cashback', ''));
     await query(first, 'SET GLOBAL group_replication_bootstrap_group = ON');
@@ -104,11 +80,6 @@ export class GroupReplication {
     await createDatabase(first);
     await this.#join(1);
     await this.#join(2);
-  }
-
-  /** @param {number} node */
-  #dataOf(node) {
-    return path.join(this.#folder, `n${node}`);
   }
 
   /** @param {number} node */
@@ -123,8 +94,8 @@ export class GroupReplication {
       `--loose-group-replication-group-seeds=${this.#ports.map((ports) => `127.0.0.1:${ports.group}`).join(',')}`,
       ...SMALL.concat(FAILOVER),
     ];
-    const place = { dataDir: this.#dataOf(node), litter: this.#folder, port, createsSchema: false };
-    this.#running[node] = await startPrivateServer({ server: this.server, ...place, options });
+    const place = { dataDir: this.dataOf(node), litter: this.folder, port, createsSchema: false };
+    this.running[node] = await startPrivateServer({ server: this.server, ...place, options });
   }
 
   /** @param {number} node */
@@ -140,20 +111,5 @@ export class GroupReplication {
       if (row?.['state'] === 'ONLINE') return;
       if (Date.now() > deadline) throw new Error(`node ${node} did not join the group: ${row?.['state']}`);
     }
-  }
-}
-
-/**
- * @param {string} url
- * @param {string} sql
- * @returns {Promise<Record<string, unknown>[]>}
- */
-async function query(url, sql) {
-  const connection = await connect(url);
-  try {
-    const [rows] = await connection.query(sql);
-    return /** @type {Record<string, unknown>[]} */ (rows);
-  } finally {
-    connection.destroy();
   }
 }

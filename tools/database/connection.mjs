@@ -15,20 +15,32 @@ export function connect(url) {
 }
 
 /**
+ * Runs one statement on a connection of its own.
+ *
+ * @param {string} url
+ * @param {string} sql
+ * @returns {Promise<Record<string, unknown>[]>} the rows
+ */
+export async function query(url, sql) {
+  const connection = await connect(url);
+  try {
+    const [rows] = await connection.query(sql);
+    return /** @type {Record<string, unknown>[]} */ (rows);
+  } finally {
+    connection.destroy();
+  }
+}
+
+/**
  * What the server calls itself, such as "MySQL 8.4.7" or "MariaDB 10.11.14".
  *
  * @param {string} url
  */
 export async function readVersion(url) {
-  const connection = await connect(url);
-  try {
-    const [rows] = await connection.query('SELECT VERSION() AS version');
-    const version = String(/** @type {{ version: string }[]} */ (rows)[0]?.version);
-    const number = version.split('-')[0] ?? version;
-    return version.includes('MariaDB') ? `MariaDB ${number}` : `MySQL ${number}`;
-  } finally {
-    connection.destroy();
-  }
+  const [row] = await query(url, 'SELECT VERSION() AS version');
+  const version = String(row?.['version']);
+  const number = version.split('-')[0] ?? version;
+  return version.includes('MariaDB') ? `MariaDB ${number}` : `MySQL ${number}`;
 }
 
 /**
@@ -62,10 +74,5 @@ export async function waitUntilReady(url, { timeoutMs, hasExited = () => false }
  * @param {string} serverUrl
  */
 export async function createDatabase(serverUrl) {
-  const connection = await connect(serverUrl);
-  try {
-    await connection.query(`CREATE DATABASE IF NOT EXISTS \`${DATABASE_NAME}\` CHARACTER SET utf8mb4`);
-  } finally {
-    await connection.end();
-  }
+  await query(serverUrl, `CREATE DATABASE IF NOT EXISTS \`${DATABASE_NAME}\` CHARACTER SET utf8mb4`);
 }
