@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { lockConflict } from './errors.js';
 import { hasColumn, hasConstraint } from './migration-checks.js';
 
 /** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
@@ -7,6 +9,12 @@ const LOCK_WAIT_SECONDS = 5;
 
 /** Five minutes in total. */
 const LOCK_ATTEMPTS = 60;
+
+/**
+ * How often the migrations run again after a conflict with another transaction, with a second between them. A change
+ * of a table that waits for a transaction makes all later statements wait, too: so it waits a second at most.
+ */
+const CONFLICT_ATTEMPTS = 60;
 
 /** Receives one line of progress. */
 export type Say = (line: string) => void;
@@ -16,11 +24,14 @@ export type Say = (line: string) => void;
  *
  * @param dataSource connected.
  * @returns the names of the applied migrations.
- * @throws Error if another process holds the lock for five minutes.
+ * @throws Error if another process holds the lock for five minutes, or another transaction a table for a minute.
  */
 export async function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {
-  const applied = await withLock(dataSource, say, (executor) => executor.executePendingMigrations());
-  return applied.map(({ name }) => name);
+  return withLock(dataSource, say, async (executor) => {
+    const pending = await executor.getPendingMigrations();
+    await repeatAfterConflicts(say, () => executor.executePendingMigrations());
+    return pending.map(({ name }) => name);
+  });
 }
 
 /**
@@ -30,7 +41,7 @@ export async function applyMigrations(dataSource: DataSource, say: Say): Promise
  * @throws Error if another process holds the lock for five minutes.
  */
 export function revertMigration(dataSource: DataSource, say: Say): Promise<void> {
-  return withLock(dataSource, say, (executor) => executor.undoLastMigration());
+  return withLock(dataSource, say, (executor) => repeatAfterConflicts(say, () => executor.undoLastMigration()));
 }
 
 /**
@@ -46,6 +57,7 @@ async function withLock<T>(
   try {
     const lock = await takeLock(runner, String(dataSource.options.database), say);
     try {
+      await runner.query('SET SESSION lock_wait_timeout = 1');
       await addMetadataKey(runner);
       const executor = new MigrationExecutor(dataSource, runner);
       // Not atomic: the server commits each statement that changes the schema. Migrations are repeatable instead.
@@ -57,6 +69,24 @@ async function withLock<T>(
     }
   } finally {
     await runner.release();
+  }
+}
+
+/**
+ * Runs migrations again after a conflict with the transaction of a request, or of a backup that uses a table all the
+ * time. Each migration is repeatable from any point at which it stops.
+ */
+async function repeatAfterConflicts(say: Say, work: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const reason = lockConflict(error);
+      if (reason === undefined || attempt === CONFLICT_ATTEMPTS) throw error;
+      say(`A migration met another transaction (${reason.replaceAll('_', ' ')}). It is repeated in a second.`);
+      await sleep(1000);
+    }
   }
 }
 

@@ -67,6 +67,36 @@ describe('migrations', () => {
     expect(changes.filter((sql) => !/ALGORITHM = (INSTANT|INPLACE, LOCK = NONE)\s*$/.test(sql))).toEqual([]);
   });
 
+  it('a migration waits for a transaction that uses its table, lets other requests pass, and says so', async () => {
+    const fresh = await createDatabase();
+    await migrateFirstRelease(fresh.url);
+    const upgrade = await createDataSource(fresh.url).initialize();
+    const transaction = upgrade.createQueryRunner();
+    await transaction.startTransaction();
+    await transaction.query('SELECT COUNT(*) FROM orders');
+
+    const said: string[] = [];
+    let told = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (told = resolve));
+    const migrating = createDataSource(fresh.url);
+    await migrating.initialize();
+    const done = applyMigrations(migrating, (line) => {
+      said.push(line);
+      told();
+    });
+    await waiting;
+    await upgrade.query('SELECT COUNT(*) FROM orders');
+    await transaction.commitTransaction();
+    await transaction.release();
+
+    expect((await done).length).toBeGreaterThan(5);
+    expect(said[0]).toBe('A migration met another transaction (lock wait timeout). It is repeated in a second.');
+    expect(await applyMigrations(migrating, () => undefined)).toEqual([]);
+    await migrating.destroy();
+    await upgrade.destroy();
+    await fresh.drop();
+  });
+
   it('src/schema.ts lists exactly the migrations in the folder', () => {
     const files = readdirSync('migrations').sort();
     expect(SCHEMA.migrations.map(({ name }) => name)).toEqual(
