@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, Client } from '../client.js';
+import type { Workload } from './workload.js';
+
+/** The number of sales that a merchant's system repeats at once. */
+const WORKERS = 3;
+
+/** A pending order can be held and amended; one that was already completed or cancelled in the dump no longer can. */
+const BEFORE_THE_END = ['hold', 'amend'];
+
+/**
+ * Does what a merchant's system does after the database was restored from a backup: it sends every request that was
+ * answered again, in the order of each sale. An order that was lost gets a new ID, which the later requests then use.
+ *
+ * @returns responses that are neither a success nor a refused hold or amendment of an order that has ended
+ */
+export async function catchUp(url: string, token: string, { sales }: Workload): Promise<string[]> {
+  const client = new Client({ url }, token);
+  const unexpected: string[] = [];
+  const open = sales.filter(({ orderId }) => orderId !== undefined).values();
+  const work = async (): Promise<void> => {
+    for (const { orderId, intents } of open) {
+      let currentId = orderId!;
+      for (const { kind, method, path, body } of intents.filter(({ answered }) => answered > 0)) {
+        const answer = await untilAnswered(() => client.send(method, path.replace(orderId!, currentId), { body }));
+        if (kind === 'create') currentId = answer.body.id as string;
+        const hasEnded = BEFORE_THE_END.includes(kind) && answer.body.code === 'invalid_transition';
+        if (answer.status >= 300 && !hasEnded)
+          unexpected.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, work));
+  return unexpected;
+}
+
+/** A slow machine may return 503 for a while. */
+async function untilAnswered(send: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send();
+    if (answer.status !== 503 || attempt === 50) return answer;
+    await sleep(100);
+  }
+}
