@@ -67,10 +67,10 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
       [shop.merchantId, firstDocument, 100_000 * creditsEach, count],
     ],
     [
-      `INSERT INTO cashback_credits (id, wallet_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
-       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
+      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
+       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, ?, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
          FROM numbers WHERE n < ?`,
-      [creditsEach, count * creditsEach],
+      [creditsEach, shop.merchantId, count * creditsEach],
     ],
     // As the service leaves a wallet after each change.
     `UPDATE wallets w
@@ -130,9 +130,9 @@ export async function addEntries(lab, shop, count) {
   ]);
   for (let first = 0; first < count; first += CHUNK)
     await lab.sql(shop.schema, [
-      `INSERT INTO cashback_entries (wallet_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) ${NUMBERS}
-       SELECT ?, n + ? + 1, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), 100000, 0, ?, NOW(3), NOW(3) FROM numbers WHERE n < ?`,
-      [row?.['wallet_id'], first, row?.['id'], Math.min(CHUNK, count - first)],
+      `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) ${NUMBERS}
+       SELECT ?, ?, n + ? + 1, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), 100000, 0, ?, NOW(3), NOW(3) FROM numbers WHERE n < ?`,
+      [row?.['wallet_id'], shop.merchantId, first, row?.['id'], Math.min(CHUNK, count - first)],
     ]);
   return String(row?.['wallet_id']);
 }

@@ -1,15 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createTrigger } from '../src/database/create-trigger.js';
 import { hasColumn, hasConstraint } from '../src/database/migration-checks.js';
 
 const SIGNS = `
   (kind IN ('earn', 'grant', 'release', 'restore', 'debt') AND amount_cents > 0)
   OR (kind IN ('hold', 'redeem', 'clawback', 'expire', 'repay', 'void') AND amount_cents < 0)`;
-
-const NOT_ALLOWED = [
-  'ER_BINLOG_CREATE_ROUTINE_NEED_SUPER',
-  'ER_TABLEACCESS_DENIED_ERROR',
-  'ER_SPECIFIC_ACCESS_DENIED_ERROR',
-];
 
 /**
  * Grants remember the calendar days that were requested, and what was taken back of them. The ledger has the kind
@@ -45,19 +40,14 @@ export class AddGrantVoids1763640000018 implements MigrationInterface {
 }
 
 /** Like the triggers that reject UPDATE and DELETE, it is optional: not every database user can create triggers. */
-async function createSignTrigger(runner: QueryRunner): Promise<void> {
+function createSignTrigger(runner: QueryRunner): Promise<void> {
   const signs = SIGNS.replaceAll(/\b(kind|amount_cents)\b/g, 'NEW.$1');
-  try {
-    await runner.query(`
-      CREATE TRIGGER IF NOT EXISTS tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
+  return createTrigger(
+    runner,
+    `tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
         IF NOT (${signs}) THEN
           SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'tr_cashback_entries_sign: the amount does not have the sign of its kind';
-        END IF`);
-  } catch (error) {
-    const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';
-    if (!NOT_ALLOWED.includes(code)) throw error;
-    console.warn(
-      `no trigger checks the signs in cashback_entries: the database user may not create triggers (${code})`,
-    );
-  }
+        END IF`,
+    'no trigger checks the signs in cashback_entries',
+  );
 }

@@ -31,6 +31,7 @@ import { IndexOrderCompletions1763640000016 } from '../migrations/1763640000016-
 import { IndexRefunds1763640000017 } from '../migrations/1763640000017-IndexRefunds.js';
 import { AddGrantVoids1763640000018 } from '../migrations/1763640000018-AddGrantVoids.js';
 import { AddComebacks1763640000019 } from '../migrations/1763640000019-AddComebacks.js';
+import { AddMerchantIds1763640000020 } from '../migrations/1763640000020-AddMerchantIds.js';
 
 /** All entities, and all migrations in the order in which they run. Add each new file of `migrations/` here. */
 export const SCHEMA = {
@@ -68,6 +69,7 @@ export const SCHEMA = {
     IndexRefunds1763640000017,
     AddGrantVoids1763640000018,
     AddComebacks1763640000019,
+    AddMerchantIds1763640000020,
   ],
 } satisfies Schema;
 

@@ -14,10 +14,10 @@ const SINCE = `IF(${IS_CURRENT}, w.available_as_of, TIMESTAMP'1000-01-01 00:00:0
 export const AVAILABLE_BY_DATE = `(
   IF(${IS_CURRENT}, w.available_cents, 0)
   + COALESCE((SELECT SUM(released.remaining_cents) FROM cashback_credits released
-               WHERE released.wallet_id = w.id AND released.is_open = 1
+               WHERE released.wallet_id = w.id AND released.merchant_id = w.merchant_id AND released.is_open = 1
                  AND released.available_at > ${SINCE} AND released.available_at <= ? AND released.expires_at > ?), 0)
   - COALESCE((SELECT SUM(expired.remaining_cents) FROM cashback_credits expired
-               WHERE expired.wallet_id = w.id AND expired.is_open = 1
+               WHERE expired.wallet_id = w.id AND expired.merchant_id = w.merchant_id AND expired.is_open = 1
                  AND expired.expires_at > ${SINCE} AND expired.expires_at <= ? AND expired.available_at <= ${SINCE}), 0))`;
 
 /** The parameters of AVAILABLE_BY_DATE. */
@@ -29,7 +29,8 @@ export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
  */
 export const COMEBACK_UNTIL = `(
   SELECT COALESCE(late.comes_back_until, late.expires_at + INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)
-    FROM cashback_holds late WHERE late.credit_id = c.id AND late.expires_at >= c.expires_at
+    FROM cashback_holds late
+   WHERE late.credit_id = c.id AND late.merchant_id = c.merchant_id AND late.expires_at >= c.expires_at
    ORDER BY late.expires_at, late.order_id LIMIT 1)`;
 
 /**
@@ -37,8 +38,8 @@ export const COMEBACK_UNTIL = `(
  * has the rule.
  */
 export const LAPSED_HOLDS = `
-  FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id
- WHERE h.wallet_id = w.id AND h.expires_at <= ?
+  FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
+ WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at <= ?
    AND (c.expires_at > ?
         OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${COMEBACK_UNTIL} > ?))`;
 
@@ -65,19 +66,20 @@ export const UNCHANGED_AVAILABLE =
  * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is
  * released. The year 9999 is never.
  *
- * @param walletId and at are SQL expressions. As parameters, the database reads one row of each index.
+ * @param wallet an SQL condition: `wallet_id` and `merchant_id` are those of the wallet.
+ * @param at an SQL expression. With parameters, the database reads one row of each index.
  */
-export function nextChange(walletId: string, at: string): string {
+export function nextChange(wallet: string, at: string): string {
   const earliest = (date: string, from: string): string =>
     `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'9999-12-31 23:59:59.999')`;
-  const credits = (date: string): string =>
-    `cashback_credits WHERE wallet_id = ${walletId} AND is_open = 1 AND ${date} > ${at}`;
+  const credits = (date: string): string => `cashback_credits WHERE ${wallet} AND is_open = 1 AND ${date} > ${at}`;
   return `LEAST(
     ${earliest('available_at', credits('available_at'))},
     ${earliest('expires_at', credits('expires_at'))},
-    ${earliest('expires_at', `cashback_holds WHERE wallet_id = ${walletId}`)})`;
+    ${earliest('expires_at', `cashback_holds WHERE ${wallet}`)})`;
 }
 
 /** Centavos that an order `o` holds. The parameter is the current instant. */
 export const HELD = `COALESCE(
-  (SELECT SUM(held.amount_cents) FROM cashback_holds held WHERE held.order_id = o.id AND held.expires_at > ?), 0)`;
+  (SELECT SUM(held.amount_cents) FROM cashback_holds held
+    WHERE held.order_id = o.id AND held.merchant_id = o.merchant_id AND held.expires_at > ?), 0)`;

@@ -55,11 +55,8 @@ export class BalancesService {
   ): Promise<(order: { id: string; document: string }) => OrderBalance> {
     const documents = orders.map(({ document }) => document);
     const available = await this.available(manager, merchantId, documents, now);
-    const held = await heldBy(
-      manager,
-      orders.map(({ id }) => id),
-      now,
-    );
+    const ids = orders.map(({ id }) => id);
+    const held = await heldBy(manager, merchantId, ids, now);
     return ({ id, document }) => ({ availableCents: available.get(document) ?? 0, heldCents: held.get(id) ?? 0 });
   }
 }
@@ -91,11 +88,16 @@ export async function availableToDebtor(manager: EntityManager, owner: WalletOwn
 }
 
 /** @returns the centavos that orders hold, by order id, of the orders that hold any. */
-async function heldBy(manager: EntityManager, orderIds: readonly string[], now: Date): Promise<Map<string, number>> {
+async function heldBy(
+  manager: EntityManager,
+  merchantId: string,
+  orderIds: readonly string[],
+  now: Date,
+): Promise<Map<string, number>> {
   if (orderIds.length === 0) return new Map();
   const rows = await manager.query<{ order_id: string; cents: string }[]>(
-    'SELECT order_id, SUM(amount_cents) AS cents FROM cashback_holds WHERE order_id IN (?) AND expires_at > ? GROUP BY order_id',
-    [orderIds, now],
+    'SELECT order_id, SUM(amount_cents) AS cents FROM cashback_holds WHERE merchant_id = ? AND order_id IN (?) AND expires_at > ? GROUP BY order_id',
+    [merchantId, orderIds, now],
   );
   return new Map(rows.map(({ order_id, cents }) => [order_id, exactCents(cents)]));
 }

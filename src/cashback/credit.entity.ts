@@ -4,9 +4,24 @@ import { Wallet } from './wallet.entity.js';
 
 /** One amount of cashback with its own dates: spendable from `availableAt` until just before `expiresAt`. */
 @Entity('cashback_credits')
-@Index('ix_cashback_credits_expiry', ['walletId', 'isOpen', 'expiresAt', 'id', 'availableAt', 'remainingCents'])
-@Index('ix_cashback_credits_release', ['walletId', 'isOpen', 'availableAt', 'expiresAt', 'remainingCents'])
-@Index('uq_cashback_credits_order', ['orderId'], { unique: true })
+@Index('ix_cashback_credits_expiry', [
+  'walletId',
+  'merchantId',
+  'isOpen',
+  'expiresAt',
+  'id',
+  'availableAt',
+  'remainingCents',
+])
+@Index('ix_cashback_credits_release', [
+  'walletId',
+  'merchantId',
+  'isOpen',
+  'availableAt',
+  'expiresAt',
+  'remainingCents',
+])
+@Index('uq_cashback_credits_order', ['orderId', 'merchantId'], { unique: true })
 export class Credit {
   @PrimaryId()
   id!: string;
@@ -14,6 +29,10 @@ export class Credit {
   @IdColumn('wallet_id')
   @ForeignKey(() => Wallet, { name: 'fk_cashback_credits_wallet' })
   walletId!: string;
+
+  /** The merchant of the wallet. */
+  @IdColumn('merchant_id')
+  merchantId!: string;
 
   /** The order that earned it; null for a grant by the operator. */
   @IdColumn('order_id', { nullable: true })

@@ -46,6 +46,7 @@ export class EntryLog {
     this.entries.push({
       ...entry,
       walletId: this.wallet.id,
+      merchantId: this.wallet.merchantId,
       seq: this.wallet.lastSeq,
       balanceCents: this.wallet.balanceCents,
       debtCents: this.wallet.debtCents,

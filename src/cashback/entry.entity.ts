@@ -30,6 +30,10 @@ export class Entry {
   @ForeignKey(() => Wallet, { name: 'fk_cashback_entries_wallet' })
   walletId!: string;
 
+  /** The merchant of the wallet. */
+  @IdColumn('merchant_id')
+  merchantId!: string;
+
   /** The number in the wallet's statement, from 1 without gaps. */
   @PrimaryColumn({ name: 'seq', type: 'bigint' })
   seq!: number;

@@ -14,13 +14,11 @@ export async function grantsByExternalId(
   if (externalIds.length === 0) return new Map();
   const grants = await manager.findBy(Grant, { merchantId, externalId: In(externalIds) });
   if (grants.length === 0) return new Map();
-  const credits = await creditsById(
-    manager,
-    grants.map(({ creditId }) => creditId),
-  );
+  const creditIds = grants.map(({ creditId }) => creditId);
+  const credits = await creditsById(manager, merchantId, creditIds);
   const creditOf = new Map(credits.map((credit) => [credit.id, credit]));
   const walletIds = [...new Set(credits.map(({ walletId }) => walletId))];
-  const wallets = await manager.findBy(Wallet, { id: In(walletIds) });
+  const wallets = await manager.findBy(Wallet, { merchantId, id: In(walletIds) });
   const documentOf = new Map(wallets.map(({ id, document }) => [id, document]));
   const stored = grants.map((grant): [string, StoredGrant] => {
     const credit = creditOf.get(grant.creditId);

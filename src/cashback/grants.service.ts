@@ -94,7 +94,7 @@ export class GrantsService {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const { grant, credit } = await find(manager, merchantId, id);
-      const wallet = await this.wallets.viewById(manager, credit.walletId);
+      const wallet = await this.wallets.viewById(manager, merchantId, credit.walletId);
       return { ...stateIn(wallet, grant, credit), timeZone };
     });
   }
@@ -109,7 +109,7 @@ export class GrantsService {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.transaction(async (manager, record) => {
       const { credit: unlocked } = await find(manager, merchantId, id);
-      const wallet = await this.wallets.lockById(manager, unlocked.walletId);
+      const wallet = await this.wallets.lockById(manager, merchantId, unlocked.walletId);
       const { grant, credit } = await find(manager, merchantId, id);
       const state = stateIn(wallet, grant, credit);
       const amountCents = wallet.voidCredit(state.credit);
@@ -118,7 +118,7 @@ export class GrantsService {
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
         grant.voidedAt ??= wallet.now;
         const { voidedCents, voidedAt } = grant;
-        await manager.update(Grant, { creditId: id }, { voidedCents, voidedAt });
+        await manager.update(Grant, { creditId: id, merchantId }, { voidedCents, voidedAt });
         record({ type: 'cashback.voided', merchantId, creditId: id, amountCents });
       }
       return { ...state, timeZone };
@@ -140,7 +140,7 @@ export class GrantsService {
 async function find(manager: EntityManager, merchantId: string, id: string): Promise<{ grant: Grant; credit: Credit }> {
   const grant = await manager.findOneBy(Grant, { creditId: id, merchantId });
   if (grant === null) throw notFound();
-  return { grant, credit: await manager.findOneByOrFail(Credit, { id }) };
+  return { grant, credit: await manager.findOneByOrFail(Credit, { id, merchantId }) };
 }
 
 /** @returns the grant with the wallet's own credit, which is up to date. */

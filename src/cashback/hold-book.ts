@@ -12,9 +12,9 @@ export interface HoldingOrder {
 
 /** Returns a hold of a part of a credit until the order expires. */
 export function newHold({ id, expiresAt, policy }: HoldingOrder, credit: Credit, amountCents: number): Hold {
-  const { id: creditId, walletId } = credit;
+  const { id: creditId, walletId, merchantId } = credit;
   const comesBackUntil = comebackUntil(policy, expiresAt);
-  return { orderId: id, creditId, walletId, amountCents, expiresAt, comesBackUntil };
+  return { orderId: id, creditId, walletId, merchantId, amountCents, expiresAt, comesBackUntil };
 }
 
 /** The loaded holds of a wallet, and those that this use case added or ended. */

@@ -5,7 +5,7 @@ import { Wallet } from './wallet.entity.js';
 
 /** The amount of one credit that is held for an open order. Deleted when it is captured or released. */
 @Entity('cashback_holds')
-@Index('ix_cashback_holds_expiry', ['walletId', 'expiresAt', 'amountCents'])
+@Index('ix_cashback_holds_expiry', ['walletId', 'merchantId', 'expiresAt', 'amountCents'])
 @Index('ix_cashback_holds_credit', ['creditId'])
 export class Hold {
   @PrimaryId('order_id')
@@ -19,6 +19,10 @@ export class Hold {
   @IdColumn('wallet_id')
   @ForeignKey(() => Wallet, { name: 'fk_cashback_holds_wallet' })
   walletId!: string;
+
+  /** The merchant of the wallet. */
+  @IdColumn('merchant_id')
+  merchantId!: string;
 
   @CentsColumn('amount_cents')
   amountCents!: number;

@@ -148,6 +148,7 @@ export class WalletAggregate {
     const credit: Credit = {
       id: newId(this.now),
       walletId: this.wallet.id,
+      merchantId: this.wallet.merchantId,
       orderId,
       reason: 'reason' in from ? from.reason : null,
       amountCents,

@@ -29,51 +29,59 @@ export async function loadWallet(
   orderId?: string,
 ): Promise<LoadedWallet> {
   const [balance] = await manager.query<{ cents: string }[]>(
-    `SELECT ${AVAILABLE_BY_DATE} AS cents FROM wallets w WHERE w.id = ?`,
-    [...availableByDateParameters(now), wallet.id],
+    `SELECT ${AVAILABLE_BY_DATE} AS cents FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`,
+    [...availableByDateParameters(now), wallet.id, wallet.merchantId],
   );
   const holds = await read(
     manager,
     Hold,
     (columns) =>
-      `SELECT ${columns} FROM cashback_holds WHERE wallet_id = ? AND expires_at <= ? UNION SELECT ${columns} FROM cashback_holds WHERE order_id = ?`,
-    [wallet.id, now, orderId ?? null],
+      `
+    SELECT ${columns} FROM cashback_holds WHERE wallet_id = ? AND merchant_id = ? AND expires_at <= ?
+     UNION SELECT ${columns} FROM cashback_holds WHERE order_id = ? AND merchant_id = ?`,
+    [wallet.id, wallet.merchantId, now, orderId ?? null, wallet.merchantId],
   );
   const expired = await read(
     manager,
     Credit,
     (columns) =>
-      `SELECT ${columns} FROM cashback_credits WHERE wallet_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
-    [wallet.id, now, WRITE_OFF_AT_MOST],
+      `
+    SELECT ${columns} FROM cashback_credits
+     WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+    [wallet.id, wallet.merchantId, now, WRITE_OFF_AT_MOST],
   );
   const known = new Set(expired.map(({ id }) => id));
   const held = holds.map(({ creditId }) => creditId).filter((id) => !known.has(id));
-  const credits = [...expired, ...(await creditsById(manager, [...new Set(held)]))];
+  const credits = [...expired, ...(await creditsById(manager, wallet.merchantId, [...new Set(held)]))];
   return { wallet, availableByDateCents: exactCents(balance?.cents ?? 0), holds, credits };
 }
 
 const SAVE_WALLET = `
   UPDATE wallets
      SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_seq = ?,
-         available_until = ${nextChange('?', '?')}, available_until_seq = ?
-   WHERE id = ?`;
+         available_until = ${nextChange('wallet_id = ? AND merchant_id = ?', '?')}, available_until_seq = ?
+   WHERE id = ? AND merchant_id = ?`;
 
 /** Saves the row of a locked wallet, after its credits and holds. */
 export async function saveWallet(
   manager: EntityManager,
   { wallet, availableCents, now }: WalletAggregate,
 ): Promise<void> {
-  const { id, debtCents, balanceCents, lastSeq } = wallet;
+  const { id, merchantId, debtCents, balanceCents, lastSeq } = wallet;
+  const key = [id, merchantId];
   const sums = [debtCents, balanceCents, lastSeq, availableCents, now, lastSeq];
-  await manager.query(SAVE_WALLET, [...sums, id, now, id, now, id, lastSeq, id]);
+  await manager.query(SAVE_WALLET, [...sums, ...key, now, ...key, now, ...key, lastSeq, ...key]);
 }
 
-export async function creditsById(manager: EntityManager, ids: readonly string[]): Promise<Credit[]> {
+export async function creditsById(
+  manager: EntityManager,
+  merchantId: string,
+  ids: readonly string[],
+): Promise<Credit[]> {
+  const sql = (columns: string): string =>
+    `SELECT ${columns} FROM cashback_credits WHERE merchant_id = ? AND id IN (?)`;
   const credits: Credit[] = [];
-  for (const batch of batches(ids))
-    credits.push(
-      ...(await read(manager, Credit, (columns) => `SELECT ${columns} FROM cashback_credits WHERE id IN (?)`, [batch])),
-    );
+  for (const batch of batches(ids)) credits.push(...(await read(manager, Credit, sql, [merchantId, batch])));
   return credits;
 }
 
@@ -87,7 +95,7 @@ export type CreditPosition = Pick<Credit, 'id' | 'expiresAt'>;
  */
 export function openCredits(
   manager: EntityManager,
-  { walletId, now, after, limit, availableOnly }: OpenCreditsPage,
+  { wallet, now, after, limit, availableOnly }: OpenCreditsPage,
 ): Promise<Credit[]> {
   const from = after ?? { expiresAt: now, id: '' };
   return read(
@@ -95,15 +103,18 @@ export function openCredits(
     Credit,
     (columns) => `
     SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-     WHERE wallet_id = ? AND is_open = 1 AND expires_at > ? AND expires_at >= ? AND (expires_at > ? OR id > ?)
+     WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND expires_at >= ? AND (expires_at > ? OR id > ?)
            ${availableOnly ? 'AND available_at <= ?' : ''}
      ORDER BY expires_at, id LIMIT ?`,
-    [walletId, now, from.expiresAt, from.expiresAt, from.id, ...(availableOnly ? [now] : []), limit],
+    [
+      ...[wallet.id, wallet.merchantId, now],
+      ...[from.expiresAt, from.expiresAt, from.id, ...(availableOnly ? [now] : []), limit],
+    ],
   );
 }
 
 interface OpenCreditsPage {
-  walletId: string;
+  wallet: Pick<Wallet, 'id' | 'merchantId'>;
   now: Date;
   after: CreditPosition | undefined;
   limit: number;
@@ -111,19 +122,23 @@ interface OpenCreditsPage {
 }
 
 /** @returns by credit, the centavos that an order redeemed and that no refund has returned yet. */
-export async function redeemedByCredit(manager: EntityManager, orderId: string): Promise<Map<string, number>> {
+export async function redeemedByCredit(
+  manager: EntityManager,
+  merchantId: string,
+  orderId: string,
+): Promise<Map<string, number>> {
   const rows = await manager.query<{ credit_id: string; cents: string }[]>(
-    "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE order_id = ? AND kind IN ('redeem', 'restore') GROUP BY credit_id",
-    [orderId],
+    "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE order_id = ? AND merchant_id = ? AND kind IN ('redeem', 'restore') GROUP BY credit_id",
+    [orderId, merchantId],
   );
   return new Map(rows.map(({ credit_id, cents }) => [credit_id, exactCents(cents)]));
 }
 
 /** @returns the centavos of a credit that have been written off because it expired. */
-export async function expiredByEntries(manager: EntityManager, creditId: string): Promise<number> {
+export async function expiredByEntries(manager: EntityManager, merchantId: string, creditId: string): Promise<number> {
   const [row] = await manager.query<{ cents: string | null }[]>(
-    "SELECT -SUM(amount_cents) AS cents FROM cashback_entries WHERE credit_id = ? AND kind = 'expire'",
-    [creditId],
+    "SELECT -SUM(amount_cents) AS cents FROM cashback_entries WHERE credit_id = ? AND merchant_id = ? AND kind = 'expire'",
+    [creditId, merchantId],
   );
   return exactCents(row?.cents ?? 0);
 }
@@ -146,7 +161,11 @@ export async function viewWallet(
 /** @returns the instant of a wallet's last entry; null before the first one. */
 export async function lastEntryAt(manager: EntityManager, wallet: Wallet): Promise<Date | null> {
   if (wallet.availableSeq === wallet.lastSeq) return wallet.availableAsOf;
-  const last = await manager.findOneBy(Entry, { walletId: wallet.id, seq: wallet.lastSeq });
+  const last = await manager.findOneBy(Entry, {
+    walletId: wallet.id,
+    merchantId: wallet.merchantId,
+    seq: wallet.lastSeq,
+  });
   return last?.createdAt ?? null;
 }
 

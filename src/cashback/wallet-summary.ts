@@ -37,24 +37,24 @@ const SUMS = `
   SELECT w.id, w.balance_cents, w.debt_cents, ${AVAILABLE_BY_DATE} AS by_date_cents,
          COALESCE((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS}), 0) AS lapsed_cents,
          COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
-                    WHERE e.wallet_id = w.id AND e.is_open = 1 AND e.expires_at <= ?), 0) AS expired_cents,
+                    WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1 AND e.expires_at <= ?), 0) AS expired_cents,
          COALESCE((SELECT SUM(f.amount_cents) FROM cashback_holds f
-                    WHERE f.wallet_id = w.id AND f.expires_at > ?), 0) AS held_cents
+                    WHERE f.wallet_id = w.id AND f.merchant_id = w.merchant_id AND f.expires_at > ?), 0) AS held_cents
     FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
-   WHERE wallet_id = ? AND is_open = 1 AND available_at > ? GROUP BY available_at ORDER BY available_at LIMIT 1`;
+   WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND available_at > ? GROUP BY available_at ORDER BY available_at LIMIT 1`;
 
 /** Credits that are available now, and the amounts that lapsed holds return to credits. */
 const NEXT_EXPIRY = `
   SELECT at, SUM(cents) AS cents FROM (
     (SELECT expires_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-      WHERE wallet_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
+      WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
       GROUP BY expires_at ORDER BY expires_at LIMIT 1)
      UNION ALL
     (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_UNTIL}) AS at, SUM(h.amount_cents) AS cents
-       ${LAPSED_HOLDS.replace('w.id', '?')}
+       ${LAPSED_HOLDS.replace('w.id', '?').replace('w.merchant_id', '?')}
       GROUP BY at ORDER BY at LIMIT 1)) next
    GROUP BY at ORDER BY at LIMIT 1`;
 
@@ -89,10 +89,10 @@ export async function summarize(
     pendingCents: exactCents(cents('balance_cents') - cents('by_date_cents') - cents('expired_cents')),
     heldCents: cents('held_cents'),
     debtCents: cents('debt_cents'),
-    nextRelease: await first(manager, NEXT_RELEASE, [sums.id, now]),
+    nextRelease: await first(manager, NEXT_RELEASE, [sums.id, merchantId, now]),
     nextExpiry: await first(manager, NEXT_EXPIRY, [
-      ...[sums.id, now, now, now],
-      ...[sums.id, ...lapsedHoldsParameters(now)],
+      ...[sums.id, merchantId, now, now, now],
+      ...[sums.id, merchantId, ...lapsedHoldsParameters(now)],
     ]),
   };
 }
@@ -107,7 +107,7 @@ async function summarizeDebtor(
   heldCents: number,
 ): Promise<WalletSummary> {
   const { now } = wallet;
-  const page = { walletId: wallet.wallet.id, now, after: undefined, limit: MOST_CREDITS, availableOnly: false };
+  const page = { wallet: wallet.wallet, now, after: undefined, limit: MOST_CREDITS, availableOnly: false };
   wallet.load(await openCredits(manager, page));
   const credits = [...wallet.credits].filter(({ remainingCents }) => remainingCents > 0);
   const pending = credits.filter(({ availableAt }) => availableAt > now);

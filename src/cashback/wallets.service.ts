@@ -51,14 +51,14 @@ export class WalletsService {
   }
 
   /** Locks a wallet that exists, like `lock`. */
-  async lockById(manager: EntityManager, id: string): Promise<WalletAggregate> {
+  async lockById(manager: EntityManager, merchantId: string, id: string): Promise<WalletAggregate> {
     const lock = { mode: 'pessimistic_write' } as const;
-    return this.#open(manager, await manager.findOneOrFail(Wallet, { where: { id }, lock }));
+    return this.#open(manager, await manager.findOneOrFail(Wallet, { where: { id, merchantId }, lock }));
   }
 
   /** Loads a wallet that exists for reading, like `view`. */
-  async viewById(manager: EntityManager, id: string): Promise<WalletAggregate> {
-    return this.#open(manager, await manager.findOneByOrFail(Wallet, { id }));
+  async viewById(manager: EntityManager, merchantId: string, id: string): Promise<WalletAggregate> {
+    return this.#open(manager, await manager.findOneByOrFail(Wallet, { id, merchantId }));
   }
 
   /** Loads the credits that `hold` needs for an amount. */
@@ -68,7 +68,7 @@ export class WalletsService {
 
   /** Loads open credits for reading, including pending ones, earliest expiry first. */
   async loadOpen(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
-    const page = { walletId: wallet.wallet.id, now: wallet.now, after: undefined, limit, availableOnly: false };
+    const page = { wallet: wallet.wallet, now: wallet.now, after: undefined, limit, availableOnly: false };
     wallet.load(await openCredits(manager, page));
   }
 
@@ -79,7 +79,7 @@ export class WalletsService {
     amountCents: number,
     orderId: string,
   ): Promise<void> {
-    const [own] = wallet.load(await manager.findBy(Credit, { orderId }));
+    const [own] = wallet.load(await manager.findBy(Credit, { orderId, merchantId: wallet.wallet.merchantId }));
     const leftCents = amountCents - (own?.remainingCents ?? 0);
     if (leftCents > 0) await this.#loadEarliest(manager, wallet, amountCents, false);
   }
@@ -91,7 +91,9 @@ export class WalletsService {
     const own = [...wallet.credits].find((credit) => credit.orderId === orderId);
     if (own === undefined) return 0;
     const now = wallet.entries.filter(({ kind, creditId }) => kind === 'expire' && creditId === own.id);
-    return (await expiredByEntries(manager, own.id)) - sumCents(now.map(({ amountCents }) => amountCents));
+    return (
+      (await expiredByEntries(manager, own.merchantId, own.id)) - sumCents(now.map(({ amountCents }) => amountCents))
+    );
   }
 
   /** Loads the credits that an order redeemed from, each with the amount that no refund has returned to it yet. */
@@ -100,8 +102,8 @@ export class WalletsService {
     wallet: WalletAggregate,
     orderId: string,
   ): Promise<{ credit: Credit; amountCents: number }[]> {
-    const openCents = await redeemedByCredit(manager, orderId);
-    const credits = wallet.load(await creditsById(manager, [...openCents.keys()]));
+    const openCents = await redeemedByCredit(manager, wallet.wallet.merchantId, orderId);
+    const credits = wallet.load(await creditsById(manager, wallet.wallet.merchantId, [...openCents.keys()]));
     return credits.map((credit) => ({ credit, amountCents: openCents.get(credit.id) ?? 0 }));
   }
 
@@ -112,7 +114,8 @@ export class WalletsService {
       await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at', 'original_expires_at']);
     // The holds of an order end together.
     const ended = new Set(Array.from(wallet.endedHolds, (hold) => hold.orderId));
-    for (const orderIds of batches(ended)) await manager.delete(Hold, { orderId: In(orderIds) });
+    for (const orderIds of batches(ended))
+      await manager.delete(Hold, { orderId: In(orderIds), merchantId: wallet.wallet.merchantId });
     for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
     await saveWallet(manager, wallet);
@@ -144,7 +147,7 @@ export class WalletsService {
     let leftCents = amountCents;
     let after: Credit | undefined;
     for (let limit = FIRST_PAGE; leftCents > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
-      const page = { walletId: wallet.wallet.id, now: wallet.now, after, limit, availableOnly };
+      const page = { wallet: wallet.wallet, now: wallet.now, after, limit, availableOnly };
       const found = await openCredits(manager, page);
       after = found.at(-1);
       for (const credit of wallet.load(found)) leftCents -= credit.remainingCents;

@@ -19,6 +19,14 @@ async function exists(runner: QueryRunner, from: string, values: string[]): Prom
 export const hasColumn = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
   exists(runner, 'columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?', [table, column]);
 
+/** Returns whether rows that are inserted without the column get a value other than NULL. */
+export const hasDefault = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
+  exists(
+    runner,
+    'columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ? AND column_default IS NOT NULL',
+    [table, column],
+  );
+
 /** Returns whether the table has the index, unique or not. */
 export const hasIndex = (runner: QueryRunner, table: string, index: string): Promise<boolean> =>
   exists(runner, 'statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?', [table, index]);
@@ -29,3 +37,7 @@ export const hasConstraint = (runner: QueryRunner, table: string, name: string):
     table,
     name,
   ]);
+
+/** Returns whether the schema has the trigger, as far as the database user may see it. */
+export const hasTrigger = (runner: QueryRunner, name: string): Promise<boolean> =>
+  exists(runner, 'triggers WHERE trigger_schema = DATABASE() AND trigger_name = ?', [name]);

@@ -44,8 +44,8 @@ export class ErasureService {
       if (!isKnown) return { pseudonym, wallet_id: null, orders: 0, wallets: 0 };
       const { wallet } = await this.wallets.lock(manager, owner);
       const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
-      await manager.update(Wallet, { id: wallet.id }, { document: pseudonym });
-      await manager.update(Credit, { walletId: wallet.id }, { reason: null });
+      await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
+      await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };
     });
   }
@@ -60,7 +60,10 @@ export class ErasureService {
     let erased = 0;
     for (let at = 0; at < found.length; at += BATCH) {
       const id = In(found.slice(at, at + BATCH).map((order) => order.id));
-      await this.#addDigests(manager, await manager.findBy(Order, { id, contentDigest: IsNull() }));
+      await this.#addDigests(
+        manager,
+        await manager.findBy(Order, { id, merchantId: owner.merchantId, contentDigest: IsNull() }),
+      );
       const { affected } = await manager.update(Order, { id, ...owner }, { document: pseudonym });
       erased += affected ?? 0;
     }
@@ -69,7 +72,9 @@ export class ErasureService {
 
   /** Adds the digest to orders that an older release created without one. */
   async #addDigests(manager: EntityManager, orders: readonly Order[]): Promise<void> {
-    for (const order of orders)
-      await manager.update(Order, { id: order.id }, { contentDigest: this.digests.of(order) });
+    for (const order of orders) {
+      const { id, merchantId } = order;
+      await manager.update(Order, { id, merchantId }, { contentDigest: this.digests.of(order) });
+    }
   }
 }

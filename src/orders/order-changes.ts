@@ -40,7 +40,7 @@ export class OrderChanges {
     await this.wallets.save(manager, wallet);
     if (Object.keys(changes).length > 0) {
       const changed = { ...changes, ...nextVersion(order, wallet.now) };
-      await manager.update(Order, { id: order.id }, changed);
+      await manager.update(Order, { id: order.id, merchantId: order.merchantId }, changed);
       Object.assign(order, changed);
     }
     return toOrderDto(order, balanceOf(order, wallet), wallet.now);

@@ -41,9 +41,9 @@ export class OrderListingService {
     return this.unitOfWork.snapshot(async (manager) => {
       const now = this.clock.now();
       const found = await findPage(manager, merchantId, filter, now);
-      const page = found.slice(0, await pageLength(manager, found, filter.limit));
+      const page = found.slice(0, await pageLength(manager, merchantId, found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
-      const orders = await load(manager, page);
+      const orders = await load(manager, merchantId, page);
       const balances = await this.balances.ofOrders(manager, merchantId, orders, now);
       return {
         data: orders.map((order) => toOrderDto(order, balances(order), now)),
@@ -58,11 +58,16 @@ export class OrderListingService {
  * read only if the first ones do not fill the page, because reading the size of a large order takes the server a
  * millisecond.
  */
-async function pageLength(manager: EntityManager, found: PageRow[], limit: number): Promise<number> {
+async function pageLength(
+  manager: EntityManager,
+  merchantId: string,
+  found: PageRow[],
+  limit: number,
+): Promise<number> {
   const wanted = found.slice(0, limit);
   let bytes = 0;
   for (const part of [wanted.slice(0, FIRST_SIZES), wanted.slice(FIRST_SIZES)]) {
-    const sizes = await jsonSizes(manager, part);
+    const sizes = await jsonSizes(manager, merchantId, part);
     for (const row of part) {
       bytes += FIXED_BYTES + (sizes.get(row.id) ?? 0);
       if (bytes > MAX_PAGE_BYTES) return Math.max(1, wanted.indexOf(row));
@@ -72,18 +77,18 @@ async function pageLength(manager: EntityManager, found: PageRow[], limit: numbe
 }
 
 /** Returns the bytes of the members of variable length, by order. */
-async function jsonSizes(manager: EntityManager, rows: PageRow[]): Promise<Map<string, number>> {
+async function jsonSizes(manager: EntityManager, merchantId: string, rows: PageRow[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
-    'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE id IN (?)',
-    [QUANTITY_BYTES, rows.map((row) => row.id)],
+    'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',
+    [QUANTITY_BYTES, merchantId, rows.map((row) => row.id)],
   );
   return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));
 }
 
 /** Loads orders in the given order. */
-async function load(manager: EntityManager, page: PageRow[]): Promise<Order[]> {
+async function load(manager: EntityManager, merchantId: string, page: PageRow[]): Promise<Order[]> {
   const ids = page.map((row) => row.id);
-  const orders = await manager.findBy(Order, { id: In(ids) });
+  const orders = await manager.findBy(Order, { merchantId, id: In(ids) });
   return orders.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
 }

@@ -5,7 +5,7 @@ import { Order } from './order.entity.js';
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
 @Index('ix_refunds_order_created', ['orderId', 'createdAt', 'id'])
-@Index('uq_refunds_order_external_id', ['orderId', 'externalId'], { unique: true })
+@Index('uq_refunds_order_external_id', ['orderId', 'merchantId', 'externalId'], { unique: true })
 export class Refund {
   @PrimaryId()
   id!: string;
@@ -13,6 +13,10 @@ export class Refund {
   @IdColumn('order_id')
   @ForeignKey(() => Order, { name: 'fk_refunds_order' })
   orderId!: string;
+
+  /** The merchant of the order. */
+  @IdColumn('merchant_id')
+  merchantId!: string;
 
   @ExactTextColumn('external_id')
   externalId!: string;

@@ -42,7 +42,7 @@ export class RefundsService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       // The order's lock serializes concurrent requests, so the first one creates the refund and the others find it.
-      const existing = await manager.findOneBy(Refund, { orderId: order.id, externalId: request.external_id });
+      const existing = await manager.findOneBy(Refund, { orderId, merchantId, externalId: request.external_id });
       if (existing !== null) return { refund: toRefundDto(replay(existing, amountCents)), replayed: true };
 
       requireTransition(order, 'refund', this.clock.now());
@@ -64,7 +64,7 @@ export class RefundsService {
     const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number', 'string');
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
-      const rows = await refundsBefore(manager, orderId, before, limit + 1);
+      const rows = await refundsBefore(manager, { merchantId, orderId }, before, limit + 1);
       const { page, next_cursor } = pageOf(rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
       return { data: page.map(toRefundDto), next_cursor };
     });
@@ -74,7 +74,7 @@ export class RefundsService {
   get(merchantId: string, orderId: string, refundId: string): Promise<RefundDto> {
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
-      const refund = await manager.findOneBy(Refund, { id: refundId, orderId });
+      const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
       if (refund === null) throw notFound();
       return toRefundDto(refund);
     });
@@ -105,6 +105,7 @@ export class RefundsService {
     const refund: Refund = {
       id: newId(wallet.now),
       orderId: order.id,
+      merchantId: order.merchantId,
       externalId,
       amountCents,
       returnedCents,
@@ -119,7 +120,7 @@ export class RefundsService {
     if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
     await this.wallets.save(manager, wallet);
 
-    await manager.update(Order, { id: order.id }, totalsAfter(order, refund, wallet.now));
+    await manager.update(Order, { id: order.id, merchantId: order.merchantId }, totalsAfter(order, refund, wallet.now));
     return refund;
   }
 }
@@ -132,11 +133,11 @@ async function requireOrder(manager: EntityManager, merchantId: string, id: stri
 /** Reads refunds of an order, newest first, as one range of an index. @param before where the previous page ended. */
 function refundsBefore(
   manager: EntityManager,
-  orderId: string,
+  of: { merchantId: string; orderId: string },
   before: [createdAt: number, id: string] | undefined,
   limit: number,
 ): Promise<Refund[]> {
-  const page = manager.createQueryBuilder(Refund, 'r').where('r.orderId = :orderId', { orderId });
+  const page = manager.createQueryBuilder(Refund, 'r').where('r.orderId = :orderId AND r.merchantId = :merchantId', of);
   if (before !== undefined)
     page.andWhere('r.createdAt <= :at AND (r.createdAt < :at OR r.id < :id)', {
       at: new Date(before[0]),

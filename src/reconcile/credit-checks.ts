@@ -2,11 +2,12 @@ import { inPage, type SqlChecks } from './finding.js';
 
 /** Checks of credits and their holds, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
-  'a credit belongs to an existing wallet, and to no order or to an order of the same customer': `
-    SELECT c.id AS credit_id, c.wallet_id, w.id AS existing_wallet_id, c.order_id, o.id AS existing_order_id
+  'a credit belongs to an existing wallet and its merchant, and to no order or to an order of the same customer': `
+    SELECT c.id AS credit_id, c.merchant_id, c.wallet_id, w.id AS existing_wallet_id, c.order_id, o.id AS existing_order_id
       FROM cashback_credits c LEFT JOIN wallets w ON w.id = c.wallet_id LEFT JOIN orders o ON o.id = c.order_id
      WHERE ${inPage('c.wallet_id')}
-       AND (w.id IS NULL OR (c.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document)`,
+       AND (w.id IS NULL OR c.merchant_id <> w.merchant_id
+            OR (c.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document)`,
 
   'the remaining amount of a credit is the sum of its entries, from 0 to its amount': `
     SELECT c.id AS credit_id, c.remaining_cents, c.amount_cents, COALESCE(SUM(e.amount_cents), 0) AS entries_cents
@@ -37,7 +38,7 @@ export const CREDIT_CHECKS: SqlChecks = {
     HAVING SUM(e.amount_cents) > 0`,
 
   'a hold belongs to the customer of its pending order, is on a credit of that wallet, and expires with the order': `
-    SELECT h.order_id, h.credit_id, h.wallet_id, c.wallet_id AS credit_wallet_id, o.status, h.amount_cents, h.expires_at,
+    SELECT h.order_id, h.credit_id, h.merchant_id, h.wallet_id, c.wallet_id AS credit_wallet_id, o.status, h.amount_cents, h.expires_at,
            o.expires_at AS order_expires_at
       FROM cashback_holds h
       LEFT JOIN wallets w ON w.id = h.wallet_id
@@ -45,7 +46,7 @@ export const CREDIT_CHECKS: SqlChecks = {
       LEFT JOIN orders o ON o.id = h.order_id
      WHERE ${inPage('h.wallet_id')}
        AND (w.id IS NULL OR c.id IS NULL OR o.id IS NULL OR c.wallet_id <> h.wallet_id
-            OR o.merchant_id <> w.merchant_id OR o.document <> w.document
+            OR h.merchant_id <> w.merchant_id OR o.merchant_id <> w.merchant_id OR o.document <> w.document
             OR h.expires_at <> o.expires_at OR o.status <> 'pending' OR h.amount_cents <= 0)`,
 
   'the held amount is the sum of the hold and release entries, for each order and credit': `

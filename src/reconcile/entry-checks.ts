@@ -25,8 +25,8 @@ const NAMES: Record<EntryKind, Names> = {
 
 /** Checks of ledger entries, by wallet. */
 export const ENTRY_CHECKS: SqlChecks = {
-  'an entry belongs to an existing wallet, and to a credit, an order and a refund of the same customer': `
-    SELECT e.wallet_id, e.seq, e.kind, w.id AS existing_wallet_id, e.credit_id, c.wallet_id AS credit_wallet_id, e.order_id,
+  'an entry belongs to an existing wallet and its merchant, and to a credit, an order and a refund of the same customer': `
+    SELECT e.wallet_id, e.seq, e.kind, e.merchant_id, w.id AS existing_wallet_id, e.credit_id, c.wallet_id AS credit_wallet_id, e.order_id,
            o.id AS existing_order_id, e.refund_id, r.order_id AS refund_order_id
       FROM cashback_entries e
       LEFT JOIN wallets w ON w.id = e.wallet_id
@@ -34,7 +34,7 @@ export const ENTRY_CHECKS: SqlChecks = {
       LEFT JOIN orders o ON o.id = e.order_id
       LEFT JOIN refunds r ON r.id = e.refund_id
      WHERE ${inPage('e.wallet_id')}
-       AND (w.id IS NULL
+       AND (w.id IS NULL OR e.merchant_id <> w.merchant_id
             OR (e.credit_id IS NOT NULL AND c.id IS NULL) OR c.wallet_id <> e.wallet_id
             OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document
             OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id)))`,

@@ -5,7 +5,7 @@ import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js
 import { CAME_BACK_EARLIER } from './comeback-checks.js';
 import { inPage, type Page } from './finding.js';
 import { validityOfRecord } from './order-dates.js';
-import { queryPage } from './query-page.js';
+import { queryAll, queryPage } from './query-page.js';
 
 const SUM_NAMES = [
   'redeem_entries',
@@ -145,7 +145,8 @@ async function markComebacks(manager: EntityManager, records: OrderRecord[]): Pr
     return expiresAt !== undefined && actual !== null && +actual !== +expiresAt;
   });
   if (moved.length === 0) return;
-  const rows = await manager.query<{ id: string }[]>(
+  const rows = await queryAll<{ id: string }>(
+    manager,
     `SELECT c.id FROM cashback_credits c WHERE c.id IN (?) AND ${CAME_BACK_EARLIER}`,
     [moved.map((record) => record.credit_id)],
   );
@@ -158,7 +159,8 @@ async function addExpired(manager: EntityManager, records: OrderRecord[]): Promi
   const kept = records.filter((o) => o.credit_id !== null && o.refunded_cents > 0);
   const byCredit = new Map(kept.filter(tookBackTooLittle).map((record) => [String(record.credit_id), record]));
   if (byCredit.size === 0) return;
-  const rows = await manager.query<{ credit_id: string; cents: string }[]>(
+  const rows = await queryAll<{ credit_id: string; cents: string }>(
+    manager,
     "SELECT credit_id, -SUM(amount_cents) AS cents FROM cashback_entries WHERE credit_id IN (?) AND kind = 'expire' GROUP BY credit_id",
     [[...byCredit.keys()]],
   );

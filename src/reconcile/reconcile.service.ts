@@ -9,7 +9,7 @@ import { type Finding, LAST_ID, type Page, type SqlChecks } from './finding.js';
 import { GRANT_CHECKS } from './grant-checks.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
-import { queryPage } from './query-page.js';
+import { queryAll, queryPage } from './query-page.js';
 import { REFUND_CHECKS } from './refund-checks.js';
 import { missingKeys, missingTriggers } from './schema-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
@@ -100,10 +100,8 @@ export class ReconcileService {
   ): Promise<void> {
     for (let after = ''; after !== LAST_ID;) {
       after = await this.unitOfWork.snapshot(async (manager) => {
-        const rows = await manager.query<{ id: string }[]>(`SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`, [
-          after,
-          PAGE_SIZE,
-        ]);
+        const sql = `SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
+        const rows = await queryAll<{ id: string }>(manager, sql, [after, PAGE_SIZE]);
         const upto = rows.length < PAGE_SIZE ? LAST_ID : (rows.at(-1)?.id ?? LAST_ID);
         await check(manager, { after, upto });
         count(table, rows.length);

@@ -9,10 +9,10 @@ const HAS_EXPIRED_UNSPENT = `EXISTS (
  * than a centavo away from its share of the order, whatever the sequence of the refunds.
  */
 export const REFUND_CHECKS: SqlChecks = {
-  'a refund belongs to a completed order': `
-    SELECT r.id AS refund_id, r.order_id, o.status, r.created_at, o.completed_at
+  'a refund belongs to a completed order and its merchant': `
+    SELECT r.id AS refund_id, r.merchant_id, r.order_id, o.status, r.created_at, o.completed_at
       FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
-     WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
+     WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.merchant_id <> o.merchant_id OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
 
   'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
     SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.clawed_back_cents, o.total_cents, o.redemption_cents, o.earned_cents

@@ -1,6 +1,8 @@
 import { nextChange } from '../cashback/balance-sql.js';
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
+const NEXT_CHANGE = nextChange('wallet_id = w.id AND merchant_id = w.merchant_id', 'w.available_as_of');
+
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {
   'the balance of a wallet is the sum of the remaining amounts of its credits': `
@@ -19,10 +21,10 @@ export const WALLET_CHECKS: SqlChecks = {
     HAVING w.available_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
 
   'the available balance that a wallet keeps changes at the next date of its credits and holds': `
-    SELECT w.id AS wallet_id, w.available_as_of, w.available_until, ${nextChange('w.id', 'w.available_as_of')} AS next_change_at
+    SELECT w.id AS wallet_id, w.available_as_of, w.available_until, ${NEXT_CHANGE} AS next_change_at
       FROM wallets w
      WHERE ${inPage('w.id')} AND w.available_until_seq = w.last_seq
-       AND NOT (w.available_seq <=> w.last_seq AND w.available_until <=> ${nextChange('w.id', 'w.available_as_of')})`,
+       AND NOT (w.available_seq <=> w.last_seq AND w.available_until <=> ${NEXT_CHANGE})`,
 
   'a wallet has the number, balance and debt of its last entry': `
     SELECT w.id AS wallet_id, w.last_seq, w.balance_cents, w.debt_cents, l.balance_cents AS entry_balance_cents, l.debt_cents AS entry_debt_cents

@@ -34,12 +34,12 @@ const CREDITS = `
   SELECT SUM(IF(c.available_at > ?, c.remaining_cents, 0)) AS pending,
          SUM(IF(c.available_at <= ? AND c.expires_at > ?, c.remaining_cents, 0)) AS available,
          SUM(IF(c.expires_at > ? AND c.expires_at <= ?, c.remaining_cents, 0)) AS expiring
-    FROM wallets w JOIN cashback_credits c ON c.wallet_id = w.id AND c.is_open = 1
+    FROM wallets w JOIN cashback_credits c ON c.wallet_id = w.id AND c.merchant_id = w.merchant_id AND c.is_open = 1
    WHERE w.merchant_id = ?`;
 
 const HELD = `
   SELECT SUM(h.amount_cents) AS held
-    FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.expires_at > ?
+    FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at > ?
    WHERE w.merchant_id = ?`;
 
 /** Lapsed holds return to their credits when somebody next writes the wallet. */
@@ -47,7 +47,8 @@ const RETURNED = `
   SELECT SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS})) AS available,
          SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS} AND c.expires_at <= ?)) AS expiring
     FROM wallets w
-   WHERE w.merchant_id = ? AND EXISTS (SELECT 1 FROM cashback_holds l WHERE l.wallet_id = w.id AND l.expires_at <= ?)`;
+   WHERE w.merchant_id = ? AND EXISTS (
+           SELECT 1 FROM cashback_holds l WHERE l.wallet_id = w.id AND l.merchant_id = w.merchant_id AND l.expires_at <= ?)`;
 
 /** Adds up what merchants owe their customers. The database adds, so the memory does not grow with the wallets. */
 @Injectable()

@@ -11,6 +11,7 @@ import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 
@@ -62,7 +63,7 @@ export class StatementsService {
       if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound();
       const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number')[0];
       const rows = await manager.find(Entry, {
-        where: { walletId, ...(before !== undefined && { seq: LessThan(before) }) },
+        where: { walletId, merchantId, ...(before !== undefined && { seq: LessThan(before) }) },
         order: { seq: 'DESC' },
         take: limit + 1,
       });
@@ -89,7 +90,7 @@ export class StatementsService {
         owner,
         ...toWalletDto(wallet),
         id: wallet.id,
-        open_credits: await manager.countBy(Credit, { walletId: wallet.id, isOpen: 1 }),
+        open_credits: await manager.countBy(Credit, { walletId: wallet.id, merchantId: owner.merchantId, isOpen: 1 }),
         credits: credits.slice(0, MOST_CREDITS).map(toCreditJson),
       };
     });
@@ -104,7 +105,10 @@ export class StatementsService {
 
 /** @throws Problem not_found. */
 async function ownerOf(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<WalletOwner> {
-  const wallet = await manager.findOneBy(Wallet, where);
+  const wallet = await manager.findOne(Wallet, {
+    where,
+    ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
+  });
   if (wallet === null) throw notFound();
   return { merchantId: wallet.merchantId, document: wallet.document };
 }

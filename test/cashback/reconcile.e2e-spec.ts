@@ -18,9 +18,9 @@ describe('reconcile and the schema', () => {
 
   it.each([
     ['orders', 'uq_orders_merchant_external_id', 'merchant_id, external_id', 'merchant_id, status'],
-    ['refunds', 'uq_refunds_order_external_id', 'order_id, external_id', 'order_id, created_at'],
+    ['refunds', 'uq_refunds_order_external_id', 'order_id, merchant_id, external_id', 'order_id, created_at'],
     ['wallets', 'uq_wallets_merchant_document', 'merchant_id, document', 'merchant_id, created_at'],
-    ['cashback_credits', 'uq_cashback_credits_order', 'order_id', 'order_id, reason(10)'],
+    ['cashback_credits', 'uq_cashback_credits_order', 'order_id, merchant_id', 'order_id, reason(10)'],
   ])(
     'reconcile finds a unique key of %s with different columns and ignores its name',
     async (table, key, right, wrong) => {

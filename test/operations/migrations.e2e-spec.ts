@@ -223,11 +223,11 @@ describe('rows written by the service', () => {
   it.each([
     [
       'tr_cashback_entries_sign',
-      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at, merchant_id FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
     ],
     [
       'ck_cashback_entries_credit',
-      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+      "INSERT INTO cashback_entries SELECT wallet_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at, merchant_id FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
     ],
     ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = -1'],
     ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = amount_cents + 1'],

@@ -1,6 +1,7 @@
 import { runAdmin } from '../../src/admin/program.js';
 import { expect } from '@jest/globals';
 import { type Outcome, runNode } from './build.js';
+import { refusingWithoutMerchant } from './merchant-conditions.js';
 import { testEnvironment } from './service.js';
 
 /**
@@ -19,7 +20,7 @@ export async function runAdminHere(args: string[], env: Record<string, string>):
   Object.assign(process.env, env);
   process.exitCode = 0;
   try {
-    await runAdmin(args);
+    await refusingWithoutMerchant(() => runAdmin(args));
     return { code: Number(process.exitCode), ...written };
   } finally {
     Object.assign(console, { log, error });

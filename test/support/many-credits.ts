@@ -32,7 +32,7 @@ export async function aCustomerWithCredits(
   // A separate connection has no statement timeout.
   const dataSource = await createDataSource(databaseUrl).initialize();
   const [wallet] = await dataSource.query(
-    'SELECT id, balance_cents, debt_cents, last_seq FROM wallets WHERE document = ?',
+    'SELECT id, merchant_id, balance_cents, debt_cents, last_seq FROM wallets WHERE document = ?',
     [document],
   );
   const [balance = 0, debt = 0, last = 0] = [wallet.balance_cents, wallet.debt_cents, wallet.last_seq].map(Number);
@@ -41,18 +41,18 @@ export async function aCustomerWithCredits(
     const numbers = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => first + at);
     const credits = numbers.map((at) => {
       const expires = new Date(expiresAt.getTime() + at * 1000);
-      return [randomUUID(), wallet.id, cents, cents, availableAt, expires, now];
+      return [randomUUID(), wallet.id, wallet.merchant_id, cents, cents, availableAt, expires, now];
     });
     await dataSource.query(
-      'INSERT INTO cashback_credits (id, wallet_id, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
+      'INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
       [credits],
     );
     const entries = credits.map(([id], at) => {
       const order = numbers[at]! + 1;
-      return [wallet.id, last + order, 'grant', cents, balance + order * cents, debt, id, now, now];
+      return [wallet.id, wallet.merchant_id, last + order, 'grant', cents, balance + order * cents, debt, id, now, now];
     });
     await dataSource.query(
-      'INSERT INTO cashback_entries (wallet_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) VALUES ?',
+      'INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) VALUES ?',
       [entries],
     );
   }

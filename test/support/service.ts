@@ -12,6 +12,7 @@ import { HttpServer } from '../../src/http/http-server.js';
 import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
 import { assertNoSecrets } from './log-secrets.js';
+import { refuseWithoutMerchant } from './merchant-conditions.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
@@ -74,7 +75,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return {
     url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
     clock,
-    dataSource: app.get(DataSource),
+    dataSource: refuseWithoutMerchant(app.get(DataSource)),
     app,
     logged,
     stop: async () => {

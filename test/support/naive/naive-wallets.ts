@@ -36,8 +36,8 @@ export class NaiveWallets extends WalletsService {
   override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
     for (const entry of open.entries) entry.seq = ++this.#lastSeq;
     // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
-    const { id, balanceCents } = open.wallet;
-    await manager.update(Wallet, { id }, { balanceCents });
+    const { id, merchantId, balanceCents } = open.wallet;
+    await manager.update(Wallet, { id, merchantId }, { balanceCents });
     await super.save(manager, open);
   }
 }

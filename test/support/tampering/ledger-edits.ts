@@ -18,6 +18,8 @@ export const CREDIT_EDITS: Edit[] = [
   ['a higher amount of an earned credit', earned('plain', 'amount_cents = amount_cents + 1')],
   ['a higher amount of a granted credit', granted('redeemed', 'amount_cents = amount_cents + 1')],
   ['an earned credit in the wallet of another customer', earned('redeemed', 'wallet_id = {plain.wallet}')],
+  ['an earned credit of another merchant', earned('redeemed', 'merchant_id = {patient.id}')],
+  ['a spent credit of another merchant', earned('debtor', 'merchant_id = {patient.id}')],
   ['an earned credit of another order', earned('redeemed', 'order_id = {pending.order}')],
   ['an earned credit of no order', earned('redeemed', 'order_id = NULL')],
   ['an earned credit of an order that does not exist', earned('redeemed', `order_id = ${UNKNOWN}`)],
@@ -61,8 +63,8 @@ export const CREDIT_EDITS: Edit[] = [
   ['a deleted credit', 'DELETE FROM cashback_credits WHERE order_id = {redeemed.order}'],
   [
     'a credit without an entry',
-    `INSERT INTO cashback_credits (id, wallet_id, amount_cents, remaining_cents, available_at, expires_at, created_at)
-     SELECT ${UNKNOWN}, id, 100, 100, created_at, created_at + INTERVAL 1 DAY, created_at FROM wallets WHERE id = {plain.wallet}`,
+    `INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at)
+     SELECT ${UNKNOWN}, id, merchant_id, 100, 100, created_at, created_at + INTERVAL 1 DAY, created_at FROM wallets WHERE id = {plain.wallet}`,
   ],
 ];
 
@@ -70,6 +72,7 @@ export const HOLD_EDITS: Edit[] = [
   ['a lower hold', hold('pending', 'amount_cents = amount_cents - 1')],
   ['a hold in the wallet of another customer', hold('pending', 'wallet_id = {plain.wallet}')],
   ['a hold on a credit of another customer', hold('pending', `credit_id = ${OTHER_CREDIT}`)],
+  ['a hold of another merchant', hold('pending', 'merchant_id = {patient.id}')],
   ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
   ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
   ['a hold that expires after its order', hold('pending', `expires_at = expires_at + ${MINUTES}`)],
@@ -84,14 +87,15 @@ export const REFUND_EDITS: Edit[] = [
   ['a higher amount', refund('partial', 'amount_cents = amount_cents + 1')],
   ['more returned', refund('partial', 'returned_cents = returned_cents + 1')],
   ['more clawed back', refund('partial', 'clawed_back_cents = clawed_back_cents + 1')],
+  ['a different merchant', refund('partial', 'merchant_id = {patient.id}')],
   ['a different order', refund('refunded', 'order_id = {redeemed.order}')],
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
   ['a different creation date', refund('partial', `created_at = created_at - ${MINUTES}`)],
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
-    `INSERT INTO refunds (id, order_id, external_id, amount_cents, returned_cents, clawed_back_cents, created_at)
-     SELECT ${UNKNOWN}, id, 'DEV-9', 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
+    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, returned_cents, clawed_back_cents, created_at)
+     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
   ],
 ];
 
@@ -121,6 +125,7 @@ export const ENTRY_EDITS: Edit[] = [
   ['a debt after it', entry('plain', 'earn', 'debt_cents = 1')],
   ['a different number', entry('plain', 'earn', 'seq = 2')],
   ['a different wallet', entry('redeemed', 'earn', 'wallet_id = {plain.wallet}, seq = 2')],
+  ['a different merchant', entry('redeemed', 'earn', 'merchant_id = {patient.id}')],
   ['a different credit of the same wallet', entry('redeemed', 'redeem', `credit_id = ${OTHER_CREDIT}`)],
   ['a credit of another wallet', entry('plain', 'earn', `credit_id = ${OTHER_CREDIT}`)],
   ['a grant instead of an earn entry', entry('plain', 'earn', "kind = 'grant'")],
@@ -160,7 +165,7 @@ export const ENTRY_EDITS: Edit[] = [
   [
     'an entry that somebody added',
     `INSERT INTO cashback_entries (${ENTRY_COLUMNS})
-     SELECT wallet_id, 2, 'grant', 1, balance_cents + 1, 0, credit_id, NULL, NULL, created_at, created_at
+     SELECT wallet_id, merchant_id, 2, 'grant', 1, balance_cents + 1, 0, credit_id, NULL, NULL, created_at, created_at
        FROM cashback_entries WHERE wallet_id = {plain.wallet}`,
   ],
 ];
