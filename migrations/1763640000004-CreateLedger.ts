@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { closeLedgerTo } from '../src/database/create-trigger.js';
 
 /** Credits, the holds of open orders, and the append-only ledger of all movements. */
 export class CreateLedger1763640000004 implements MigrationInterface {
@@ -64,12 +63,35 @@ export class CreateLedger1763640000004 implements MigrationInterface {
         CONSTRAINT ck_cashback_entries_credit CHECK ((kind IN ('debt', 'repay')) = (credit_id IS NULL)),
         CONSTRAINT ck_cashback_entries_running CHECK (balance_cents >= 0 AND debt_cents >= 0)
       ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
-    for (const event of ['UPDATE', 'DELETE'] as const) await closeLedgerTo(runner, event);
+    for (const event of ['UPDATE', 'DELETE']) await closeLedgerTo(runner, event);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('DROP TABLE IF EXISTS cashback_entries');
     await runner.query('DROP TABLE IF EXISTS cashback_holds');
     await runner.query('DROP TABLE IF EXISTS cashback_credits');
+  }
+}
+
+/**
+ * The triggers prevent bugs from changing ledger entries. A server with binary logging lets only trusted users create
+ * triggers (log_bin_trust_function_creators). The service also works without them, so this only prints a warning.
+ */
+async function closeLedgerTo(runner: QueryRunner, event: string): Promise<void> {
+  try {
+    await runner.query(`
+      CREATE TRIGGER IF NOT EXISTS tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`);
+  } catch (error) {
+    const code = (error as { driverError?: { code?: string } }).driverError?.code ?? '';
+    if (
+      ![
+        'ER_BINLOG_CREATE_ROUTINE_NEED_SUPER',
+        'ER_TABLEACCESS_DENIED_ERROR',
+        'ER_SPECIFIC_ACCESS_DENIED_ERROR',
+      ].includes(code)
+    )
+      throw error;
+    console.warn(`cashback_entries is not closed to ${event}: the database user may not create triggers (${code})`);
   }
 }

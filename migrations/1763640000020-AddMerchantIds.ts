@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { closeLedgerTo } from '../src/database/create-trigger.js';
+import { createTrigger } from '../src/database/create-trigger.js';
 import { hasColumn, hasDefault, hasTrigger } from '../src/database/migration-checks.js';
 
 /** Rows per statement of the backfill: few enough that a request waits for their locks only for a moment. */
@@ -101,7 +101,7 @@ async function addMerchantId(runner: QueryRunner, change: Change): Promise<void>
     await runner.query(`ALTER TABLE ${table} ${clauses.join(', ')}, ALGORITHM = INPLACE, LOCK = NONE`);
   }
   await fillIn(runner, change);
-  if (table === LEDGER) await closeLedgerTo(runner, 'UPDATE');
+  if (table === LEDGER) await closeLedger(runner);
 }
 
 /** Fills in the rows without a merchant, in the order of the primary key. */
@@ -122,6 +122,16 @@ async function fillIn(runner: QueryRunner, { table, key, parent, parentId }: Cha
       [from],
     );
   }
+}
+
+/** Rejects UPDATE on the ledger, as before. */
+function closeLedger(runner: QueryRunner): Promise<void> {
+  return createTrigger(
+    runner,
+    `tr_cashback_entries_no_update BEFORE UPDATE ON cashback_entries FOR EACH ROW
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`,
+    'cashback_entries is not closed to UPDATE',
+  );
 }
 
 /** Returns the clauses that replace indexes. */

@@ -22,13 +22,3 @@ export async function createTrigger(runner: QueryRunner, trigger: string, warnin
     console.warn(`${warning}: the database user may not create triggers (${code})`);
   }
 }
-
-/** Rejects UPDATE or DELETE on the ledger. */
-export function closeLedgerTo(runner: QueryRunner, event: 'UPDATE' | 'DELETE'): Promise<void> {
-  return createTrigger(
-    runner,
-    `tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
-        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`,
-    `cashback_entries is not closed to ${event}`,
-  );
-}

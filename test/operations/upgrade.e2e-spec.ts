@@ -1,29 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import mysql from 'mysql2/promise';
+import { createDataSource } from '../../src/schema.js';
 import { Client } from '../support/client.js';
 import { createDatabase, migrate, type TestDatabase } from '../support/database.js';
+import { DatabaseProxy } from '../support/database-proxy.js';
 import { findingsOf } from '../support/expectations.js';
-import { migrateFirstRelease } from '../support/first-release.js';
+import { firstRelease, insertFirstReleaseRows, migrateFirstRelease } from '../support/first-release.js';
 import { tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(120_000);
 
-const recorded = (file: string): string => readFileSync(`test/support/first-release/${file}`, 'utf8');
-const ANSWERS = recorded('answers.json');
-const AGE_MS = Date.now() - Date.parse((JSON.parse(ANSWERS) as { recorded_at: string }).recorded_at);
-
-/** Moves every instant of a text to where it would be if the recording had been made now. */
-const moved = (text: string): string =>
-  text.replace(
-    /(\d{4}-\d\d-\d\d)([ T])(\d\d:\d\d:\d\d\.\d{3})/g,
-    (_all, day: string, separator: string, time: string) =>
-      new Date(Date.parse(`${day}T${time}Z`) + AGE_MS).toISOString().slice(0, -1).replace('T', separator),
-  );
-
 /** What the first release answered about the rows of `rows.sql`. */
-const before = JSON.parse(moved(ANSWERS)) as {
+const before = JSON.parse(firstRelease('answers.json')) as {
   login: { email: string; password: string };
   merchant_id: string;
   bodies: { id: string; body: { external_id: string; total: string } }[];
@@ -40,7 +28,7 @@ let client: Client;
 beforeAll(async () => {
   database = await createDatabase();
   await migrateFirstRelease(database.url);
-  await insertRows(database.url);
+  await insertFirstReleaseRows(database.url);
   await migrate(database.url);
   service = await startService({ databaseUrl: database.url });
   const { body } = await new Client(service).post('/auth/login', before.login);
@@ -50,12 +38,6 @@ afterAll(async () => {
   await service.stop();
   await database.drop();
 });
-
-async function insertRows(url: string): Promise<void> {
-  const connection = await mysql.createConnection({ uri: url.replace(/^mariadb:/, 'mysql:') });
-  for (const statement of moved(recorded('rows.sql')).trim().split('\n')) await connection.query(statement);
-  await connection.end();
-}
 
 /**
  * What an order keeps: an order that is not completed yet is quoted again each time it is read, under the current
@@ -122,5 +104,50 @@ describe('an upgrade from the first release', () => {
     ].map(({ status }) => status);
     expect(statuses).toEqual([200, 200, 200, 201]);
     expect(await findingsOf(service)).toEqual([]);
+  });
+});
+
+describe('an instance of an earlier release during the upgrade', () => {
+  const ANOTHER_HOLD =
+    'INSERT INTO cashback_holds (order_id, credit_id, wallet_id, amount_cents, expires_at) SELECT o.id, c.id, c.wallet_id, 1, o.expires_at FROM cashback_credits c JOIN orders o';
+
+  it('rows that it writes while the migration fills in merchants get theirs, and later it can write none', async () => {
+    const own = await createDatabase();
+    await migrateFirstRelease(own.url);
+    await insertFirstReleaseRows(own.url);
+    const proxy = await DatabaseProxy.start(own.url);
+    const earlier = await createDataSource(own.url).initialize();
+    try {
+      const filled = proxy.withhold((sql) => sql.startsWith('UPDATE cashback_holds SET merchant_id'));
+      const migrated = migrate(proxy.url);
+      const answer = await filled;
+      const missing =
+        'SELECT o.id FROM orders o LEFT JOIN cashback_holds h ON h.order_id = o.id WHERE h.order_id IS NULL';
+      const [one, two] = await earlier.query<{ id: string }[]>(missing);
+      await earlier.query(`${ANOTHER_HOLD} WHERE o.id = ? LIMIT 1`, [one?.id]);
+      answer.release();
+      await migrated;
+      for (const [table, parent, key] of [
+        ['cashback_credits', 'wallets', 'wallet_id'],
+        ['cashback_holds', 'wallets', 'wallet_id'],
+        ['cashback_entries', 'wallets', 'wallet_id'],
+        ['refunds', 'orders', 'order_id'],
+      ]) {
+        const [counts] = await earlier.query<Record<string, unknown>[]>(
+          `SELECT COUNT(*) > 0 AS found, SUM(t.merchant_id <> p.merchant_id) AS wrong FROM ${table} t JOIN ${parent} p ON p.id = t.${key}`,
+        );
+        expect({ table, found: Number(counts?.found), wrong: Number(counts?.wrong) }).toEqual({
+          table,
+          found: 1,
+          wrong: 0,
+        });
+      }
+      await expect(earlier.query(`${ANOTHER_HOLD} WHERE o.id = ? LIMIT 1`, [two?.id])).rejects.toThrow('merchant_id');
+      await expect(earlier.query('UPDATE cashback_entries SET amount_cents = 1')).rejects.toThrow('append-only');
+    } finally {
+      await earlier.destroy();
+      await proxy.stop();
+      await own.drop();
+    }
   });
 });
