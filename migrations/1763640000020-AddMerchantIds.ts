@@ -66,9 +66,9 @@ const CHANGES: Change[] = [
 /**
  * Credits, holds, entries and refunds get their merchant, so that every table of the money can be partitioned by it.
  *
- * The column first has an empty default, which instances of the previous version write, and all rows are filled in. Then
- * the default goes, so that these instances cannot write a row that the new version would not see, and the rows that
- * they wrote in the meantime are filled in. No statement rewrites a table or blocks writes.
+ * The column first has an empty default, which instances of the previous version write, and all rows are filled in.
+ * Then the default goes, so that these instances cannot write a row that the new version would not see, and the rows
+ * that they wrote in the meantime are filled in. No statement rewrites a table or blocks writes.
  */
 export class AddMerchantIds1763640000020 implements MigrationInterface {
   /** Each batch is a transaction of its own. */
