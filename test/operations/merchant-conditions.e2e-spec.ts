@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
 import { Order } from '../../src/orders/order.entity.js';
 import { OrderLock } from '../../src/orders/order-lock.js';
@@ -51,13 +51,15 @@ describe('statements and their merchant', () => {
         return manager.findOneOrFail(Order, { where: { id }, lock: { mode: 'pessimistic_write' } });
       }
     }
+    const printed = jest.spyOn(console, 'error').mockReturnValue();
     const service = await startService({ override: (app) => app.overrideProvider(OrderLock).useClass(AnyMerchant) });
     try {
       const merchant = await aMerchant(service);
       const order = await aCreatedOrder(merchant);
       expect((await merchant.client.post(`/orders/${order.id}/cancel`)).status).toBe(500);
-      expect(service.logged.join('')).toContain('a statement does not name the merchant');
+      expect(String(printed.mock.lastCall)).toContain('a statement does not name the merchant');
     } finally {
+      printed.mockRestore();
       await service.stop();
     }
   });

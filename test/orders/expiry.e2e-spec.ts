@@ -32,7 +32,7 @@ describe('the expiry of earned cashback', () => {
   it('earned cashback is pending, then available for 180 days, then expired, without a job', async () => {
     const order = await aCompletedOrder(merchant);
     const { available_at, expires_at } = order.cashback.to_receive;
-    until(available_at, -2000);
+    until(available_at, -30_000);
     expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '7.50', available: '0.00' });
     expect((await read(order)).cashback.to_receive.status).toBe('pending');
     until(available_at);
@@ -46,7 +46,7 @@ describe('the expiry of earned cashback', () => {
       to_receive: { status: 'available' },
       to_redeem: { available: '7.50' },
     });
-    until(expires_at, -2000);
+    until(expires_at, -30_000);
     expect((await walletOf(merchant, order.document)).available).toBe('7.50');
     until(expires_at);
     expect(await walletOf(merchant, order.document)).toMatchObject({
@@ -87,7 +87,7 @@ describe('expired orders', () => {
   it('an order expires at its expires_at and its hold becomes available to the customer', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
-    until(order.expires_at, -2000);
+    until(order.expires_at, -30_000);
     expect(await read(order)).toMatchObject({
       status: 'pending',
       cashback: { to_redeem: { held: '20.00', available: '60.00' } },

@@ -40,6 +40,16 @@ function refuse(statement: string): void {
     );
 }
 
+/** Prints the reason, because the test only sees that a request failed. */
+function refuseLoudly(statement: string): void {
+  try {
+    refuse(statement);
+  } catch (error) {
+    console.error(error);
+    throw error;
+  }
+}
+
 /**
  * Lets every statement of a service fail that does not name the merchant, and so the request that needs it.
  *
@@ -50,7 +60,7 @@ export function refuseWithoutMerchant(dataSource: DataSource): DataSource {
   const logQuery = logger.logQuery.bind(logger);
   const checked = new Set<string>();
   logger.logQuery = (sql, ...rest) => {
-    if (!checked.has(sql)) refuse(sql);
+    if (!checked.has(sql)) refuseLoudly(sql);
     checked.add(sql);
     return logQuery(sql, ...rest);
   };
