@@ -67,11 +67,15 @@ export class Workload {
   unanswered = 0;
   #number = 0;
 
-  /** @param name is the prefix of the external_id of each order */
+  /**
+   * @param name is the prefix of the external_id of each order
+   * @param pauseMs the wait of a worker after a request that failed
+   */
   constructor(
     private readonly token: string,
     private readonly name: string,
     private readonly documents: string[],
+    private readonly pauseMs = 20,
   ) {}
 
   get answered(): number {
@@ -110,7 +114,7 @@ export class Workload {
       for (let at = 0; at < sale.intents.length && !until(); at++) {
         const intent = sale.intents[at]!;
         if (!(await this.#send(client, sale, intent))) {
-          await sleep(20);
+          await sleep(this.pauseMs);
           break;
         }
         // Repeat one in four answered requests.

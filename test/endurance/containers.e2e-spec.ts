@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { provideDatabase } from '../../tools/local-database.mjs';
+import { findFreePort } from '../../tools/support/ports.mjs';
+import { run } from '../../tools/support/processes.mjs';
+import { Client } from '../support/client.js';
+import { Compose, Containers, hasContainers } from '../support/containers.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { untilAnsweredAgain } from '../support/load/pauses.js';
+import { Workload } from '../support/load/workload.js';
+import { type Service, startService } from '../support/service.js';
+
+jest.setTimeout(1_200_000);
+
+const ADDED_BYTES_AT_MOST = 250 * 1024 ** 2;
+
+const WORKERS = 4;
+/** HAProxy answers 503 at once, so callers that do not wait would begin thousands of orders. */
+const PAUSE_MS = 500;
+
+if (await hasContainers()) {
+  describe('containers', () => {
+    let containers: Containers;
+
+    beforeAll(async () => {
+      containers = await Containers.start();
+    });
+    afterAll(async () => {
+      await containers?.stop();
+    });
+
+    it('the image from Dockerfile adds less than 250 MiB to its base', async () => {
+      const [own, base] = await Promise.all(
+        ['cashback-order-service', 'node:24-bookworm-slim'].map((image) =>
+          containers.docker(['image', 'inspect', '--format', '{{.Size}}', image]),
+        ),
+      );
+      const added = Number(own) - Number(base);
+      process.stdout.write(`the image adds ${Math.round(added / 1024 ** 2)} MiB to its base\n`);
+      expect(added).toBeLessThan(ADDED_BYTES_AT_MOST);
+    });
+
+    it('npm test finds the engine and runs an end-to-end test on MySQL in a container', async () => {
+      const said: string[] = [];
+      const restore = useOnly(containers.engine.env.DOCKER_HOST);
+      const database = await provideDatabase({ purpose: 'test', say: (line) => said.push(line) }).finally(restore);
+      try {
+        expect(said).toContainEqual(expect.stringMatching(/^Docker \S+ answers/));
+        expect(said.at(-1)).toMatch(/^MySQL .* is ready/);
+        const args = [
+          '--experimental-vm-modules',
+          'node_modules/jest/bin/jest.js',
+          'test/orders/refund',
+          '--forceExit',
+        ];
+        const env = { ...process.env, DATABASE_URL: database.url };
+        const { ok, output } = await run(process.execPath, [...args, '--selectProjects', 'e2e'], {
+          env,
+          timeoutMs: 500_000,
+        });
+        expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('0 total') });
+      } finally {
+        useOnly(containers.engine.env.DOCKER_HOST);
+        await database.stop().finally(restore);
+      }
+    });
+
+    describe('docker compose up', () => {
+      const stage = useCompose(() => containers, ['compose.yaml'], 'database');
+
+      it('starts the database, applies the migrations, and serves orders at the published port', async () => {
+        const client = new Client(stage.compose, stage.merchant.tokens.access_token);
+        const order = anOrder();
+        expect((await client.post('/orders', order)).status).toBe(201);
+        const replayed = await client.post('/orders', order);
+        expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+      });
+
+      it('runs the service as a user that owns nothing, without capabilities, on a read-only root file system', async () => {
+        const status = await stage.compose.run('exec', '-T', 'service', 'cat', '/proc/1/status', '/proc/self/status');
+        expect(status.match(/^Uid:.*$/gm)).toEqual(Array(2).fill('Uid:\t1000\t1000\t1000\t1000'));
+        expect(new Set(status.match(/^Cap(Prm|Eff|Bnd):.*$/gm))).toEqual(
+          new Set(['Prm', 'Eff', 'Bnd'].map((set) => `Cap${set}:\t0000000000000000`)),
+        );
+        const write = stage.compose.run('exec', '-T', 'service', 'touch', '/app/dist/new', '/home/node/new');
+        await expect(write).rejects.toThrow(/Read-only file system[^]*Read-only file system/);
+      });
+
+      it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
+        const load = stage.load('D');
+        let isOver = false;
+        const working = load.work(stage.compose.url, WORKERS, () => isOver);
+        await untilAnsweredAgain([load]);
+        const id = await stage.compose.idOf('service');
+        await containers.docker(['stop', id]);
+        isOver = true;
+        await working;
+        expect(await containers.docker(['inspect', '--format', '{{.State.ExitCode}}', id])).toBe('0');
+        await load.expectStored(stage.observer.dataSource);
+        await containers.docker(['start', id]);
+        await stage.compose.untilReady();
+        await load.finish(stage.compose.url);
+        expect(load.unexpected).toEqual([]);
+        await load.expectStored(stage.observer.dataSource);
+        await expectInvariants(stage.observer);
+      });
+
+      it('an admin command in the container proves the money', async () => {
+        const output = await stage.compose.run('exec', '-T', 'service', 'node', 'dist/src/admin.js', 'reconcile');
+        expect(output).toContain('"findings":0');
+      });
+    });
+
+    describe('docker compose up with compose.cluster.yaml', () => {
+      const stage = useCompose(() => containers, ['compose.yaml', 'compose.cluster.yaml'], 'haproxy');
+
+      it('serves orders from three instances on a group of three servers, also after one of the servers is killed', async () => {
+        expect((await stage.compose.run('ps', '--quiet', 'service')).split('\n')).toHaveLength(3);
+        const load = stage.load('C', PAUSE_MS);
+        let isOver = false;
+        const working = load.work(stage.compose.url, WORKERS, () => isOver);
+        await untilAnsweredAgain([load]);
+        const primary = await primaryOf(stage.observer);
+        const killed = await stage.compose.idOf(primary);
+        await containers.docker(['kill', killed]);
+        await untilAnsweredAgain([load]).finally(() => containers.docker(['start', killed]));
+        isOver = true;
+        await working;
+        expect(await primaryOf(stage.observer)).not.toBe(primary);
+        await load.expectStored(stage.observer.dataSource);
+        await load.finish(stage.compose.url);
+        expect(load.unexpected).toEqual([]);
+        await load.expectStored(stage.observer.dataSource);
+        await expectInvariants(stage.observer);
+
+        while ((await onlineMembers(stage, await primaryOf(stage.observer))) < 3) await sleep(500);
+      });
+    });
+  });
+} else {
+  describe('containers, on a machine without a Docker engine', () => {
+    it('containers are not tested because no Docker engine can be had', async () => {
+      expect(await hasContainers()).toBe(false);
+    });
+  });
+}
+
+interface Stage {
+  compose: Compose;
+  /** An instance inside the test process on the same database, to grant cashback and to read rows. */
+  observer: Service;
+  merchant: TestMerchant;
+  load(name: string, pauseMs?: number): Workload;
+}
+
+/** Starts a Compose project before the tests of the calling `describe`, and removes all of it after them. */
+function useCompose(containers: () => Containers, files: string[], entry: string): Stage {
+  const stage = {} as Stage;
+  beforeAll(async () => {
+    stage.compose = new Compose(containers(), await findFreePort(), files);
+    await stage.compose.up();
+    const databaseUrl = await stage.compose.databaseUrl(entry);
+    stage.observer = await startService({ databaseUrl, env: { LOG_LEVEL: 'error' } });
+    stage.merchant = await aMerchant(stage.observer);
+    const documents = Array.from({ length: 4 }, aDocument);
+    for (const document of documents) await grant(stage.observer, stage.merchant, document, '100000.00');
+    stage.load = (name, pauseMs) => new Workload(stage.merchant.tokens.access_token, name, documents, pauseMs);
+  });
+  afterAll(async () => {
+    await stage.observer?.stop();
+    // Without the secret: it is not needed to stop.
+    await stage.compose.down();
+    expect(await stage.compose.run('ps', '--all', '--quiet')).toBe('');
+  });
+  return stage;
+}
+
+async function primaryOf({ dataSource }: Service): Promise<string> {
+  const [row] = await dataSource.query<{ host: string }[]>('SELECT @@report_host AS host');
+  return row!.host;
+}
+
+/** The number of servers in the group, as one of them says. */
+async function onlineMembers({ compose }: Stage, server: string): Promise<number> {
+  const sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
+  const mysql = ['mysql', '--host=127.0.0.1', '--user=root', '--skip-column-names', `--execute=${sql}`];
+  return Number(await compose.run('exec', '-T', '--env', 'MYSQL_PWD=cashback', server, ...mysql));
+}
+
+/** Lets tools look for a database as on a machine with nothing but this engine. @returns a function that undoes it. */
+function useOnly(dockerHost: string | undefined): () => void {
+  const { DATABASE_URL, LOCAL_MYSQLD, DOCKER_HOST } = process.env;
+  const set = (values: Record<string, string | undefined>): void => {
+    for (const [name, value] of Object.entries(values))
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  };
+  set({ DATABASE_URL: undefined, LOCAL_MYSQLD: undefined, DOCKER_HOST: dockerHost });
+  return () => set({ DATABASE_URL, LOCAL_MYSQLD, DOCKER_HOST });
+}

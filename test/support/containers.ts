@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Engine, findObstacle, startEngine } from '../../tools/containers/engine.mjs';
+import { provideImages } from '../../tools/containers/stand-ins.mjs';
+import { run } from '../../tools/support/processes.mjs';
+import { TEST_SECRET } from './service.js';
+
+const COMMAND_MS = 600_000;
+
+/** Whether there is a Docker engine or one can be started. If not, says so in capitals. */
+export async function hasContainers(): Promise<boolean> {
+  const obstacle =
+    process.platform === 'linux' ? await findObstacle() : 'only on Linux can a test reach the network of containers';
+  if (obstacle !== undefined) process.stdout.write(`NOT TESTED: CONTAINERS, BECAUSE ${obstacle.toUpperCase()}\n`);
+  return obstacle === undefined;
+}
+
+/** A Docker engine with the image of the service. */
+export class Containers {
+  private constructor(
+    readonly engine: Engine,
+    /** The base images that are stand-ins. */
+    readonly standIns: string[],
+  ) {}
+
+  /** Starts an engine if none answers, gets the base images, and builds the image from `Dockerfile`. */
+  static async start(): Promise<Containers> {
+    const engine = await startEngine();
+    try {
+      const standIns = await provideImages(engine);
+      if (standIns.length > 0) process.stdout.write(`stand-ins for the images ${standIns.join(', ')}\n`);
+      const containers = new Containers(engine, standIns);
+      await containers.docker(['build', '--quiet', '--network=host', '--tag', 'cashback-order-service', '.']);
+      return containers;
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
+  }
+
+  /** Runs `docker` with these arguments. @returns its output. @throws if it fails. */
+  async docker(args: string[], env: Record<string, string> = {}): Promise<string> {
+    const options = { env: { ...this.engine.env, ...env }, timeoutMs: COMMAND_MS };
+    const { ok, output } = await run('docker', args, options);
+    if (!ok) throw new Error(`docker ${args.join(' ')} failed:\n${output}`);
+    return output.trim();
+  }
+
+  stop(): Promise<void> {
+    return this.engine.stop();
+  }
+}
+
+/** A Compose project of the test, whose name no other one has. */
+export class Compose {
+  readonly url: string;
+  readonly #files: string[];
+  readonly #name = `cashback-test-${process.pid}`;
+
+  /** @param port where the service is published on 127.0.0.1 */
+  constructor(
+    private readonly containers: Containers,
+    private readonly port: number,
+    files: string[],
+  ) {
+    this.#files = files.flatMap((file) => ['--file', file]);
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** Runs `docker compose` without any secret. */
+  run(...args: string[]): Promise<string> {
+    return this.#compose(args, {});
+  }
+
+  /** Starts everything, and waits until the service is ready. */
+  async up(): Promise<void> {
+    const env = { JWT_SECRET: TEST_SECRET, RATE_LIMIT: '0', BCRYPT_COST: '10', LOG_LEVEL: 'error' };
+    // Outside a test, this fails only if a one-shot container fails.
+    await this.#compose(['up', '--detach', '--no-build'], env);
+    await this.untilReady();
+  }
+
+  async untilReady(): Promise<void> {
+    for (let attempt = 0; attempt < 600; attempt++) {
+      const ready = await fetch(`${this.url}/health/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      if (ready) return;
+      await sleep(200);
+    }
+    throw new Error(`the service did not become ready:\n${await this.run('logs', '--tail=30')}`);
+  }
+
+  /** The ID of the only container, or of one of the containers, of a service. */
+  async idOf(service: string): Promise<string> {
+    return (await this.run('ps', '--all', '--quiet', service)).split('\n')[0]!;
+  }
+
+  /** The URL by which this machine reaches the database through a container. */
+  async databaseUrl(service: string): Promise<string> {
+    const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
+    const address = await this.containers.docker(['inspect', '--format', format, await this.idOf(service)]);
+    return `mysql://cashback:cashback@${address}:3306/cashback`;
+  }
+
+  down(): Promise<string> {
+    return this.run('down', '--volumes', '--timeout=5');
+  }
+
+  #compose(args: string[], env: Record<string, string>): Promise<string> {
+    const options = ['compose', '--project-name', this.#name, '--env-file', '/dev/null', ...this.#files];
+    return this.containers.docker([...options, ...args], { PORT: String(this.port), ...env });
+  }
+}
