@@ -1,25 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
+import type { DataSource } from 'typeorm';
 import { GrantsService } from '../../src/cashback/grants.service.js';
+import { WalletsService } from '../../src/cashback/wallets.service.js';
+import { UnitOfWork } from '../../src/database/unit-of-work.js';
+import { ErasureService } from '../../src/orders/erasure.service.js';
+import { ContentDigests } from '../../src/orders/order-content.js';
+import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
 describe('erasing a customer', () => {
+  let database: TestDatabase;
   let service: Service;
+  /** Without a time limit for statements, like the admin command. */
+  let operator: DataSource;
   let erasure: ErasureService;
   let merchant: TestMerchant;
   let other: TestMerchant;
 
   beforeAll(async () => {
-    service = await startService();
-    erasure = service.app.get(ErasureService);
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+    operator = await createDataSource(database.url).initialize();
+    const { app, clock } = service;
+    erasure = new ErasureService(new UnitOfWork(operator), app.get(WalletsService), app.get(ContentDigests), clock);
     merchant = await aMerchant(service);
     other = await aMerchant(service);
   });
-  afterAll(() => service.stop());
+  afterAll(async () => {
+    await operator.destroy();
+    await service.stop();
+    await database.drop();
+  });
 
   /** Finds every column of every table that contains the text. */
   async function placesOf(text: string): Promise<string[]> {
