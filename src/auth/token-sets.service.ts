@@ -4,6 +4,8 @@ import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import type { Batch, IsAnswered } from '../database/batch.js';
+import { Batches } from '../database/batches.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
 import type { ApiUser } from './api-user.entity.js';
@@ -11,10 +13,10 @@ import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
-const LIVE_TOKEN_SQL = `
-  SELECT t.jwt
+const LIVE_TOKENS_SQL = `
+  SELECT t.access_hash, t.jwt
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
-   WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+   WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
 /** Uses the database's clock, which all instances share. */
 const IS_RECENT_SQL =
@@ -24,14 +26,17 @@ const IS_RECENT_SQL =
 @Injectable()
 export class TokenSetsService {
   readonly #keys: KeyObject[];
+  readonly #jwts: Batch<Buffer, string | undefined>;
 
   constructor(
+    batches: Batches,
     private readonly unitOfWork: UnitOfWork,
     private readonly jwt: JwtService,
     private readonly config: Config,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
     this.#keys = tokenKeys(config);
+    this.#jwts = batches.create('tokens', (manager, hashes) => liveJwts(manager, hashes, clock.now()));
   }
 
   /** Issues a pair as the next token set of a session. No token outlives the session. */
@@ -87,16 +92,23 @@ export class TokenSetsService {
   /**
    * Swaps an access token for its JWT. A made-up token costs no database query.
    *
+   * @param isAnswered whether the client no longer waits.
    * @returns undefined if the token is unknown, expired or revoked, or its user is disabled.
    */
-  async swap(accessToken: string): Promise<string | undefined> {
+  async swap(accessToken: string, isAnswered: IsAnswered): Promise<string | undefined> {
     if (!looksIssued(accessToken, this.#keys)) return undefined;
-    const now = this.clock.now();
-    const [row] = await this.unitOfWork.statement((manager) =>
-      manager.query<{ jwt: string }[]>(LIVE_TOKEN_SQL, [digest(accessToken), now, now]),
-    );
-    return row?.jwt;
+    return this.#jwts.get(digest(accessToken), isAnswered);
   }
+}
+
+/** @returns for each access token's hash, the JWT if the token is valid. */
+async function liveJwts(manager: EntityManager, hashes: readonly Buffer[], now: Date): Promise<(string | undefined)[]> {
+  const keys = hashes.map((hash) => hash.toString('hex'));
+  // Requests with the same token need it once.
+  const distinct = [...new Map(keys.map((key, index) => [key, hashes[index]])).values()];
+  const rows = await manager.query<{ access_hash: Buffer; jwt: string }[]>(LIVE_TOKENS_SQL, [distinct, now, now]);
+  const jwts = new Map(rows.map(({ access_hash, jwt }) => [access_hash.toString('hex'), jwt]));
+  return keys.map((key) => jwts.get(key));
 }
 
 function earlier(a: Date, b: Date): Date {

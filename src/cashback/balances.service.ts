@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { Clock } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
+import type { Batch, IsAnswered } from '../database/batch.js';
+import { Batches } from '../database/batches.js';
+import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
 import { viewWallet } from './wallet-rows.js';
 
@@ -18,67 +22,82 @@ export interface OrderBalance {
   heldCents: number;
 }
 
-const UNCHANGED = `
-  SELECT w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document IN (?)`;
+const unchanged = (merchants: number): string =>
+  `SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
+    WHERE ${anyOf(merchants, 'w.merchant_id = ? AND w.document IN (?)')}`;
 
-const AVAILABLE_OF_ONE = `SELECT w.document, w.debt_cents, ${AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+const AVAILABLE_OF_ONE = `
+  SELECT w.merchant_id, w.document, w.debt_cents, ${AVAILABLE} AS cents
+    FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 /** Reads what customers can spend, without a lock and without loading their credits. */
 @Injectable()
 export class BalancesService {
-  /** @returns the available centavos of one customer; 0 if there is no wallet. */
-  async availableTo(manager: EntityManager, owner: WalletOwner, now: Date): Promise<number> {
-    const available = await this.available(manager, owner.merchantId, [owner.document], now);
-    return available.get(owner.document) ?? 0;
+  readonly #available: Batch<WalletOwner, number>;
+
+  constructor(batches: Batches, clock: Clock) {
+    this.#available = batches.create('balances', async (manager, owners) => {
+      const available = await availableOf(manager, owners, clock.now());
+      return owners.map(available);
+    });
   }
 
-  /** @returns the available centavos by document, of the customers that have a wallet. */
-  async available(
-    manager: EntityManager,
-    merchantId: string,
-    documents: readonly string[],
-    now: Date,
-  ): Promise<Map<string, number>> {
-    if (documents.length === 0) return new Map();
-    const unchanged = await manager.query<AvailableRow[]>(UNCHANGED, [now, merchantId, [...new Set(documents)]]);
-    const changed = unchanged.filter(({ cents }) => cents === null).map(({ document }) => document);
-    const rows = changed.length === 0 ? unchanged : [...unchanged, ...(await addUp(manager, merchantId, changed, now))];
-    return new Map(rows.map(({ document, cents }) => [document, exactCents(cents)]));
+  /** @returns the available centavos of one customer; 0 if there is no wallet. Not for use inside a transaction. */
+  availableNow(owner: WalletOwner, isAnswered: IsAnswered): Promise<number> {
+    return this.#available.get(owner, isAnswered);
+  }
+
+  /** @returns the available centavos of one customer; 0 if there is no wallet. */
+  async availableTo(manager: EntityManager, owner: WalletOwner, now: Date): Promise<number> {
+    return (await availableOf(manager, [owner], now))(owner);
   }
 
   /** @returns the balance of each of these orders. */
   async ofOrders(
     manager: EntityManager,
     merchantId: string,
-    orders: readonly { id: string; document: string }[],
+    orders: readonly (WalletOwner & { id: string })[],
     now: Date,
-  ): Promise<(order: { id: string; document: string }) => OrderBalance> {
-    const documents = orders.map(({ document }) => document);
-    const available = await this.available(manager, merchantId, documents, now);
+  ): Promise<(order: WalletOwner & { id: string }) => OrderBalance> {
+    const available = await availableOf(manager, orders, now);
     const ids = orders.map(({ id }) => id);
     const held = await heldBy(manager, merchantId, ids, now);
-    return ({ id, document }) => ({ availableCents: available.get(document) ?? 0, heldCents: held.get(id) ?? 0 });
+    return (order) => ({ availableCents: available(order), heldCents: held.get(order.id) ?? 0 });
   }
 }
 
 interface AvailableRow {
+  merchant_id: string;
   document: string;
   cents: string | number | null;
 }
 
-/** Adds up the wallets whose available balance dates have changed since they were last written. */
-async function addUp(
+const keyOf = (merchantId: string, document: string): string => `${merchantId} ${document}`;
+
+/** @returns the available centavos of a customer; 0 if there is no wallet. */
+async function availableOf(
   manager: EntityManager,
-  merchantId: string,
-  documents: readonly string[],
+  owners: readonly WalletOwner[],
   now: Date,
-): Promise<AvailableRow[]> {
+): Promise<(owner: WalletOwner) => number> {
+  if (owners.length === 0) return () => 0;
+  const groups = byMerchant(owners, ({ document }) => document);
+  const rows = await manager.query<AvailableRow[]>(unchanged(groups.length), [now, ...groups.flat()]);
+  const changed = rows.filter(({ cents }) => cents === null);
+  const all = changed.length === 0 ? rows : [...rows, ...(await addUp(manager, changed, now))];
+  const cents = new Map(all.map((row) => [keyOf(row.merchant_id, row.document), row.cents]));
+  return ({ merchantId, document }) => exactCents(cents.get(keyOf(merchantId, document)) ?? 0);
+}
+
+/** Adds up the wallets whose available balance dates have changed since they were last written. */
+async function addUp(manager: EntityManager, changed: readonly AvailableRow[], now: Date): Promise<AvailableRow[]> {
   // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
-  const sql = documents.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
-  const parameters = documents.flatMap((document) => [...availableParameters(now), merchantId, document]);
+  const sql = changed.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
+  const parameters = changed.flatMap((row) => [...availableParameters(now), row.merchant_id, row.document]);
   const rows = await manager.query<(AvailableRow & { debt_cents: string | number })[]>(sql, parameters);
   for (const row of rows)
-    if (Number(row.debt_cents) > 0) row.cents = await availableToDebtor(manager, { merchantId, ...row }, now);
+    if (Number(row.debt_cents) > 0)
+      row.cents = await availableToDebtor(manager, { merchantId: row.merchant_id, document: row.document }, now);
   return rows;
 }
 

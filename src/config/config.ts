@@ -137,6 +137,10 @@ export class Config {
   @IntegerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
+  /** Whether concurrent requests share the statements that create and read orders. */
+  @Flag()
+  readonly BATCH: boolean = true;
+
   /** How long the service continues to serve requests after SIGTERM, while it reports that it is not ready. */
   @IntegerBetween(0, 60)
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;

@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from '../config/config.js';
+import { Batches } from './batches.js';
 import { dataSourceOptions, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
 import { PoolShares } from './pool-shares.js';
@@ -9,8 +10,10 @@ import { UnitOfWork } from './unit-of-work.js';
 /** An unresponsive server must not block a request forever. */
 export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 
+const PROVIDERS = [UnitOfWork, Batches, DatabaseHealth, PoolShares];
+
 @Global()
-@Module({ providers: [UnitOfWork, DatabaseHealth, PoolShares], exports: [UnitOfWork, DatabaseHealth, PoolShares] })
+@Module({ providers: PROVIDERS, exports: PROVIDERS })
 export class DatabaseModule {
   /**
    * @param schema the entities and migrations.

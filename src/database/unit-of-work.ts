@@ -13,6 +13,8 @@ const GIVE_UP_AFTER_MS = 4000;
 /** Reads and writes through the manager, and records domain events. */
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 
+type Attempt<T> = (record: Recorder) => Promise<T>;
+
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */
 @Injectable()
 export class UnitOfWork {
@@ -34,9 +36,14 @@ export class UnitOfWork {
     return this.#retryOnConflict((record) => this.dataSource.transaction((manager) => useCase(manager, record)));
   }
 
-  /** Runs a use case with at most one write statement, outside an explicit transaction. */
-  statement<T>(useCase: UseCase<T>): Promise<T> {
-    return this.#retryOnConflict((record) => useCase(this.dataSource.manager, record));
+  /**
+   * Runs a use case with at most one write statement, outside an explicit transaction.
+   *
+   * @param isRetried whether it is retried after a conflict with another transaction.
+   */
+  statement<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
+    const attempt: Attempt<T> = (record) => useCase(this.dataSource.manager, record);
+    return isRetried ? this.#retryOnConflict(attempt) : this.#run(attempt);
   }
 
   /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
@@ -59,16 +66,25 @@ export class UnitOfWork {
     return performance.now() - this.#diskFullAt;
   }
 
-  async #retryOnConflict<T>(attemptOnce: (record: Recorder) => Promise<T>): Promise<T> {
+  /** Runs a use case once and, after its commit, reports what it recorded. */
+  async #run<T>(attempt: Attempt<T>): Promise<T> {
+    const events: DomainEvent[] = [];
+    try {
+      const result = await attempt((event) => events.push(event));
+      for (const event of events) this.#onCommit(event);
+      return result;
+    } catch (error) {
+      if (isDiskFull(error)) this.#diskFullAt = performance.now();
+      throw error;
+    }
+  }
+
+  async #retryOnConflict<T>(attemptOnce: Attempt<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        const events: DomainEvent[] = [];
-        const result = await attemptOnce((event) => events.push(event));
-        for (const event of events) this.#onCommit(event);
-        return result;
+        return await this.#run(attemptOnce);
       } catch (error) {
-        if (isDiskFull(error)) this.#diskFullAt = performance.now();
         const reason = lockConflict(error);
         if (reason === undefined) throw error;
         if (attempt === ATTEMPTS || performance.now() - startedAt > GIVE_UP_AFTER_MS) {

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { defer, lastValueFrom, type Observable } from 'rxjs';
 import { PoolShares } from '../database/pool-shares.js';
 import type { Caller } from '../common/caller.js';
+import { isAnsweredOf } from './is-answered.js';
 import { Turn } from './turn.js';
 
 /** Limits the concurrent list requests per merchant, so that slow lists of one merchant do not delay the others. */
@@ -13,7 +14,7 @@ export class FairList implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<Request & { user: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
-    const isAnswered = (): boolean => response.closed || response.writableEnded;
+    const isAnswered = isAnsweredOf(response);
     const turn = Turn.of(request);
     const read = (): Promise<unknown> => {
       turn?.resume();

@@ -1,5 +1,6 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Batches } from '../database/batches.js';
 import { poolFigures } from '../database/pool.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { RequestQueues } from '../http/request-queues.js';
@@ -13,12 +14,14 @@ export class MetricsModule implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
+    private readonly batches: Batches,
     private readonly queues: RequestQueues,
   ) {}
 
   onModuleInit(): void {
     this.unitOfWork.onCommit((event) => this.metrics.count(event));
     this.unitOfWork.onRetry((reason) => this.metrics.databaseRetried(reason));
+    this.batches.onSend((kind, keys) => this.metrics.batchSent(kind, keys));
     this.metrics.gauge(
       'database_pool_connections',
       'Database connections in use and idle, and requests waiting for one',

@@ -67,6 +67,14 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #statementKeys = new Histogram({
+    name: 'database_batch_keys',
+    help: 'Requests that shared a statement, by kind of statement; the count is the number of statements',
+    labelNames: ['kind'],
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // A counter that starts with its first conflict would not show that conflict as an increase.
@@ -94,6 +102,10 @@ export class Metrics {
     if (event.type !== 'order.completed') return;
     this.#cashback.inc({ event: 'redeemed' }, event.redeemedCents / CENTS_IN_BRL);
     this.#cashback.inc({ event: 'granted' }, event.earnedCents / CENTS_IN_BRL);
+  }
+
+  batchSent(kind: string, keys: number): void {
+    this.#statementKeys.observe({ kind }, keys);
   }
 
   databaseRetried(reason: string): void {

@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
-import { AVAILABLE, availableParameters, HELD } from '../cashback/balance-sql.js';
+import { AVAILABLE, availableParameters, HELD, UNCHANGED_AVAILABLE } from '../cashback/balance-sql.js';
 import { availableToDebtor, type OrderBalance } from '../cashback/balances.service.js';
 import { exactCents } from '../common/money.js';
+import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
 
@@ -9,32 +10,81 @@ import { Order } from './order.entity.js';
 export interface OrderWithBalance {
   order: Order;
   balance: OrderBalance;
+  now: Date;
+}
+
+/** A merchant's order, by its ID or by the merchant's. */
+export interface OrderKey {
+  merchantId: string;
+  value: string;
+}
+
+interface OrderRow extends Row {
+  merchant_id: string;
+  id: string;
+  wallet_id: string | null;
+  /** NULL if there is no wallet, or if dates have changed the balance since the wallet was last written. */
+  balance_available: string | null;
+  balance_debt: string | null;
+  balance_held: string;
 }
 
 /**
- * Finds an order with its balance in one statement, so that both are consistent: with two statements, a hold could be
- * counted twice or not at all. It needs no lock and no transaction.
+ * Finds orders, each with its balance in the same statement, so that both are consistent: with two statements, a hold
+ * could be counted twice or not at all. It needs no lock and no transaction.
+ *
+ * @returns for each key the order; undefined if the merchant has none.
  */
-export async function findOrderWithBalance(
+export async function findOrdersWithBalances(
   manager: EntityManager,
-  merchantId: string,
-  key: { id: string } | { externalId: string },
+  column: 'id' | 'external_id',
+  keys: readonly OrderKey[],
   now: Date,
-): Promise<OrderWithBalance | undefined> {
-  const [column, value] = 'id' in key ? ['id', key.id] : ['external_id', Buffer.from(key.externalId)];
-  const columns = columnNames(manager, Order).map((name) => `o.${name}`);
-  const [row] = await manager.query<
-    (Row & { balance_available: string | null; balance_held: string; balance_debt: string | null })[]
-  >(
-    `SELECT ${columns.join(', ')}, ${AVAILABLE} AS balance_available, ${HELD} AS balance_held,
-            w.debt_cents AS balance_debt
-       FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
-      WHERE o.merchant_id = ? AND o.${column} = ?`,
-    [...availableParameters(now), now, merchantId, value],
+): Promise<(OrderWithBalance | undefined)[]> {
+  // `external_id` is binary. A binary parameter for `id` would not use its index.
+  const groups = byMerchant(keys, ({ value }) => (column === 'id' ? value : Buffer.from(value)));
+  const rows = await manager.query<OrderRow[]>(
+    `${select(manager, UNCHANGED_AVAILABLE)} WHERE ${anyOf(groups.length, `o.merchant_id = ? AND o.${column} IN (?)`)}`,
+    [now, now, ...groups.flat()],
   );
-  if (row === undefined) return undefined;
-  const order = toEntity(manager, Order, row);
-  const availableCents =
-    exactCents(row.balance_debt) > 0 ? await availableToDebtor(manager, order, now) : exactCents(row.balance_available);
-  return { order, balance: { availableCents, heldCents: exactCents(row.balance_held) } };
+  const found = new Map<string, OrderWithBalance>();
+  for (const row of await withChangedBalances(manager, rows, now)) {
+    const order = toEntity(manager, Order, row);
+    const balance = {
+      availableCents: exactCents(row.balance_available ?? 0),
+      heldCents: exactCents(row.balance_held),
+    };
+    found.set(keyOf(order.merchantId, column === 'id' ? order.id : order.externalId), { order, balance, now });
+  }
+  return keys.map(({ merchantId, value }) => found.get(keyOf(merchantId, value)));
+}
+
+const keyOf = (merchantId: string, value: string): string => `${merchantId} ${value}`;
+
+/** @param available the SQL expression of the wallet's available balance. */
+function select(manager: EntityManager, available: string): string {
+  const columns = columnNames(manager, Order).map((name) => `o.${name}`);
+  return `
+    SELECT ${columns.join(', ')}, w.id AS wallet_id, ${available} AS balance_available, w.debt_cents AS balance_debt,
+           ${HELD} AS balance_held
+      FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document`;
+}
+
+/** Reads the orders again where dates have changed the customer's balance since the wallet was last written. */
+async function withChangedBalances(manager: EntityManager, rows: OrderRow[], now: Date): Promise<OrderRow[]> {
+  const isChanged = (row: OrderRow): boolean => row.wallet_id !== null && row.balance_available === null;
+  const changed = rows.filter(isChanged);
+  if (changed.length === 0) return rows;
+  // One SELECT per order, because servers use the index for a range of dates only for one wallet at a time.
+  const one = `${select(manager, AVAILABLE)} WHERE o.merchant_id = ? AND o.id = ?`;
+  const again = await manager.query<OrderRow[]>(
+    changed.map(() => one).join(' UNION ALL '),
+    changed.flatMap((row) => [...availableParameters(now), now, row.merchant_id, row.id]),
+  );
+  for (const row of again)
+    if (exactCents(row.balance_debt) > 0) {
+      const { merchantId, document } = toEntity(manager, Order, row);
+      row.balance_available = String(await availableToDebtor(manager, { merchantId, document }, now));
+    }
+  return [...rows.filter((row) => !isChanged(row)), ...again];
 }

@@ -2,11 +2,13 @@ import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res, UseInter
 import { ApiBearerAuth, ApiBody, ApiParam, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { Caller } from '../common/caller.js';
+import type { IsAnswered } from '../database/batch.js';
 import { CurrentCaller } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
 import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { Answered, isAnsweredOf } from '../http/is-answered.js';
 import { ApiIfMatch, IfMatch } from '../http/if-match.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
@@ -50,7 +52,7 @@ export class OrdersController {
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(caller.merchantId, body);
+    const { order, replayed } = await this.orders.create(caller.merchantId, body, isAnsweredOf(response));
     markCreated(response, `/orders/${order.id}`, replayed);
     return order;
   }
@@ -77,8 +79,12 @@ export class OrdersController {
   @Get(':id')
   @ApiIdParam('The order')
   @ApiProblems.read()
-  getOrder(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
-    return this.orders.get(caller.merchantId, id);
+  getOrder(
+    @CurrentCaller() caller: Caller,
+    @IdParam() id: string,
+    @Answered() isAnswered: IsAnswered,
+  ): Promise<OrderDto> {
+    return this.orders.get(caller.merchantId, id, isAnswered);
   }
 
   /**
@@ -93,8 +99,12 @@ export class OrdersController {
     schema: { type: 'string', minLength: 1, maxLength: 100 },
   })
   @ApiProblems.read()
-  getOrderByExternalId(@CurrentCaller() caller: Caller, @Param('external_id') externalId: string): Promise<OrderDto> {
-    return this.orders.getByExternalId(caller.merchantId, externalId);
+  getOrderByExternalId(
+    @CurrentCaller() caller: Caller,
+    @Param('external_id') externalId: string,
+    @Answered() isAnswered: IsAnswered,
+  ): Promise<OrderDto> {
+    return this.orders.getByExternalId(caller.merchantId, externalId, isAnswered);
   }
 
   /**

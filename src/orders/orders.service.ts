@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
-import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
-import { violatedUniqueKey } from '../database/errors.js';
-import { insertRows } from '../database/rows.js';
+import type { Batch, IsAnswered } from '../database/batch.js';
+import { Batches } from '../database/batches.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { findOrderWithBalance, type OrderWithBalance } from './order-with-balance.js';
-import { Order } from './order.entity.js';
+import { insertOrders } from './insert-orders.js';
+import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
+import type { Order } from './order.entity.js';
 import { ContentDigests, type RequestedOrder, differences, readOrder } from './order-content.js';
 import { defaultExpiry, expiryProblem } from './order-expiry.js';
 import { toOrderDto } from './order.mapper.js';
@@ -20,61 +19,72 @@ import { toOrderDto } from './order.mapper.js';
 /** Creates and reads orders. */
 @Injectable()
 export class OrdersService {
+  readonly #inserted: Batch<Order, boolean>;
+  readonly #byId: Batch<OrderKey, OrderWithBalance | undefined>;
+  readonly #byExternalId: Batch<OrderKey, OrderWithBalance | undefined>;
+
   constructor(
+    batches: Batches,
     private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly digests: ContentDigests,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#inserted = batches.create('new_orders', insertOrders, sizeOf);
+    this.#byId = batches.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, clock.now()));
+    this.#byExternalId = batches.create('orders_by_external_id', (manager, keys) =>
+      findOrdersWithBalances(manager, 'external_id', keys, clock.now()),
+    );
+  }
 
   /**
    * Creates an order, or replays the one with this `external_id`. The unique key decides which of several concurrent
    * requests creates it, so no lock is needed.
    *
+   * @param isAnswered whether the client no longer waits.
    * @returns the order in its current state, and whether it existed before.
    * @throws Problem payments_exceed_total; external_id_conflict, which points to each member that differs.
    */
-  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
+  async create(
+    merchantId: string,
+    request: CreateOrderDto,
+    isAnswered: IsAnswered,
+  ): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now();
     const order = newOrder(requested, { merchantId, policy, contentDigest: this.digests.of(requested) }, createdAt);
     const refusal = requested.requestedExpiry && expiryProblem(requested.requestedExpiry, policy, createdAt);
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
-    const isNew =
-      refusal === undefined &&
-      (await this.unitOfWork.statement((manager, record) => insertNew(manager, order, record)));
-    const now = this.clock.now();
-    const existing = await this.unitOfWork.statement(
-      isNew
-        ? (manager) => this.#withBalance(manager, order, now)
-        : (manager, record) => this.#findSame(manager, { merchantId, ...requested }, now, record),
-    );
+    const isNew = refusal === undefined && (await this.#inserted.get(order, isAnswered));
+    const existing = isNew
+      ? await this.#withBalance(order, isAnswered)
+      : await this.#findSame({ merchantId, ...requested }, isAnswered);
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
-    return { order: toOrderDto(existing.order, existing.balance, now), replayed: !isNew };
+    return { order: toOrderDto(existing.order, existing.balance, existing.now), replayed: !isNew };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
-  get(merchantId: string, id: string): Promise<OrderDto> {
-    return this.#get(merchantId, { id });
+  async get(merchantId: string, id: string, isAnswered: IsAnswered): Promise<OrderDto> {
+    return this.#view(await this.#byId.get({ merchantId, value: id }, isAnswered));
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
-  getByExternalId(merchantId: string, externalId: string): Promise<OrderDto> {
-    return this.#get(merchantId, { externalId });
+  async getByExternalId(merchantId: string, externalId: string, isAnswered: IsAnswered): Promise<OrderDto> {
+    return this.#view(await this.#byExternalId.get({ merchantId, value: externalId }, isAnswered));
   }
 
-  async #get(merchantId: string, key: { id: string } | { externalId: string }): Promise<OrderDto> {
-    const now = this.clock.now();
-    const found = await this.unitOfWork.statement((manager) => findOrderWithBalance(manager, merchantId, key, now));
+  /** Adds the customer's balance to a new order. */
+  async #withBalance(order: Order, isAnswered: IsAnswered): Promise<OrderWithBalance> {
+    const availableCents = await this.balances.availableNow(order, isAnswered);
+    return { order, balance: { availableCents, heldCents: 0 }, now: this.clock.now() };
+  }
+
+  #view(found: OrderWithBalance | undefined): OrderDto {
     if (found === undefined) throw notFound();
-    return toOrderDto(found.order, found.balance, now);
-  }
-
-  async #withBalance(manager: EntityManager, order: Order, now: Date): Promise<OrderWithBalance> {
-    return { order, balance: { availableCents: await this.balances.availableTo(manager, order, now), heldCents: 0 } };
+    return toOrderDto(found.order, found.balance, found.now);
   }
 
   /**
@@ -82,17 +92,18 @@ export class OrdersService {
    *
    * @throws Problem external_id_conflict if its content is different.
    */
-  async #findSame(
-    manager: EntityManager,
+  #findSame(
     sent: RequestedOrder & Pick<Order, 'merchantId'>,
-    now: Date,
-    record: Recorder,
+    isAnswered: IsAnswered,
   ): Promise<OrderWithBalance | undefined> {
-    const existing = await findOrderWithBalance(manager, sent.merchantId, { externalId: sent.externalId }, now);
-    if (existing === undefined) return undefined;
-    this.#refuseDifferences(sent, existing.order);
-    record({ type: 'order.replayed', merchantId: sent.merchantId, orderId: existing.order.id });
-    return existing;
+    return this.unitOfWork.statement(async (_manager, record) => {
+      const { merchantId, externalId } = sent;
+      const existing = await this.#byExternalId.get({ merchantId, value: externalId }, isAnswered);
+      if (existing === undefined) return undefined;
+      this.#refuseDifferences(sent, existing.order);
+      record({ type: 'order.replayed', merchantId, orderId: existing.order.id });
+      return existing;
+    }, false);
   }
 
   /** A replay has the content that the order was created with or, after changes, its current content. */
@@ -138,14 +149,5 @@ export function newOrder(
   };
 }
 
-/** @returns false if an order with this `external_id` already exists. */
-async function insertNew(manager: EntityManager, order: Order, record: Recorder): Promise<boolean> {
-  try {
-    await insertRows(manager, Order, [order]);
-    record({ type: 'order.created', merchantId: order.merchantId, orderId: order.id });
-    return true;
-  } catch (error) {
-    if (violatedUniqueKey(error) !== 'uq_orders_merchant_external_id') throw error;
-    return false;
-  }
-}
+/** How much of a batch an order takes. */
+const sizeOf = ({ items, paymentMethods }: Order): number => items.length + paymentMethods.length;

@@ -2,7 +2,9 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../common/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
+import type { IsAnswered } from '../database/batch.js';
 import { CurrentCaller } from '../http/caller.js';
+import { Answered } from '../http/is-answered.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
@@ -24,7 +26,11 @@ export class QuotesController {
   @Post()
   @HttpCode(200)
   @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
-  createQuote(@CurrentCaller() caller: Caller, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
-    return this.quotes.quote(caller.merchantId, body);
+  createQuote(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateQuoteDto,
+    @Answered() isAnswered: IsAnswered,
+  ): Promise<QuoteDto> {
+    return this.quotes.quote(caller.merchantId, body, isAnswered);
   }
 }

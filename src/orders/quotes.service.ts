@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import type { IsAnswered } from '../database/batch.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { refuseOverBalance } from './order-changes.js';
@@ -15,14 +15,13 @@ import { toPolicyDto } from './policy.mapper.js';
 @Injectable()
 export class QuotesService {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
-  async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
+  async quote(merchantId: string, request: CreateQuoteDto, isAnswered: IsAnswered): Promise<QuoteDto> {
     const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
     const content = readContent({ ...request, items: [], payment_methods: request.payment_methods ?? [] });
     const { totalCents } = content;
@@ -32,9 +31,7 @@ export class QuotesService {
     const order = newOrder({ ...content, document, externalId: '' }, { merchantId, policy, contentDigest: null }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
-    const availableCents = isKnown
-      ? await this.unitOfWork.statement((manager) => this.balances.availableTo(manager, order, now))
-      : totalCents;
+    const availableCents = isKnown ? await this.balances.availableNow(order, isAnswered) : totalCents;
     const balance = { availableCents, heldCents: 0 };
     refuseOverBalance(order, balance, redeemCents, now);
     const { cashback, payment_methods } = toOrderDto({ ...order, redemptionCents: redeemCents }, balance, now);

@@ -30,6 +30,7 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     SHUTDOWN_DELAY_SECONDS: '0',
     LOG_LEVEL: 'debug',
     ...(process.env.TEST_POOL_SIZE && { DATABASE_POOL_SIZE: process.env.TEST_POOL_SIZE }),
+    ...(process.env.TEST_BATCH && { BATCH: process.env.TEST_BATCH }),
   };
 }
 

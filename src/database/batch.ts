@@ -1,0 +1,98 @@
+import { unavailable } from '../common/problem.js';
+
+/** Statements of a kind that run at once. While they run, further requests gather for the next one. */
+const STATEMENTS_AT_ONCE = 2;
+
+/** After this time a statement no longer counts, so that one that waits for a lock does not delay later requests. */
+const SLOW_MS = 50;
+
+/** The maximum size of a batch: far below the server's `max_allowed_packet`, also for the largest rows. */
+const MAX_SIZE = 200;
+
+/** Whether the client no longer waits: it has disconnected, or has been answered. */
+export type IsAnswered = () => boolean;
+
+interface Waiting<Key, Value> {
+  readonly key: Key;
+  readonly isAnswered: IsAnswered;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Lets concurrent requests share statements: while a statement runs, the requests that arrive wait and go together in
+ * the next one. There is no timer, so a request that comes alone does not wait.
+ */
+export class Batch<Key, Value> {
+  #waiting: Waiting<Key, Value>[] = [];
+  #running = 0;
+
+  /**
+   * @param send executes a statement for one or more keys, and returns a value for each key.
+   * @param sizeOf how much of a batch a key takes. Without it, each key has a statement of its own.
+   */
+  constructor(
+    private readonly send: (keys: readonly Key[]) => Promise<readonly Value[]>,
+    private readonly sizeOf: ((key: Key) => number) | undefined,
+  ) {}
+
+  /**
+   * Returns the value of a key, from a statement that is sent after this call.
+   *
+   * @param isAnswered whether the client no longer waits; the key is then not sent.
+   * @throws Problem unavailable if the client no longer waits; or the statement's error for this key alone.
+   */
+  get(key: Key, isAnswered: IsAnswered): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const waiting = { key, isAnswered, resolve, reject };
+      if (this.sizeOf === undefined) return void this.#answer([waiting]);
+      this.#waiting.push(waiting);
+      this.#sendNext();
+    });
+  }
+
+  #sendNext(): void {
+    while (this.#running < STATEMENTS_AT_ONCE && this.#waiting.length > 0) {
+      this.#running += 1;
+      let counts = true;
+      const end = (): void => {
+        if (!counts) return;
+        counts = false;
+        this.#running -= 1;
+        this.#sendNext();
+      };
+      const slow = setTimeout(end, SLOW_MS);
+      void this.#answer(this.#take()).then(() => {
+        clearTimeout(slow);
+        end();
+      });
+    }
+  }
+
+  /** Removes the requests of the next statement from the queue. */
+  #take(): Waiting<Key, Value>[] {
+    let count = 0;
+    for (let size = 0; count < this.#waiting.length; count++) {
+      const { key } = this.#waiting[count] as Waiting<Key, Value>;
+      size += this.sizeOf?.(key) ?? 1;
+      if (count > 0 && size > MAX_SIZE) break;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Settles all requests of a batch, except those that it tries again one by one. */
+  async #answer(batch: readonly Waiting<Key, Value>[]): Promise<void> {
+    const wanted = batch.filter(({ isAnswered }) => !isAnswered());
+    for (const { reject } of batch.filter((waiting) => !wanted.includes(waiting)))
+      reject(unavailable(new Error('the client no longer waits')));
+    if (wanted.length === 0) return;
+    try {
+      const values = await this.send(wanted.map(({ key }) => key));
+      wanted.forEach(({ resolve }, index) => resolve(values[index] as Value));
+    } catch (error) {
+      // One key's error must not fail the others.
+      if (wanted.length > 1) for (const waiting of wanted) void this.#answer([waiting]);
+      else wanted[0]?.reject(error);
+    }
+  }
+}

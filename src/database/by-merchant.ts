@@ -1,0 +1,12 @@
+/** Groups keys by merchant, because a sharded database can split a statement that names each merchant once. */
+export function byMerchant<Key extends { merchantId: string }, Value>(
+  keys: readonly Key[],
+  valueOf: (key: Key) => Value,
+): [merchantId: string, values: Value[]][] {
+  const groups = new Map<string, Set<Value>>();
+  for (const key of keys) groups.set(key.merchantId, (groups.get(key.merchantId) ?? new Set()).add(valueOf(key)));
+  return Array.from(groups, ([merchantId, values]) => [merchantId, [...values]]);
+}
+
+/** Returns a condition that holds for any of several groups. */
+export const anyOf = (groups: number, condition: string): string => Array(groups).fill(`(${condition})`).join(' OR ');

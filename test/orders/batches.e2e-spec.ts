@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { createDataSource } from '../../src/schema.js';
+import { atOnce } from '../support/client.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { lockOrder } from '../support/locked-order.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { type Service, startService } from '../support/service.js';
+
+describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) => {
+  let database: TestDatabase;
+  let operator: DataSource;
+  let service: Service;
+  let merchant: TestMerchant;
+  let other: TestMerchant;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    operator = await createDataSource(database.url).initialize();
+    service = await startService({
+      databaseUrl: database.url,
+      env: { BATCH: String(isBatched), DATABASE_POOL_SIZE: '10' },
+    });
+    merchant = await aMerchant(service);
+    other = await aMerchant(service);
+  });
+  afterAll(async () => {
+    await service.stop();
+    await operator.destroy();
+    await database.drop();
+  });
+
+  /** The number of statements of a kind, and of the requests that they served. */
+  async function shared(kind: string): Promise<{ statements: number; requests: number }> {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const read = (name: string): number =>
+      Number(new RegExp(`^database_batch_keys_${name}\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(metrics)?.[1] ?? 0);
+    return { statements: read('count'), requests: read('sum') };
+  }
+
+  it('each of 120 concurrent orders is created with its own content and balance', async () => {
+    const customers = Array.from({ length: 4 }, () => aDocument());
+    for (const [index, document] of customers.entries()) await grant(service, merchant, document, `${index + 1}.00`);
+    const before = await shared('new_orders');
+    const orders = Array.from({ length: 120 }, (_, index) =>
+      anOrder({ document: customers[index % 4], total: `${200 + index}.00` }),
+    );
+    const table = operator.createQueryRunner();
+    await table.query('LOCK TABLES orders WRITE');
+    const sent = atOnce(120, (index) => merchant.client.post('/orders', orders[index]));
+    // The first statements wait for the table. Meanwhile, further requests gather.
+    while ((await shared('new_orders')).requests - before.requests < 10) await sleep(20);
+    await table.query('UNLOCK TABLES');
+    await table.release();
+    const answers = await sent;
+    answers.forEach(({ status, body }, index) => {
+      expect({ status, total: body.total, external_id: body.external_id }).toEqual({
+        status: 201,
+        total: `${200 + index}.00`,
+        external_id: orders[index]?.external_id,
+      });
+      expect(body.cashback.to_redeem.available).toBe(`${(index % 4) + 1}.00`);
+    });
+    const after = await shared('new_orders');
+    expect(after.requests - before.requests).toBe(120);
+    expect(after.statements - before.statements < 120).toBe(isBatched);
+    // Reads in any order return the same orders.
+    const read = await atOnce(120, (index) => merchant.client.get(`/orders/${answers[119 - index]?.body.id}`));
+    expect(read.map(({ body }) => body)).toEqual(answers.map(({ body }) => body).reverse());
+  });
+
+  it('60 identical orders are one order and 59 replays, also beside new orders and conflicts', async () => {
+    const existing = await atOnce(20, async () => {
+      const order = anOrder();
+      expect((await merchant.client.post('/orders', order)).status).toBe(201);
+      return order;
+    });
+    const twin = anOrder();
+    const [twins, replays, conflicts, fresh] = await Promise.all([
+      atOnce(60, () => merchant.client.post('/orders', twin)),
+      atOnce(20, (index) => merchant.client.post('/orders', existing[index])),
+      atOnce(20, (index) => merchant.client.post('/orders', { ...existing[index], total: '151.00' })),
+      atOnce(20, () => merchant.client.post('/orders', anOrder())),
+    ]);
+    const replayed = (answers: typeof twins) =>
+      answers.filter(({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === 'true').length;
+    expect([twins, replays, fresh].map(replayed)).toEqual([59, 20, 0]);
+    expect(new Set(twins.map(({ body }) => body.id)).size).toBe(1);
+    conflicts.forEach((answer) => expectProblem(answer, 409, 'external_id_conflict'));
+    expect(fresh.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    await expectInvariants(service);
+  });
+
+  it('two merchants with the same external_ids have their own orders', async () => {
+    const orders = Array.from({ length: 20 }, () => anOrder());
+    const [mine, theirs] = await Promise.all(
+      [merchant, other].map(({ client }) => atOnce(20, (index) => client.post('/orders', orders[index]))),
+    );
+    const ids = [mine, theirs].map((answers) => answers?.map(({ body }) => body.id as string) ?? []);
+    expect(new Set(ids.flat()).size).toBe(40);
+    const foreign = await atOnce(40, (index) =>
+      index % 2 === 0
+        ? merchant.client.get(`/orders/${ids[0]?.[index / 2]}`)
+        : merchant.client.get(`/orders/${ids[1]?.[(index - 1) / 2]}`),
+    );
+    expect(foreign.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, (_, at) => (at % 2 ? 404 : 200)));
+  });
+
+  it('a token that was revoked is refused, while other tokens in the same statement work', async () => {
+    const leaving = await aMerchant(service);
+    expect((await leaving.client.post('/auth/logout', {})).status).toBe(204);
+    const answers = await atOnce(30, (index) =>
+      (index % 3 === 0 ? leaving : index % 3 === 1 ? merchant : other).client.get('/policy'),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 30 }, (_, at) => (at % 3 ? 200 : 401)));
+  });
+
+  it('the replay of an order that another transaction has locked does not wait, nor do new orders', async () => {
+    const order = anOrder();
+    const lock = await lockOrder(database.url, (await aCreatedOrder(merchant, order)).id);
+    try {
+      const answers = await atOnce(20, (index) => merchant.client.post('/orders', index % 2 ? anOrder() : order));
+      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    } finally {
+      await lock.release();
+    }
+  });
+
+  it('an order that the database refuses fails alone', async () => {
+    await operator.query(`
+      CREATE TRIGGER tr_orders_refused BEFORE INSERT ON orders FOR EACH ROW
+        IF NEW.external_id = 'REFUSED' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF`);
+    try {
+      const answers = await atOnce(30, (index) =>
+        merchant.client.post('/orders', anOrder(index === 15 ? { external_id: 'REFUSED' } : {})),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(
+        Array.from({ length: 30 }, (_, index) => (index === 15 ? 500 : 201)),
+      );
+    } finally {
+      await operator.query('DROP TRIGGER tr_orders_refused');
+    }
+  });
+});
