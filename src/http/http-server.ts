@@ -54,6 +54,8 @@ export class HttpServer extends ExpressAdapter {
   /** Sends the result of a handler. The turn ends first, so that a client that reads slowly does not keep it. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     Turn.of(response.req)?.leave();
+    // The deadline has answered. The client sends the request again and gets this result.
+    if (response.headersSent) return undefined;
     return super.reply(response, body, statusCode) as unknown;
   }
 

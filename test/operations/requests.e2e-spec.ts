@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { OrdersService } from '../../src/orders/orders.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
@@ -8,6 +9,18 @@ import { aRequest, parseAnswer, sendBytes } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
 
 const METRICS_TOKEN = 'a-token-for-the-metrics';
+
+/** Ends after the deadline of the request. */
+class LateOrders extends OrdersService {
+  static ended = 0;
+
+  override async create(...parts: Parameters<OrdersService['create']>): ReturnType<OrdersService['create']> {
+    const created = await super.create(...parts);
+    await sleep(5000);
+    LateOrders.ended += 1;
+    return created;
+  }
+}
 
 let service: Service;
 let merchant: TestMerchant;
@@ -111,6 +124,23 @@ describe('connections', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({ code: 'malformed_request', status: 400 }),
     ]);
+  });
+
+  it('a request whose work ends after the deadline has answered logs no internal error, and can be repeated', async () => {
+    const late = await startService({
+      override: (builder) => builder.overrideProvider(OrdersService).useClass(LateOrders),
+    });
+    try {
+      const { client } = await aMerchant(late);
+      const order = anOrder();
+      expectProblem(await client.post('/orders', order), 503, 'unavailable');
+      while (LateOrders.ended === 0) await sleep(50);
+      const again = await client.get(`/orders/by-external-id/${order.external_id}`);
+      expect(again.status).toBe(200);
+      expect(late.logged.join('')).not.toContain('internal_error');
+    } finally {
+      await late.stop();
+    }
   });
 
   it('a request that was answered before its body arrived gets no second response for an invalid body', async () => {
