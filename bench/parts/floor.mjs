@@ -20,7 +20,7 @@ export async function measureFloor(lab, plan) {
   const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps }));
   await warmUp(contenders);
   const results = [];
-  for (const connections of [1, 10, 50]) {
+  for (const connections of [1, 10, 50, 200]) {
     lab.say(`Service and floor, ${connections} connections`);
     const measured = await alternate(
       contenders.map((contender) => ({ ...contender, connections })),
