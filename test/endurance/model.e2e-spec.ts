@@ -1,3 +1,3 @@
 import { describeModel } from '../support/model/property.js';
 
-describeModel({ sequences: 80, seconds: 150 });
+describeModel({ sequences: 80, seconds: Number(process.env.ENDURANCE_SECONDS ?? 60) });
