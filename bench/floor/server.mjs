@@ -17,22 +17,25 @@ const DAY_MS = 86_400_000;
 
 /** The service's own settings of a connection and its balance as SQL, from the build. */
 const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
-const { sessionSettings } = await built('database/session-settings.js');
+const { applySettings } = await built('database/session-settings.js');
 const { UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
 
-// The other statements of an order's creation, as the service sends them.
+// The other statements of an order's creation, as the service sends them for one request.
 const LIVE_TOKEN = `
-  SELECT t.jwt, u.merchant_id
+  SELECT t.access_hash, t.jwt, u.merchant_id
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
-   WHERE t.access_hash = ? AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+   WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 /** Read once per second for each merchant. */
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 const INSERT_ORDER = `
-  INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods,
-                      policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest,
-                      created_at, expires_at, completed_at, cancelled_at)
-  VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, ?, ?, NULL, NULL)`;
-const BALANCE = `SELECT w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+  INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, eligible_total_cents, items, payment_methods,
+                      final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents,
+                      content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, cashback_available_at,
+                      cashback_expires_at)
+  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL)`;
+const BALANCE = `
+  SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
+   WHERE w.merchant_id = ? AND w.document IN (?)`;
 
 const pool = mysql.createPool({
   uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
@@ -41,9 +44,9 @@ const pool = mysql.createPool({
   charset: 'utf8mb4',
   enableKeepAlive: true,
 });
-pool.pool.on('connection', (connection) => {
-  connection.query(sessionSettings({ statementMs: 3000, tableLockSeconds: 2 }, {}));
-});
+pool.pool.on('connection', (connection) =>
+  applySettings(connection, { statementMs: 3000, tableLockSeconds: 2, stalledMs: 5000 }),
+);
 
 /** @param {string} sql @param {unknown[]} values @returns {Promise<any[]>} */
 async function rowsOf(sql, values) {
@@ -93,7 +96,7 @@ async function createOrder(authorization, body) {
   const expiresAt = later(now, policy.orderTtlMinutes * 60_000);
   const json = [items, methods, policy].map((value) => JSON.stringify(value));
   const order = [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json];
-  await rowsOf(INSERT_ORDER, [...order, hash('sha256', JSON.stringify(body), 'buffer'), now, expiresAt]);
+  await rowsOf(INSERT_ORDER, [...order, hash('sha256', JSON.stringify(body), 'buffer'), now, now, expiresAt]);
   const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
   const availableCents = Number(balance?.cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
@@ -103,34 +106,35 @@ async function createOrder(authorization, body) {
 function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt }) {
   const maximumCents = Math.min(availableCents, Math.floor((totalCents * policy.redeemShareBps) / 10_000));
   const availableAt = later(now, policy.releaseDays * DAY_MS);
+  const cashbackExpiresAt = later(availableAt, policy.validityDays * DAY_MS);
   return {
     id,
     external_id: body.external_id,
     status: 'pending',
+    version: 1,
     document: body.document,
     currency: 'BRL',
     total: money(totalCents),
-    items: body.items,
-    payment_methods: body.payment_methods,
+    eligible_total: money(totalCents),
+    amount_to_pay: money(totalCents),
+    items: body.items.map((item) => ({ ...item, quantity: 1 })),
+    payment_methods: body.payment_methods.map((method) => ({
+      ...method,
+      earn_rate: String(policy.earnRateBps / 10_000),
+    })),
     cashback: {
       to_redeem: {
         ...{ available: money(availableCents), maximum: money(maximumCents), limited_by: 'balance' },
         ...{ held: '0.00', redeemed: '0.00', returned: '0.00' },
       },
       to_receive: {
-        ...{
-          amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
-          reversed: '0.00',
-          status: 'quoted',
-        },
-        ...{ available_at: availableAt, expires_at: later(availableAt, policy.validityDays * DAY_MS) },
+        amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
+        ...{ reversed: '0.00', status: 'quoted', available_at: availableAt, expires_at: cashbackExpiresAt },
+        expires_on: cashbackExpiresAt.toISOString().slice(0, 10),
       },
     },
     refunded: { amount: '0.00', amount_to_pay_back: '0.00' },
-    created_at: now,
-    expires_at: expiresAt,
-    completed_at: null,
-    cancelled_at: null,
+    ...{ created_at: now, updated_at: now, expires_at: expiresAt, completed_at: null, cancelled_at: null },
   };
 }
 
@@ -157,5 +161,7 @@ const server = createServer((request, response) => {
     );
   });
 });
+// Without a database it does not become ready, instead of never answering.
+await rowsOf('SELECT 1', []);
 server.listen(Number(process.env['PORT']), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));

@@ -2,14 +2,14 @@
  * Calendar days in a time zone. A day is a text such as `2026-11-20`: days compare and sort as texts. Everything is
  * computed with the time zone data of the runtime.
  */
-import { DAY_MS } from './clock.js';
+import { DAY_MS, MINUTE_MS } from './clock.js';
 
 /** Formatters by time zone. Creating one takes a thousand times as long as using it. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-/** The first instants of days that were computed before, by time zone and day: most orders have the same few days. */
-const starts = new Map<string, number>();
-const STARTS_KEPT = 1000;
+/** Offsets from UTC in milliseconds, by time zone and minute: most orders ask for the same few minutes. */
+const offsets = new Map<string, number>();
+const OFFSETS_KEPT = 1000;
 
 /** Returns whether the text is an IANA time zone that this runtime knows, such as `America/Sao_Paulo` or `UTC`. */
 export function isTimeZone(text: string): boolean {
@@ -40,22 +40,11 @@ export function addDays(day: string, days: number): string {
  * @throws RangeError for an unknown time zone.
  */
 export function startOfDay(day: string, timeZone: string): Date {
-  const key = `${timeZone} ${day}`;
-  let start = starts.get(key);
-  if (start === undefined) {
-    start = computeStart(Date.parse(day), timeZone);
-    if (starts.size === STARTS_KEPT) starts.clear();
-    starts.set(key, start);
-  }
-  return new Date(start);
-}
-
-/** @param midnight the local date at 00:00 as if the time zone were UTC. */
-function computeStart(midnight: number, timeZone: string): number {
+  const midnight = Date.parse(day);
   const offsetAt = (ms: number): number => localMs(ms, timeZone) - ms;
   const [before, later] = [offsetAt(midnight - DAY_MS), offsetAt(midnight + DAY_MS)];
   const midnights = [midnight - before, midnight - later].filter((ms) => localMs(ms, timeZone) === midnight);
-  if (midnights.length > 0) return Math.min(...midnights);
+  if (midnights.length > 0) return new Date(Math.min(...midnights));
   // The clocks skip midnight: find the instant at which they change.
   let [low, high] = [midnight - later, midnight - before];
   while (high - low > 1) {
@@ -63,15 +52,28 @@ function computeStart(midnight: number, timeZone: string): number {
     if (offsetAt(middle) === before) low = middle;
     else high = middle;
   }
-  return high;
+  return new Date(high);
 }
 
 /** Returns what a clock in the time zone shows at an instant, as if that were UTC. */
 function localMs(ms: number, timeZone: string): number {
+  // Clocks change at whole minutes.
+  const minute = Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+  const key = `${timeZone} ${minute}`;
+  let offset = offsets.get(key);
+  if (offset === undefined) {
+    offset = computeOffset(minute, timeZone);
+    if (offsets.size === OFFSETS_KEPT) offsets.clear();
+    offsets.set(key, offset);
+  }
+  return ms + offset;
+}
+
+function computeOffset(ms: number, timeZone: string): number {
   const shown: Record<string, number> = {};
   for (const { type, value } of formatterOf(timeZone).formatToParts(ms)) shown[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
-  return Date.UTC(year, month - 1, day, hour, minute, second) + (((ms % 1000) + 1000) % 1000);
+  return Date.UTC(year, month - 1, day, hour, minute, second) - ms;
 }
 
 function formatterOf(timeZone: string): Intl.DateTimeFormat {

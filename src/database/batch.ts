@@ -1,10 +1,7 @@
 import { unavailable } from '../common/problem.js';
 
-/** Statements of a kind that run at once. While they run, further requests gather for the next one. */
-const STATEMENTS_AT_ONCE = 2;
-
-/** After this time a statement no longer counts, so that one that waits for a lock does not delay later requests. */
-const SLOW_MS = 50;
+/** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
+const SLOW_MS = 20;
 
 /** The maximum size of a batch: far below the server's `max_allowed_packet`, also for the largest rows. */
 const MAX_SIZE = 200;
@@ -25,7 +22,7 @@ interface Waiting<Key, Value> {
  */
 export class Batch<Key, Value> {
   #waiting: Waiting<Key, Value>[] = [];
-  #running = 0;
+  #isRunning = false;
 
   /**
    * @param send executes a statement for one or more keys, and returns a value for each key.
@@ -52,21 +49,23 @@ export class Batch<Key, Value> {
   }
 
   #sendNext(): void {
-    while (this.#running < STATEMENTS_AT_ONCE && this.#waiting.length > 0) {
-      this.#running += 1;
-      let counts = true;
-      const end = (): void => {
-        if (!counts) return;
-        counts = false;
-        this.#running -= 1;
-        this.#sendNext();
-      };
+    if (this.#isRunning || this.#waiting.length === 0) return;
+    this.#isRunning = true;
+    let hasEnded = false;
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#isRunning = false;
+      this.#sendNext();
+    };
+    // The other requests that the process has just received, or that the last statement answered, join first.
+    setImmediate(() => {
       const slow = setTimeout(end, SLOW_MS);
       void this.#answer(this.#take()).then(() => {
         clearTimeout(slow);
         end();
       });
-    }
+    });
   }
 
   /** Removes the requests of the next statement from the queue. */

@@ -2,8 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { RequestQueue } from './request-queue.js';
 
-/** While the database works on one request, another one can be parsed, validated or answered. */
-const REQUESTS_PER_CONNECTION = 2;
+/**
+ * While the database works on one request, others can be parsed, validated or answered. And requests can share a
+ * statement only if they run at the same time.
+ */
+const REQUESTS_PER_CONNECTION = 5;
 
 /** The queues of the process. They are separate so that a burst of logins does not delay orders. */
 @Injectable()

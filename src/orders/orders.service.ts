@@ -56,14 +56,20 @@ export class OrdersService {
     const createdAt = this.clock.now();
     const order = newOrder(requested, { merchantId, policy, contentDigest: this.digests.of(requested) }, createdAt);
     const refusal = requested.requestedExpiry && expiryProblem(requested.requestedExpiry, policy, createdAt);
+    if (refusal === undefined) {
+      // A new order does not change the balance, so neither statement waits for the other.
+      const [isNew, availableCents] = await Promise.all([
+        this.#inserted.get(order, isAnswered),
+        this.balances.availableNow(order, isAnswered),
+      ]);
+      if (isNew)
+        return { order: toOrderDto(order, { availableCents, heldCents: 0 }, this.clock.now()), replayed: false };
+    }
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
-    const isNew = refusal === undefined && (await this.#inserted.get(order, isAnswered));
-    const existing = isNew
-      ? await this.#withBalance(order, isAnswered)
-      : await this.#findSame({ merchantId, ...requested }, isAnswered);
+    const existing = await this.#findSame({ merchantId, ...requested }, isAnswered);
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
-    return { order: toOrderDto(existing.order, existing.balance, existing.now), replayed: !isNew };
+    return { order: this.#view(existing), replayed: true };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
@@ -74,12 +80,6 @@ export class OrdersService {
   /** @throws Problem not_found, also for an order of another merchant. */
   async getByExternalId(merchantId: string, externalId: string, isAnswered: IsAnswered): Promise<OrderDto> {
     return this.#view(await this.#byExternalId.get({ merchantId, value: externalId }, isAnswered));
-  }
-
-  /** Adds the customer's balance to a new order. */
-  async #withBalance(order: Order, isAnswered: IsAnswered): Promise<OrderWithBalance> {
-    const availableCents = await this.balances.availableNow(order, isAnswered);
-    return { order, balance: { availableCents, heldCents: 0 }, now: this.clock.now() };
   }
 
   #view(found: OrderWithBalance | undefined): OrderDto {

@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/built-service.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { aMerchant, anOrder } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+describe('the bare server of the bench', () => {
+  let database: TestDatabase;
+  let floor: ChildProcess;
+  let url: string;
+  let service: Service;
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    service = await startService({ databaseUrl: database.url });
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    const env = { ...process.env, DATABASE_URL: database.url, DATABASE_POOL_SIZE: '1', PORT: String(port) };
+    floor = spawn(process.execPath, ['bench/floor/server.mjs'], { env, stdio: 'inherit' });
+  });
+  afterAll(async () => {
+    if (floor.exitCode === null && floor.kill()) await once(floor, 'exit');
+    await service.stop();
+    await database.drop();
+  });
+
+  it('the bare server creates the same order as the service, so that comparing the two is fair', async () => {
+    const merchant = await aMerchant(service);
+    while (!(await fetch(`${url}/health/ready`).catch(() => undefined))?.ok) {
+      expect(floor.exitCode).toBeNull();
+      await sleep(50);
+    }
+    const response = await fetch(`${url}/orders`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(anOrder({ total: '150.00' })),
+    });
+    expect(response.status).toBe(201);
+    const created = (await response.json()) as { id: string; cashback: { to_receive: object } };
+    const { body } = await merchant.client.get(`/orders/${created.id}`);
+    // The bare server does not know time zones.
+    const { available_at, expires_at, expires_on } = body.cashback.to_receive;
+    Object.assign(created.cashback.to_receive, { available_at, expires_at, expires_on });
+    expect(created).toEqual(body);
+  });
+});
