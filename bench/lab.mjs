@@ -43,16 +43,49 @@ export class Lab {
     const [server] = await findServers();
     if (!server)
       throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
-    const litter = makeTempFolder('cashback-bench');
-    this.#ends.push(() => rmSync(litter, { recursive: true, force: true }));
-    this.say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${litter} (thrown away after)`);
-    const dataDir = path.join(litter, 'data');
-    const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter });
-    this.#ends.push(stop);
+    const { url, version } = await this.startDatabase(server);
     this.database = version;
     this.serverUrl = url.replace(/[^/]+$/, '');
     this.say(`${version}, which waits for the disk at each commit`);
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
+  }
+
+  /**
+   * Starts a database server with its data in a folder that is thrown away.
+   *
+   * @param {import('../tools/database/server-binary.mjs').ServerBinary} server
+   * @param {string[]} [options] more options of its command line
+   */
+  async startDatabase(server, options) {
+    const litter = makeTempFolder('cashback-bench');
+    this.atEnd(() => rmSync(litter, { recursive: true, force: true }));
+    this.say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${litter} (thrown away after)`);
+    const dataDir = path.join(litter, 'data');
+    const database = await startPrivateServer({ server, dataDir, durable: true, litter, options });
+    this.atEnd(database.stop);
+    return database;
+  }
+
+  /** Ends something when the bench ends or is interrupted, before what was started earlier. @param {() => Promise<void> | void} end */
+  atEnd(end) {
+    this.#ends.push(end);
+  }
+
+  /**
+   * Does some work with another database server in place of the lab's own.
+   *
+   * @template T
+   * @param {string} url of the server, with any schema
+   * @param {() => Promise<T>} work
+   */
+  async over(url, work) {
+    const own = this.serverUrl;
+    this.serverUrl = url.replace(/[^/]+$/, '');
+    try {
+      return await work();
+    } finally {
+      this.serverUrl = own;
+    }
   }
 
   /** @param {string} schema */
@@ -141,7 +174,7 @@ export class Lab {
       output: openSync('/dev/null', 'w'),
     });
     const stop = () => running.end(5_000);
-    this.#ends.push(stop);
+    this.atEnd(stop);
     const url = `http://127.0.0.1:${port}`;
     if (!(await untilReady(url, running))) throw new Error(`${program} ${args.join(' ')} did not become ready`);
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };

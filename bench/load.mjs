@@ -29,7 +29,7 @@ const SETTLE_MS = 300;
  * are opened at once, the last ones wait for that and not for their orders.
  *
  * @param {object} options
- * @param {string} options.url
+ * @param {string | string[]} options.url the connections take several in turn
  * @param {Step[]} options.steps
  * @param {number} options.connections
  * @param {number} [options.seconds] how long, unless it is said how many
@@ -55,7 +55,8 @@ export async function drive({ url, steps, connections, seconds, rate, amount }) 
       ...(amount !== undefined && { amount }),
       ...(rate !== undefined && { overallRate: rate }),
     };
-    const options = { url, connections, sampleInt: 100, requests, ...limits };
+    // autocannon takes several URLs, which its types do not know.
+    const options = { url: /** @type {string} */ (url), connections, sampleInt: 100, requests, ...limits };
     const known = new WeakSet();
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (client, status, _bytes, milliseconds) => {

@@ -5,7 +5,7 @@ import { processorMs } from './processes.mjs';
 /**
  * @typedef {import('./load.mjs').Figures} Figures
  * @typedef {Figures & { processorMs: number }} Round with the processor time of the server for a request
- * @typedef {{ name: string, url: string, pid: number, steps: import('./load.mjs').Step[], connections: number }} Contender
+ * @typedef {{ name: string, url: string | string[], pid: number, steps: import('./load.mjs').Step[], connections: number }} Contender
  */
 
 /**

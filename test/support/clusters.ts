@@ -7,12 +7,8 @@ function announce(what: string): undefined {
 }
 
 /** Returns the server and the library of Galera. If one is missing, returns nothing and says so in capitals. */
-export async function findGaleraParts(): Promise<{ server: ServerBinary; provider: string } | undefined> {
-  const provider = findGalera();
-  const server = (await findServers()).find(({ flavour }) => flavour === 'mariadb');
-  return server && provider !== undefined
-    ? { server, provider }
-    : announce('Galera, because mariadbd or the package galera-4 is missing');
+export async function findGaleraParts(): ReturnType<typeof findGalera> {
+  return (await findGalera()) ?? announce('Galera, because mariadbd or the package galera-4 is missing');
 }
 
 /**

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../database/connection.mjs';
 import { startPrivateServer } from '../database/private-server.mjs';
-import { userOption } from '../database/server-binary.mjs';
+import { findServers, userOption } from '../database/server-binary.mjs';
 import { findFreePort } from '../support/ports.mjs';
 import { run, tail } from '../support/processes.mjs';
 import { Cluster } from './cluster.mjs';
@@ -42,7 +42,7 @@ fi
 `;
 
 /** Small, and what a killed server has committed survives in the memory of the kernel. */
-const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M'].concat([
+export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M'].concat([
   '--innodb-flush-log-at-trx-commit=2',
   '--innodb-doublewrite=0',
 ]);
@@ -50,9 +50,11 @@ const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M'].co
 /** How long a node may take to join. */
 const JOIN_MS = 60_000;
 
-/** The library that makes MariaDB servers a cluster, if it is on this machine. */
-export function findGalera() {
-  return LIBRARIES.find((file) => existsSync(file));
+/** The server and the library that makes several of it a cluster, if both are on this machine. */
+export async function findGalera() {
+  const provider = LIBRARIES.find((file) => existsSync(file));
+  const server = (await findServers()).find(({ flavour }) => flavour === 'mariadb');
+  return server && provider !== undefined ? { server, provider } : undefined;
 }
 
 /**
