@@ -6,7 +6,7 @@ import { RequestQueue } from './request-queue.js';
  * While the database works on one request, others can be parsed, validated or answered. And requests can share a
  * statement only if they run at the same time.
  */
-const REQUESTS_PER_CONNECTION = 5;
+const REQUESTS_PER_CONNECTION = 10;
 
 /** The queues of the process. They are separate so that a burst of logins does not delay orders. */
 @Injectable()
