@@ -7,7 +7,7 @@
 // --rounds N     how often each is repeated; what is printed are medians (3)
 // --orders N     orders, and ledger entries of a wallet, in the large tables (1000000); 0 leaves those tables out
 // --created N    orders that one process creates while its memory is measured (200000); 0 leaves that out
-// --only a,b     of: operations, floor, storm, reads, size, endurance, cluster
+// --only a,b     of: operations, floor, reads, size, endurance, cluster
 // --json FILE    where the figures go (bench/results.json)
 // --no-build     takes `dist/` as it is
 import { writeFileSync } from 'node:fs';
@@ -16,21 +16,18 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from '../tools/support/processes.mjs';
 import { watchParent } from '../tools/support/parent.mjs';
-import { Lab } from './lab.mjs';
-import { PRODUCTION_COMMAND, PROJECT } from './project.mjs';
+import { Lab, PRODUCTION_COMMAND, PROJECT } from './lab.mjs';
 import { measureCluster } from './parts/cluster.mjs';
 import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
 import { measureSize } from './parts/size.mjs';
-import { measureStorm } from './parts/storm.mjs';
 
 /** In the order in which they run. Counting statements needs a server that does nothing else, so that part is first. */
 const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
-  storm: measureStorm,
   reads: measureReads,
   size: measureSize,
   endurance: measureEndurance,

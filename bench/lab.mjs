@@ -1,6 +1,6 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
-import { openSync, rmSync } from 'node:fs';
+import { openSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
@@ -10,7 +10,6 @@ import { findFreePort } from '../tools/support/ports.mjs';
 import { untilReady } from '../tools/support/until-ready.mjs';
 import { run, tail } from '../tools/support/processes.mjs';
 import { makeTempFolder } from '../tools/support/temp-folder.mjs';
-import { POOL_SIZE, PRODUCTION_COMMAND } from './project.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -19,6 +18,17 @@ import { POOL_SIZE, PRODUCTION_COMMAND } from './project.mjs';
  * @property {number} readyMs from its start until it was ready
  * @property {() => Promise<void>} stop
  */
+
+/** The project's folder, wherever the command was typed. */
+export const PROJECT = path.resolve(import.meta.dirname, '..');
+
+/** Connections to the database of each server that is compared: the service's default. */
+const POOL_SIZE = 10;
+
+/** The command that starts the build as in production: that of `npm run start:prod`. @type {string[]} */
+export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'package.json'), 'utf8')).scripts[
+  'start:prod'
+].split(' ');
 
 /** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
 const BUFFER_POOL_BYTES = 1024 ** 3;

@@ -1,6 +1,6 @@
 // @ts-check
 import { randomUUID } from 'node:crypto';
-import { CUSTOMERS, EMAIL, FIRST_DOCUMENT } from './seed.mjs';
+import { CUSTOMERS, FIRST_DOCUMENT } from './seed.mjs';
 
 /** @typedef {import('./load.mjs').Step} Step */
 
@@ -156,21 +156,4 @@ export function gets(token, paths) {
 export function searches(token, document) {
   const [headers, body] = [headersOf(token), JSON.stringify({ document })];
   return [{ name: 'search', request: () => ({ method: 'POST', path: '/wallets/search', headers, body }) }];
-}
-
-/**
- * Logins with wrong passwords, half of them for a user that exists.
- *
- * @returns {Step[]}
- */
-export function wrongLogins() {
-  const headers = { 'content-type': 'application/json' };
-  let next = 0;
-  const body = () => ({
-    email: next++ % 2 === 0 ? EMAIL : `nobody-${next}@example.com`,
-    password: `wrong-password-${next}`,
-  });
-  return [
-    { name: 'login', request: () => ({ method: 'POST', path: '/auth/login', headers, body: JSON.stringify(body()) }) },
-  ];
 }

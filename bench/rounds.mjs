@@ -39,10 +39,8 @@ const WARM_UP_REQUESTS = 10_000;
  * Lets the compiler of JavaScript, the pools and the caches of servers warm up. That takes a number of requests rather
  * than a time: on a busy machine the slower server would otherwise also be the colder one.
  *
- * @param {(Pick<Contender, 'url' | 'steps'> & { processes?: number })[]} contenders
+ * @param {Pick<Contender, 'url' | 'steps'>[]} contenders
  */
 export async function warmUp(contenders) {
-  for (const { url, steps, processes = 1 } of contenders) {
-    await drive({ url, steps, connections: 10, amount: WARM_UP_REQUESTS * processes });
-  }
+  for (const { url, steps } of contenders) await drive({ url, steps, connections: 10, amount: WARM_UP_REQUESTS });
 }

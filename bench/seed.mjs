@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @property {string} apiUserId
  */
 
-export const EMAIL = 'bench@example.com';
-export const PASSWORD = 'bench-password-2026';
+const EMAIL = 'bench@example.com';
+const PASSWORD = 'bench-password-2026';
 
 /** The number of customers with cashback to spend; each has three credits. */
 export const CUSTOMERS = 1000;

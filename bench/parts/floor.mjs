@@ -12,10 +12,7 @@ import { logIn, openShop } from '../seed.mjs';
  */
 export async function measureFloor(lab, plan) {
   const shop = await openShop(lab, 'bench_floor');
-  const servers = {
-    floor: await lab.startFloor(shop.schema),
-    service: await lab.startService(shop.schema),
-  };
+  const servers = { floor: await lab.startFloor(shop.schema), service: await lab.startService(shop.schema) };
   const steps = creations(await logIn(servers.service.url));
   const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps }));
   await warmUp(contenders);

@@ -38,11 +38,7 @@ async function measureLists(lab, plan) {
     stops.push(stop);
     const token = await logIn(url);
     const cursors = await cursorsOf(lab, shop.schema, count);
-    orders.push({
-      name: `${count}`,
-      url,
-      steps: gets(token, orderPaths(newest, cursors)),
-    });
+    orders.push({ name: `${count}`, url, steps: gets(token, orderPaths(newest, cursors)) });
     const statement = `/wallets/${walletId}/entries`;
     const deep = DEPTHS.map((depth) => [
       label('', depth),

@@ -36,7 +36,7 @@ export async function query(url, sql) {
  *
  * @param {string} url
  */
-export async function readVersion(url) {
+async function readVersion(url) {
   const [row] = await query(url, 'SELECT VERSION() AS version');
   const version = String(row?.['version']);
   const number = version.split('-')[0] ?? version;
