@@ -35,20 +35,27 @@ export function instant(text: string): Date {
   return new Date(text);
 }
 
-export function documentNumber(text: string): string {
-  if (!/^\d{11}$/.test(text)) throw new InvalidArgumentError('It must be 11 digits.');
-  return text;
-}
+/** Returns a parser of texts that `isValid` accepts. */
+const textThat =
+  (isValid: (text: string) => boolean, message: string) =>
+  (text: string): string => {
+    if (!isValid(text)) throw new InvalidArgumentError(message);
+    return text;
+  };
 
-export function email(text: string): string {
-  if (!isEmail(text)) throw new InvalidArgumentError('It must be an email address.');
-  return text;
-}
+const textOf = (most: number): ((text: string) => string) =>
+  textThat((text) => text.trim() !== '' && [...text].length <= most, `It must be 1 to ${most} characters.`);
 
-export function shortText(text: string): string {
-  if (text.trim() === '' || [...text].length > 200) throw new InvalidArgumentError('It must be 1 to 200 characters.');
-  return text;
-}
+export const documentNumber = textThat((text) => /^\d{11}$/.test(text), 'It must be 11 digits.');
+
+export const email = textThat((text) => isEmail(text), 'It must be an email address.');
+
+export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');
+
+export const shortText = textOf(200);
+
+/** The limits are those of an order's external ID. */
+export const externalId = textOf(100);
 
 /** `--earn-rate pix=700`, once per payment method: `PIX` is the same one. */
 export function earnRate(text: string, before: Record<string, number> = {}): Record<string, number> {
@@ -58,15 +65,4 @@ export function earnRate(text: string, before: Record<string, number> = {}): Rec
   if (Object.keys(before).some((other) => asciiLowerCase(other) === asciiLowerCase(method)))
     throw new InvalidArgumentError(`${method} already has a rate.`);
   return { ...before, [method]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
-}
-
-export function timeZone(text: string): string {
-  if (!isTimeZone(text)) throw new InvalidArgumentError('It must be an IANA time zone, such as America/Sao_Paulo.');
-  return text;
-}
-
-/** The limits are those of an order's external ID. */
-export function externalId(text: string): string {
-  if (text.trim() === '' || [...text].length > 100) throw new InvalidArgumentError('It must be 1 to 100 characters.');
-  return text;
 }

@@ -45,7 +45,7 @@ export function cashbackCommands(): Command {
 
 function importFile(merchant: string, file: string): Promise<void> {
   const details = { merchant_id: merchant, file: basename(file) };
-  return runChange({ command: 'cashback import', details }, async (services) => {
+  return runChange('cashback import', details, async (services) => {
     const summary = await importCredits(services, merchant, file);
     console.log(JSON.stringify(summary));
     if (summary.bad > 0) process.exitCode = 1;
@@ -55,15 +55,17 @@ function importFile(merchant: string, file: string): Promise<void> {
 
 function grant({ merchant, amount, ...options }: GrantOptions, document: string): Promise<void> {
   const { availableAt, expiresAt, reason, externalId: ofMerchant } = options;
-  const given = {
+  const content = {
+    document,
+    amountCents: amount,
     ...(availableAt && { availableAt }),
     ...(expiresAt && { expiresAt }),
     ...(reason !== undefined && { reason }),
     ...(ofMerchant !== undefined && { externalId: ofMerchant }),
   };
   const details = { merchant_id: merchant, amount: formatMoney(amount) };
-  return runChange({ command: 'cashback grant', details }, async (services) => {
-    const { credit, replayed } = await services.get(GrantsService).grant(merchant, document, amount, given);
+  return runChange('cashback grant', details, async (services) => {
+    const { credit, replayed } = await services.get(GrantsService).grant(merchant, content);
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,

@@ -1,8 +1,8 @@
-import { parseMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import type { NamedGrant } from '../cashback/grant-batches.service.js';
 import type { RequestValidationPipe } from '../http/validation.pipe.js';
 import { CreateGrantDto } from '../wallets/dto/grant.dto.js';
+import { readGrant } from '../wallets/grant.mapper.js';
 import { fieldsOf, type Line, linesOf } from './csv-lines.js';
 
 /** The columns of a file, in any order. The last two are optional. */
@@ -57,21 +57,11 @@ function creditOf(line: Line, { separator, columns }: Layout, rules: RequestVali
   const row = Object.fromEntries(members) as Record<string, string>;
   try {
     const valid = rules.transform(row, { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
-    return { number, grant: toGrant(valid) };
+    return { number, grant: readGrant(valid) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return { number, ...(row.external_id !== undefined && { externalId: row.external_id }), errors: errorsOf(error) };
   }
-}
-
-function toGrant({ document, amount, external_id: externalId, available_on, expires_on }: CreateGrantDto): NamedGrant {
-  return {
-    document,
-    amountCents: parseMoney(amount),
-    externalId,
-    ...(available_on !== undefined && { availableOn: available_on }),
-    ...(expires_on !== undefined && { expiresOn: expires_on }),
-  };
 }
 
 /** Returns the errors of a problem by column. They contain no value, because a document is personal data. */

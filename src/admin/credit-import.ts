@@ -7,13 +7,16 @@ import { Config } from '../config/config.js';
 import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
-import { Progress } from './progress.js';
 
 /** How many grants share a transaction. Its customers' orders wait for its commit. */
 const BATCH = 50;
 
 /** How many transactions run at once, if the pool has as many connections. */
 const LANES = 4;
+
+/** How often the progress is shown on a terminal, and otherwise. */
+const TERMINAL_INTERVAL_MS = 500;
+const LOG_INTERVAL_MS = 5000;
 
 /** What happened to the lines of a file; `lines` does not count the header and empty lines. */
 export interface ImportSummary {
@@ -103,4 +106,25 @@ async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportRepor
     if (report.isGrant(line.value)) batch.push(line.value);
   }
   return batch;
+}
+
+/** Shows the progress of a long command on stderr: one line that changes on a terminal, otherwise a line every 5 s. */
+class Progress {
+  readonly #isTerminal = process.stderr.isTTY;
+  #saidAt = Date.now();
+  #isShown = false;
+
+  /** @param text is called only if it is time to show it. */
+  say(text: () => string): void {
+    if (Date.now() - this.#saidAt < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return;
+    this.#saidAt = Date.now();
+    this.#isShown = true;
+    if (this.#isTerminal) process.stderr.write(`\r\u001b[K${text()}`);
+    else console.error(text());
+  }
+
+  /** Leaves the last line on the terminal. */
+  end(): void {
+    if (this.#isTerminal && this.#isShown) process.stderr.write('\n');
+  }
 }

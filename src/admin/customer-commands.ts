@@ -14,7 +14,7 @@ export function customerCommands(): Command {
       .requiredOption('--merchant <id>', 'the merchant'),
   ).action(async (options: { merchant: string } & DocumentOptions) => {
     const document = await documentOf(options);
-    await runChange({ command: 'customer erase', details: { merchant_id: options.merchant } }, async (services) => {
+    await runChange('customer erase', { merchant_id: options.merchant }, async (services) => {
       const result = await services.get(ErasureService).erase(options.merchant, document);
       return { result, changed: result };
     });

@@ -22,7 +22,7 @@ export function merchantCommands(): Command {
       .requiredOption('--name <name>', "the merchant's name", shortText),
   ).action(({ name = '', ...options }: MerchantOptions) => {
     const policy = policyOf(options);
-    return runChange({ command: 'merchant create', details: { name, policy } }, async (services) =>
+    return runChange('merchant create', { name, policy }, async (services) =>
       changeOf(await services.get(MerchantsService).create(name, policy)),
     );
   });
@@ -34,7 +34,7 @@ export function merchantCommands(): Command {
       .option('--name <name>', "the merchant's name", shortText),
   ).action((id: string, { name, ...options }: MerchantOptions) => {
     const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };
-    return runChange({ command: 'merchant set', details: { merchant_id: id, ...changes } }, async (services) =>
+    return runChange('merchant set', { merchant_id: id, ...changes }, async (services) =>
       changeOf(await services.get(MerchantsService).set(id, changes)),
     );
   });

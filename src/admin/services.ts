@@ -56,21 +56,16 @@ export async function runWithServices(command: (services: INestApplicationContex
   }
 }
 
-/** What the audit log records of a command before it runs. */
-interface Change {
-  /** Such as `cashback grant`. */
-  command: string;
-  /** The command's options, without secrets and documents. */
-  details: Record<string, unknown>;
-}
-
 /**
  * Runs a command that changes something, records it in the audit log, and prints its result.
  *
+ * @param command such as `cashback grant`.
+ * @param details the command's options, without secrets and documents.
  * @param change returns the result and, for the audit log, the IDs of what it changed.
  */
 export function runChange(
-  { command, details }: Change,
+  command: string,
+  details: Record<string, unknown>,
   change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
 ): Promise<void> {
   return runWithServices((services) => services.get(AuditService).record(command, details, () => change(services)));

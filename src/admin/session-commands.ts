@@ -19,7 +19,7 @@ export function sessionCommands(): Command {
       DEFAULT_DAYS,
     )
     .action(({ endedDays }: { endedDays: number }) =>
-      runChange({ command: 'session prune', details: { ended_days: endedDays } }, async (services) => {
+      runChange('session prune', { ended_days: endedDays }, async (services) => {
         const endedBefore = after(services.get(Clock).now(), -endedDays * DAY_MS);
         const result = await services.get(SessionsService).prune(endedBefore);
         return { result, changed: result };

@@ -49,7 +49,7 @@ function addSwitch(user: Command, name: 'disable' | 'enable', description: strin
     .description(description)
     .requiredOption('--email <email>', "the user's email", email)
     .action((options: { email: string }) =>
-      runChange({ command: `user ${name}`, details: { email: options.email } }, async (services) => {
+      runChange(`user ${name}`, { email: options.email }, async (services) => {
         const changed = await services.get(ApiUsersService).setDisabled(options.email, name === 'disable');
         return { result: toJson(changed), changed: idsOf(changed) };
       }),
@@ -64,7 +64,7 @@ async function changeWithPassword(
 ): Promise<void> {
   const given = await passwordOf(options);
   const password = given ?? Passwords.generate();
-  await runChange({ command, details }, async (services) => {
+  await runChange(command, details, async (services) => {
     const user = await change(services.get(ApiUsersService), password);
     return { result: given === undefined ? { ...toJson(user), password } : toJson(user), changed: idsOf(user) };
   });

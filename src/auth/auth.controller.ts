@@ -1,15 +1,14 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import type { IsAnswered } from '../database/batch.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { RequestSignal } from '../http/request-signal.js';
+import { Answered } from '../http/is-answered.js';
 import { AuthService } from './auth.service.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller, Public } from '../http/caller.js';
-import { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
-import { LoginDto } from './dto/login.dto.js';
-import { RefreshTokenDto } from './dto/refresh-token.dto.js';
+import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 
 @ApiTags('auth')
 @Controller('auth')
@@ -27,9 +26,9 @@ export class AuthController {
   login(
     @Body() body: LoginDto,
     @Ip() address: string | undefined,
-    @RequestSignal() signal: AbortSignal,
+    @Answered() isAnswered: IsAnswered,
   ): Promise<ConfigurationUserTokensDto> {
-    return this.auth.login(body, address, signal);
+    return this.auth.login(body, address, isAnswered);
   }
 
   /**

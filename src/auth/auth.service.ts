@@ -5,6 +5,7 @@ import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Problem, unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
+import type { IsAnswered } from '../database/batch.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService, canonicalEmail } from './api-users.service.js';
@@ -14,9 +15,7 @@ import { REFRESH } from '../rate-limits/policies.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../common/caller.js';
 import type { Recorder } from '../common/domain-event.js';
-import type { ConfigurationUserTokensDto } from './dto/configuration-user-tokens.dto.js';
-import type { LoginDto } from './dto/login.dto.js';
-import type { RefreshTokenDto } from './dto/refresh-token.dto.js';
+import type { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 import { Session } from './session.entity.js';
 import { SessionsService } from './sessions.service.js';
 import { TokenSet } from './token-set.entity.js';
@@ -51,20 +50,20 @@ export class AuthService {
    * Starts a session.
    *
    * @param address the client's address.
-   * @param signal aborted as soon as the client no longer waits for the response.
+   * @param isAnswered whether the client no longer waits.
    * @throws Problem invalid_credentials, with the same response and after the same work for an unknown email, a wrong
    *   password and a disabled user; too_many_requests after too many failures; unavailable if the user kept changing.
    */
   async login(
     { email, password }: LoginDto,
     address: string | undefined,
-    signal: AbortSignal,
+    isAnswered: IsAnswered,
   ): Promise<ConfigurationUserTokensDto> {
     const attempt = await this.loginLimit.admit(canonicalEmail(email), address);
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
-      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, attempt, signal);
+      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, attempt, isAnswered);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
         throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });

@@ -3,6 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import bcrypt from 'bcrypt';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
+import type { IsAnswered } from '../database/batch.js';
 import { ComparisonThread } from './comparison-thread.js';
 import { FairQueue, type Share } from './fair-queue.js';
 
@@ -50,7 +51,7 @@ export class Passwords implements OnApplicationShutdown {
    * @param hash the user's hash, or undefined for an unknown user.
    * @param commonCost the bcrypt cost of the comparison for an unknown user.
    * @param origin decides which shares of the queue the comparison counts against.
-   * @param signal aborted when the client no longer waits; a comparison that has not started is then skipped.
+   * @param isAnswered whether the client no longer waits; a comparison that has not started is then skipped.
    * @returns whether the password is the user's.
    * @throws Problem unavailable if the queue is full or the comparison fails; too_many_requests if too many logins of
    *   this user or network wait.
@@ -60,11 +61,11 @@ export class Passwords implements OnApplicationShutdown {
     hash: string | undefined,
     commonCost: number,
     origin: LoginOrigin,
-    signal?: AbortSignal,
+    isAnswered: IsAnswered,
   ): Promise<boolean> {
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
     const against = hash ?? (await this.#dummyOf(commonCost));
-    const same = await this.#queue.run(this.#sharesOf(origin), () => this.#compare(password, against, signal));
+    const same = await this.#queue.run(this.#sharesOf(origin), () => this.#compare(password, against, isAnswered));
     return same && fits && hash !== undefined;
   }
 
@@ -97,8 +98,8 @@ export class Passwords implements OnApplicationShutdown {
     ];
   }
 
-  async #compare(password: string, hash: string, signal: AbortSignal | undefined): Promise<boolean> {
-    if (signal?.aborted) throw unavailable(new Error('the client no longer waits for this login'));
+  async #compare(password: string, hash: string, isAnswered: IsAnswered): Promise<boolean> {
+    if (isAnswered()) throw unavailable(new Error('the client no longer waits for this login'));
     const thread = this.#idle.pop() ?? new ComparisonThread();
     this.#threads.add(thread);
     try {

@@ -69,10 +69,7 @@ export class TokenSetsService {
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
     if (!looksLikeRefreshToken(refreshToken)) return undefined;
     const found = await this.unitOfWork.statement((manager) =>
-      manager.findOne(TokenSet, {
-        select: { sessionId: true },
-        where: { refreshHash: digest(refreshToken) },
-      }),
+      manager.findOne(TokenSet, { select: { sessionId: true }, where: { refreshHash: digest(refreshToken) } }),
     );
     return found?.sessionId;
   }

@@ -57,10 +57,7 @@ export function digest(token: string): Buffer {
 
 function pairOf(bytesOf: (kind: 'access' | 'refresh') => Buffer, key: KeyObject): TokenPair {
   const untagged = (ACCESS_PREFIX + uuidOf(bytesOf('access'))).slice(0, -TAG_DIGITS);
-  return {
-    accessToken: untagged + tagOf(untagged, key),
-    refreshToken: REFRESH_PREFIX + uuidOf(bytesOf('refresh')),
-  };
+  return { accessToken: untagged + tagOf(untagged, key), refreshToken: REFRESH_PREFIX + uuidOf(bytesOf('refresh')) };
 }
 
 /** Without the key, a tag is as random as the digits it replaces, so it does not make tokens easier to guess. */

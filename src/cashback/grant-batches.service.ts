@@ -87,9 +87,9 @@ export class GrantBatchesService {
     }
   }
 
-  async #grantAlone(merchantId: string, { document, amountCents, ...options }: NamedGrant): Promise<GrantOutcome> {
+  async #grantAlone(merchantId: string, content: NamedGrant): Promise<GrantOutcome> {
     try {
-      const { replayed } = await this.grants.grant(merchantId, document, amountCents, options);
+      const { replayed } = await this.grants.grant(merchantId, content);
       return replayed ? 'existing' : 'granted';
     } catch (error) {
       if (error instanceof Problem) return error;

@@ -6,7 +6,10 @@ import type { Credit } from './credit.entity.js';
 import type { Grant } from './grant.entity.js';
 import { expiryOf, type Validity } from './validity.js';
 
-export interface GrantOptions {
+/** What is granted, to whom. */
+export interface GrantContent {
+  document: string;
+  amountCents: number;
   /** The idempotency key, unique per merchant. */
   externalId?: string;
   /** When it becomes available. Default: now. */
@@ -20,12 +23,6 @@ export interface GrantOptions {
   reason?: string;
 }
 
-/** What is granted, to whom. */
-export interface GrantContent extends GrantOptions {
-  document: string;
-  amountCents: number;
-}
-
 /** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
 export interface StoredGrant {
   grant: Grant;
@@ -36,12 +33,12 @@ export interface StoredGrant {
 /**
  * Returns when granted cashback can be spent. @throws Problem validation_failed, also if it would never be available.
  */
-export function validityOfGrant(options: GrantOptions, policy: Policy, now: Date): Validity {
-  const { availableOn, expiresOn } = options;
+export function validityOfGrant(content: GrantContent, policy: Policy, now: Date): Validity {
+  const { availableOn, expiresOn } = content;
   const start = availableOn === undefined ? now : startOfDay(availableOn, policy.timeZone);
-  const availableAt = options.availableAt ?? (start < now ? now : start);
+  const availableAt = content.availableAt ?? (start < now ? now : start);
   const end = expiresOn === undefined ? undefined : startOfDay(addDays(expiresOn, 1), policy.timeZone);
-  const expiresAt = options.expiresAt ?? end ?? expiryOf(policy, availableAt);
+  const expiresAt = content.expiresAt ?? end ?? expiryOf(policy, availableAt);
   const inDays = availableOn !== undefined || expiresOn !== undefined;
   refuseDates({ availableAt, expiresAt }, now, inDays);
   return { availableAt, expiresAt };
@@ -86,8 +83,5 @@ export function refuseDifferences(stored: StoredGrant, requested: GrantContent):
     detail: 'differs from the grant with this external_id',
   }));
   if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', {
-    detail: 'a grant with this external_id has different content',
-    errors,
-  });
+  throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
 }

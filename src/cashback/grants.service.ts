@@ -7,13 +7,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { Credit } from './credit.entity.js';
-import {
-  type GrantContent,
-  type GrantOptions,
-  refuseDifferences,
-  type StoredGrant,
-  validityOfGrant,
-} from './grant-content.js';
+import { type GrantContent, refuseDifferences, type StoredGrant, validityOfGrant } from './grant-content.js';
 import { grantsByExternalId, insertGrants } from './grant-rows.js';
 import { Grant } from './grant.entity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
@@ -40,20 +34,14 @@ export class GrantsService {
    * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent;
    *   external_id_conflict if the grant with this external ID has different content.
    */
-  async grant(
-    merchantId: string,
-    document: string,
-    amountCents: number,
-    options: GrantOptions,
-  ): Promise<{ credit: Credit; replayed: boolean }> {
-    const content = { ...options, document, amountCents };
+  async grant(merchantId: string, content: GrantContent): Promise<{ credit: Credit; replayed: boolean }> {
     const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
     const existing = await find();
     if (existing !== undefined) return { credit: existing, replayed: true };
     const { policy } = await this.merchants.get(merchantId);
     try {
       const [credit] = await this.unitOfWork.transaction((manager, record) =>
-        this.grantTo(manager, record, { merchantId, policy, document }, [content]),
+        this.grantTo(manager, record, { merchantId, policy, document: content.document }, [content]),
       );
       if (credit === undefined) throw new Error('nothing was granted');
       return { credit, replayed: false };

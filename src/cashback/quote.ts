@@ -95,7 +95,7 @@ export function refundParts(
   },
   amountCents: number,
   expiredCents = 0,
-): { returnedCents: number; clawedBackCents: number; toPayBackCents: number } {
+): { returnedCents: number; clawedBackCents: number } {
   const total = BigInt(order.totalCents);
   const after = BigInt(order.refundedCents + amountCents);
   const returnedCents = Number((BigInt(order.redeemedCents) * after) / total) - order.returnedCents;
@@ -105,5 +105,5 @@ export function refundParts(
   // What earlier refunds did not take back, because it had expired unspent.
   const waivedBeforeCents = order.earnedCents - keptBeforeCents - order.clawedBackCents;
   const clawedBackCents = Math.max(0, dueCents - Math.max(0, expiredCents - waivedBeforeCents));
-  return { returnedCents, clawedBackCents, toPayBackCents: amountCents - returnedCents };
+  return { returnedCents, clawedBackCents };
 }

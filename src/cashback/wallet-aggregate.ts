@@ -9,8 +9,8 @@ import { applyExpiries, giveBack, isAvailable, repay, type Return, type Returned
 import type { Hold } from './hold.entity.js';
 import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
 import type { Policy } from '../merchants/policy.js';
-import type { LoadedWallet } from './loaded-wallet.js';
 import { comebackUntil } from './validity.js';
+import type { LoadedWallet } from './wallet-rows.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**

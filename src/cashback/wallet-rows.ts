@@ -5,7 +5,6 @@ import { AVAILABLE_BY_DATE, availableByDateParameters, nextChange } from './bala
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
-import type { LoadedWallet } from './loaded-wallet.js';
 import type { WalletOwner } from './balances.service.js';
 import { WalletAggregate } from './wallet-aggregate.js';
 import { Wallet } from './wallet.entity.js';
@@ -20,6 +19,17 @@ const WRITE_OFF_AT_MOST = 500;
 
 /** Maximum number of IDs or rows per statement. */
 const BATCH = 2000;
+
+/** The part of a wallet that every use case loads first. */
+export interface LoadedWallet {
+  wallet: Wallet;
+  /** Centavos of all credits, loaded or not, that are available by their dates, before lapsed holds are released. */
+  availableByDateCents: number;
+  /** All lapsed holds, and all holds of the use case's order. */
+  holds: Hold[];
+  /** The credits of these holds, and expired credits. */
+  credits: Credit[];
+}
 
 /** Loads what every use case on a wallet needs first. @param orderId the order whose holds are needed, if any. */
 export async function loadWallet(

@@ -48,14 +48,7 @@ export class Wallet {
   /**
    * Number of the last entry that `availableUntil` includes. If it is not `lastSeq`, `availableUntil` means nothing.
    */
-  @Column({
-    name: 'available_until_seq',
-    type: 'bigint',
-    nullable: true,
-    insert: false,
-    update: false,
-    select: false,
-  })
+  @Column({ name: 'available_until_seq', type: 'bigint', nullable: true, insert: false, update: false, select: false })
   readonly availableUntilSeq?: number | null;
 
   /** Number of the last entry of the statement. */

@@ -11,73 +11,38 @@ export const NEXT_ACTIONS = [
 ] as const;
 export type NextAction = (typeof NEXT_ACTIONS)[number];
 
-interface CatalogueEntry {
-  status: number;
-  title: string;
-  next_action: NextAction;
-  retryable?: boolean;
-}
+/** Whether the same request may succeed later. */
+const RETRYABLE = true;
+
+type CatalogueEntry = readonly [status: number, title: string, nextAction: NextAction, isRetryable?: boolean];
 
 /**
  * The codes of domain errors. `ProblemFilter` turns a `Problem` into an `application/problem+json` response (RFC 9457).
  */
 const CATALOGUE = {
-  malformed_request: { status: 400, title: 'The request is not valid HTTP', next_action: 'fix_request' },
-  malformed_json: { status: 400, title: 'The request body is not valid JSON', next_action: 'fix_request' },
-  validation_failed: { status: 400, title: 'The request is not valid', next_action: 'fix_request' },
-  missing_token: { status: 401, title: 'An access token is required', next_action: 'log_in' },
-  invalid_token: { status: 401, title: 'The access token is not valid', next_action: 'refresh_token' },
-  invalid_credentials: { status: 401, title: 'The email or password is wrong', next_action: 'fix_request' },
-  invalid_refresh_token: { status: 401, title: 'The refresh token is not valid', next_action: 'log_in' },
-  not_found: { status: 404, title: 'The resource does not exist', next_action: 'fix_request' },
-  method_not_allowed: {
-    status: 405,
-    title: 'The resource does not support this method',
-    next_action: 'fix_request',
-  },
-  request_timeout: { status: 408, title: 'The request did not arrive in time', next_action: 'retry', retryable: true },
-  external_id_conflict: {
-    status: 409,
-    title: 'The external_id was already used with different content',
-    next_action: 'use_new_external_id',
-  },
-  invalid_transition: {
-    status: 409,
-    title: 'The order does not allow this operation in its current state',
-    next_action: 'read_order',
-  },
-  redemption_no_longer_available: {
-    status: 409,
-    title: 'The cashback is no longer available',
-    next_action: 'lower_amount',
-  },
-  precondition_failed: {
-    status: 412,
-    title: 'The order has changed since the version in If-Match',
-    next_action: 'read_order',
-  },
-  payload_too_large: { status: 413, title: 'The request body is too large', next_action: 'fix_request' },
-  unsupported_media_type: { status: 415, title: 'The request body must be JSON', next_action: 'fix_request' },
-  payments_exceed_total: { status: 422, title: 'The payment methods exceed the total', next_action: 'fix_request' },
-  redemption_exceeds_maximum: {
-    status: 422,
-    title: 'The redemption exceeds the maximum',
-    next_action: 'lower_amount',
-  },
-  refund_exceeds_total: {
-    status: 422,
-    title: 'The refund exceeds the remaining total of the order',
-    next_action: 'lower_amount',
-  },
-  too_many_requests: { status: 429, title: 'Too many requests', next_action: 'retry', retryable: true },
-  headers_too_large: { status: 431, title: 'The request headers are too large', next_action: 'fix_request' },
-  internal_error: { status: 500, title: 'Internal server error', next_action: 'contact_support', retryable: true },
-  unavailable: {
-    status: 503,
-    title: 'The service is temporarily unavailable',
-    next_action: 'retry',
-    retryable: true,
-  },
+  malformed_request: [400, 'The request is not valid HTTP', 'fix_request'],
+  malformed_json: [400, 'The request body is not valid JSON', 'fix_request'],
+  validation_failed: [400, 'The request is not valid', 'fix_request'],
+  missing_token: [401, 'An access token is required', 'log_in'],
+  invalid_token: [401, 'The access token is not valid', 'refresh_token'],
+  invalid_credentials: [401, 'The email or password is wrong', 'fix_request'],
+  invalid_refresh_token: [401, 'The refresh token is not valid', 'log_in'],
+  not_found: [404, 'The resource does not exist', 'fix_request'],
+  method_not_allowed: [405, 'The resource does not support this method', 'fix_request'],
+  request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],
+  external_id_conflict: [409, 'The external_id was already used with different content', 'use_new_external_id'],
+  invalid_transition: [409, 'The order does not allow this operation in its current state', 'read_order'],
+  redemption_no_longer_available: [409, 'The cashback is no longer available', 'lower_amount'],
+  precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
+  payload_too_large: [413, 'The request body is too large', 'fix_request'],
+  unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
+  payments_exceed_total: [422, 'The payment methods exceed the total', 'fix_request'],
+  redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'lower_amount'],
+  refund_exceeds_total: [422, 'The refund exceeds the remaining total of the order', 'lower_amount'],
+  too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],
+  headers_too_large: [431, 'The request headers are too large', 'fix_request'],
+  internal_error: [500, 'Internal server error', 'contact_support', RETRYABLE],
+  unavailable: [503, 'The service is temporarily unavailable', 'retry', RETRYABLE],
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ProblemCode = keyof typeof CATALOGUE;
@@ -114,13 +79,13 @@ export class Problem extends Error {
     readonly code: ProblemCode,
     options: ProblemOptions = {},
   ) {
-    const entry: CatalogueEntry = CATALOGUE[code];
-    super(options.detail ?? entry.title, { cause: options.cause });
+    const [status, title, nextAction, isRetryable = false]: CatalogueEntry = CATALOGUE[code];
+    super(options.detail ?? title, { cause: options.cause });
     this.name = 'Problem';
-    this.status = entry.status;
-    this.title = entry.title;
-    this.retryable = entry.retryable ?? false;
-    this.nextAction = entry.next_action;
+    this.status = status;
+    this.title = title;
+    this.retryable = isRetryable;
+    this.nextAction = nextAction;
     this.errors = options.errors;
     this.extensions = options.extensions ?? {};
     this.headers = options.headers ?? {};
@@ -165,13 +130,19 @@ export function unavailable(cause: unknown): Problem {
   return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
 }
 
-/** A code with the status, title and next action of its responses. */
-export interface PublishedProblem extends Required<CatalogueEntry> {
+/** What the documentation says about a code. */
+export interface PublishedProblem {
   code: ProblemCode;
+  status: number;
+  title: string;
+  next_action: NextAction;
+  retryable: boolean;
 }
 
 /** Returns all codes, for the documentation. */
 export function problemCodes(): PublishedProblem[] {
   const entries = Object.entries(CATALOGUE) as [ProblemCode, CatalogueEntry][];
-  return entries.map(([code, entry]) => ({ retryable: false, ...entry, code }));
+  return entries.map(([code, [status, title, next_action, retryable = false]]) => {
+    return { code, status, title, next_action, retryable };
+  });
 }

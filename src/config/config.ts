@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform, Type } from 'class-transformer';
 import {
   IsBoolean,
@@ -28,20 +29,15 @@ const Satisfies = (isValid: (value: string, config: Config) => boolean, message:
     },
   });
 
-const together =
-  (...rules: PropertyDecorator[]): PropertyDecorator =>
-  (target, property) =>
-    rules.forEach((rule) => rule(target, property));
-
 const Flag = (): PropertyDecorator =>
-  together(
+  applyDecorators(
     Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value)),
     IsBoolean({ message: 'must be true or false' }),
   );
 
 const IntegerBetween = (low: number, high: number): PropertyDecorator => {
   const message = `must be a whole number from ${low} to ${high}`;
-  return together(
+  return applyDecorators(
     Type(() => Number),
     IsInt({ message }),
     Min(low, { message }),

@@ -8,8 +8,13 @@ export const IS_PUBLIC = 'isPublic';
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
 
 /** The caller of a guarded route. */
-export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context));
+
+/** The merchant of the caller of a guarded route. */
+export const MerchantId = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context).merchantId);
+
+function callerOf(context: ExecutionContext): Caller {
   const { user } = context.switchToHttp().getRequest<Request & { user?: Caller }>();
-  if (user === undefined) throw new Error('CurrentCaller on a public route');
+  if (user === undefined) throw new Error('a public route has no caller');
   return user;
-});
+}

@@ -10,11 +10,7 @@ import { requestIdOf } from './request-id.js';
 import { Turn } from './turn.js';
 
 /** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
-const LIMITS = {
-  headersTimeout: 5000,
-  requestTimeout: 10_000,
-  connectionsCheckingInterval: 1000,
-};
+const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
 
 /**
  * Called for each request that is refused before it reaches Express, with its problem and the request ID of the

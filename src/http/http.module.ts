@@ -4,8 +4,5 @@ import { RequestQueues } from './request-queues.js';
 
 /** What the guards of `AppModule` share. */
 @Global()
-@Module({
-  providers: [KnownCallers, RequestQueues],
-  exports: [KnownCallers, RequestQueues],
-})
+@Module({ providers: [KnownCallers, RequestQueues], exports: [KnownCallers, RequestQueues] })
 export class HttpModule {}

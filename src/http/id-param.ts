@@ -1,4 +1,4 @@
-import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
+import { Param, type PipeTransform } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
 import { notFound } from '../common/problem.js';
 
@@ -13,9 +13,18 @@ const uuidOrNotFound: PipeTransform<string, string> = {
   },
 };
 
-/** The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404. */
-export const IdParam = (name = 'id'): ParameterDecorator => Param(name, uuidOrNotFound);
+/**
+ * The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404.
+ *
+ * @param description for the OpenAPI document.
+ */
+export const IdParam = (description: string, name = 'id'): ParameterDecorator =>
+  documented(Param(name, uuidOrNotFound), ApiParam({ name, description, schema: { type: 'string', format: 'uuid' } }));
 
-/** Documents the `{id}` of a path, or another ID by its name. */
-export const ApiIdParam = (description: string, name = 'id'): MethodDecorator =>
-  applyDecorators(ApiParam({ name, description, schema: { type: 'string', format: 'uuid' } }));
+/** Returns a decorator of a parameter that also documents it in the parameter's operation. */
+export function documented(parameter: ParameterDecorator, operation: MethodDecorator): ParameterDecorator {
+  return (target, method = '', index) => {
+    parameter(target, method, index);
+    operation(target, method, Object.getOwnPropertyDescriptor(target, method) ?? {});
+  };
+}

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
+import { documented } from './id-param.js';
 
 /** An entity tag (RFC 9110, section 8.8.3): weak or not, and its opaque part. */
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
@@ -24,17 +25,19 @@ function tagsOf(field: string | undefined): string[] | undefined {
   );
 }
 
-/** The versions in the `If-Match` of a request; undefined allows any version of a resource that exists. */
-export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext) =>
+const Versions = createParamDecorator((_: unknown, context: ExecutionContext) =>
   tagsOf(context.switchToHttp().getRequest<Request>().headers['if-match']),
 );
 
-/** Documents `If-Match`. */
-export const ApiIfMatch = (): MethodDecorator =>
-  ApiHeader({
-    name: 'If-Match',
-    required: false,
-    description: 'The `version` that you read, in quotes. If the order has another one, the response is 412.',
-    schema: { type: 'string' },
-    example: '"1"',
-  });
+/** The versions in the `If-Match` of a request; undefined allows any version of a resource that exists. */
+export const IfMatch = (): ParameterDecorator =>
+  documented(
+    Versions(),
+    ApiHeader({
+      name: 'If-Match',
+      required: false,
+      description: 'The `version` that you read, in quotes. If the order has another one, the response is 412.',
+      schema: { type: 'string' },
+      example: '"1"',
+    }),
+  );

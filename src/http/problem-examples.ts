@@ -36,12 +36,8 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     detail: '1 member is not valid',
     errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90", at most "999999999.99"' }],
   },
-  missing_token: {
-    detail: 'send the access token in the header: Authorization: Bearer <access_token>',
-  },
-  invalid_token: {
-    detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
-  },
+  missing_token: { detail: 'send the access token in the header: Authorization: Bearer <access_token>' },
+  invalid_token: { detail: 'the access token is unknown, expired or revoked: refresh it or log in again' },
   invalid_credentials: { detail: 'email or password is wrong', instance: '/auth/login' },
   invalid_refresh_token: {
     detail: 'the refresh token is unknown, expired, used or revoked: log in again',
@@ -83,14 +79,9 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       limited_by: { ...limitedBy, example: 'balance' },
     },
   },
-  precondition_failed: {
-    detail: 'the order has version 3, which If-Match does not name',
-    instance: ORDER,
-  },
+  precondition_failed: { detail: 'the order has version 3, which If-Match does not name', instance: ORDER },
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
-  unsupported_media_type: {
-    detail: 'content-type must be application/json in UTF-8; received: text/plain',
-  },
+  unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
   payments_exceed_total: {
     detail: 'the payment methods add up to 160.00, which exceeds the total of 150.00',
     errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 150.00' }],

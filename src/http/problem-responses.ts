@@ -93,8 +93,6 @@ function responseOf(codes: ProblemCode[], schema: object = problemSchema(codes))
   ]);
   return {
     description: problems.map(({ status, code }) => `${status} \`${code}\``).join(', '),
-    content: {
-      'application/problem+json': { schema, examples: Object.fromEntries(examples) as Examples },
-    },
+    content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) as Examples } },
   };
 }

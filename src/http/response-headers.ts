@@ -20,10 +20,7 @@ export const RESPONSE_HEADERS = {
     description: 'With 401: how to authenticate (RFC 6750)',
     schema: { type: 'string', example: 'Bearer realm="cashback"' },
   },
-  Allow: {
-    description: 'With 405: the methods of the path',
-    schema: { type: 'string', example: 'GET, HEAD, POST' },
-  },
+  Allow: { description: 'With 405: the methods of the path', schema: { type: 'string', example: 'GET, HEAD, POST' } },
   'Retry-After': {
     description: 'With 429 and 503: seconds to wait before you send the request again',
     schema: { type: 'integer', minimum: 1, example: 1 },

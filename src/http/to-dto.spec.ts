@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../config/config.js';
-import { LoginDto } from '../auth/dto/login.dto.js';
+import { LoginDto } from '../auth/dto/auth.dto.js';
 import { CreateOrderDto } from '../orders/dto/create-order.dto.js';
 import { RequestValidationPipe } from './validation.pipe.js';
 

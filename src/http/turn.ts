@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import { deadlineOf } from './request-deadline.js';
 import type { RequestQueue } from './request-queue.js';
-import { signalOf } from './request-signal.js';
 
 const turns = new WeakMap<Request, Turn>();
 
@@ -42,4 +41,15 @@ export class Turn {
     if (!this.#isRunning) this.queue.enterNow();
     this.#isRunning = true;
   }
+}
+
+/** Shared by all requests, because `abort()` without a reason creates an exception with a stack each time. */
+const REASON = new Error('the client no longer waits for the response');
+
+/** Returns a signal that is aborted when the client disconnects or the deadline has sent a response. */
+function signalOf(response: Response): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed) controller.abort(REASON);
+  else response.once('close', () => controller.abort(REASON));
+  return controller.signal;
 }

@@ -2,11 +2,13 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   buildMessage,
+  IsArray,
   IsInt,
   Matches,
   Max,
   Min,
   ValidateBy,
+  ValidateNested,
   type ValidationArguments,
   type ValidationOptions,
 } from 'class-validator';
@@ -94,39 +96,38 @@ export function IsDocument(): PropertyDecorator {
       'isCpf',
       (value) => typeof value !== 'string' || !/^\d{11}$/.test(value) || isCpf(value),
       'must be a CPF with valid check digits',
-      {
-        groups: [CHECK_DIGITS],
-        always: false,
-      },
+      { groups: [CHECK_DIGITS], always: false },
     ),
     ApiProperty({ type: String, pattern: '^\\d{11}$' }),
   );
 }
 
 /**
- * Converts the elements of an array to DTOs. An element that is not an object becomes a value that nested validation
- * refuses with its index; otherwise validation would skip `null` and descend into nested arrays. An array that is too
- * long is not converted, because it can have ten thousand elements; `@ArrayMaxSize` refuses it.
+ * An array of objects. Its elements are converted to DTOs before validation. An element that is not an object becomes a
+ * value that nested validation refuses with its index; otherwise validation would skip `null` and descend into nested
+ * arrays. An array that is too long is not converted, because it can have ten thousand elements; `@ArrayMaxSize`
+ * refuses it.
  *
  * @param maximum the maximum number of elements, the same as in `@ArrayMaxSize`.
  */
-export function ElementsOf(type: () => Type<object>, maximum: number): PropertyDecorator {
-  return Converted((value) =>
-    Array.isArray(value) && value.length <= maximum
-      ? value.map((element: unknown) => (isObject(element) ? toDto(type(), element) : ''))
-      : value,
+export function IsListOf(type: () => Type<object>, maximum: number, message: { message: string }): PropertyDecorator {
+  return applyDecorators(
+    IsArray(message),
+    ValidateNested({ each: true, message: 'must be an object' }),
+    Converted((value) =>
+      Array.isArray(value) && value.length <= maximum
+        ? value.map((element: unknown) => (isObject(element) ? toDto(type(), element) : ''))
+        : value,
+    ),
   );
 }
 
 /** A whole number in a query: digits only, without a sign, a decimal point or an exponent. */
 export function IsQueryInteger(minimum: number, maximum: number): PropertyDecorator {
-  const message = `must be a whole number from ${minimum} to ${maximum}`;
   return applyDecorators(
     Converted((value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)),
-    IsInt({ message }),
-    Min(minimum, { message }),
-    Max(maximum, { message }),
-    ApiProperty({ type: 'integer', minimum, maximum, required: false }),
+    IsWholeNumber(minimum, maximum),
+    ApiProperty({ required: false }),
   );
 }
 
@@ -140,8 +141,6 @@ export function IsWholeNumber(minimum: number, maximum: number): PropertyDecorat
     ApiProperty({ type: 'integer', minimum, maximum }),
   );
 }
-
-export const MUST_BE_OBJECTS = { each: true, message: 'must be an object' };
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

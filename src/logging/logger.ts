@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Request, RequestHandler } from 'express';
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type Level, type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
 import { requestIdOf } from '../http/request-id.js';
 
@@ -100,27 +100,22 @@ const FRAMEWORK = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'R
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
+  readonly error = this.#writer('error');
+  readonly warn = this.#writer('warn');
+  readonly debug = this.#writer('debug');
+  readonly verbose = this.#writer('trace');
+  readonly fatal = this.#writer('fatal');
+
   log(message: unknown, ...rest: unknown[]): void {
     this.#write(FRAMEWORK.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
-  error(message: unknown, ...rest: unknown[]): void {
-    this.#write('error', message, rest);
-  }
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.#write('warn', message, rest);
-  }
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.#write('debug', message, rest);
-  }
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.#write('trace', message, rest);
-  }
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.#write('fatal', message, rest);
+
+  #writer(level: Level): (message: unknown, ...rest: unknown[]) => void {
+    return (message, ...rest) => this.#write(level, message, rest);
   }
 
   /** Nest passes the name of the logging class as the last argument. */
-  #write(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace', message: unknown, rest: unknown[]): void {
+  #write(level: Level, message: unknown, rest: unknown[]): void {
     const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
     const text = rest.length > 1 && typeof rest[0] === 'string' ? rest[0] : undefined;
     if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);

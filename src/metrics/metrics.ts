@@ -20,52 +20,37 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  readonly #refusals = new Counter({
-    name: 'problems_total',
-    help: 'Problem responses by code',
-    labelNames: ['code'],
-    registers: [this.registry],
-  });
+  readonly #refusals = this.#counter('problems_total', 'Problem responses by code', 'code');
 
-  readonly #malformed = new Counter({
-    name: 'http_refused_connections_total',
-    help: 'Connections closed with a problem because the request could not be parsed or took too long, by code',
-    labelNames: ['code'],
-    registers: [this.registry],
-  });
+  readonly #malformed = this.#counter(
+    'http_refused_connections_total',
+    'Connections closed with a problem because the request could not be parsed or took too long, by code',
+    'code',
+  );
 
-  readonly #orders = new Counter({
-    name: 'orders_total',
-    help: 'Events of orders by type, such as created, replayed and completed',
-    labelNames: ['event'],
-    registers: [this.registry],
-  });
+  readonly #orders = this.#counter(
+    'orders_total',
+    'Events of orders by type, such as created, replayed and completed',
+    'event',
+  );
 
-  readonly #cashback = new Counter({
-    name: 'cashback_brl_total',
-    help: 'Cashback granted and redeemed by orders, in BRL',
-    labelNames: ['event'],
-    registers: [this.registry],
-  });
+  readonly #cashback = this.#counter('cashback_brl_total', 'Cashback granted and redeemed by orders, in BRL', 'event');
 
-  readonly #thefts = new Counter({
-    name: 'session_thefts_detected_total',
-    help: 'Sessions that were revoked because a refresh token was used again after its retry window',
-    registers: [this.registry],
-  });
+  readonly #thefts = this.#counter(
+    'session_thefts_detected_total',
+    'Sessions that were revoked because a refresh token was used again after its retry window',
+  );
 
-  readonly #rateLimitStoreFailures = new Counter({
-    name: 'rate_limit_store_failures_total',
-    help: 'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
-    registers: [this.registry],
-  });
+  readonly #rateLimitStoreFailures = this.#counter(
+    'rate_limit_store_failures_total',
+    'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
+  );
 
-  readonly #databaseRetries = new Counter({
-    name: 'database_retries_total',
-    help: 'Use cases retried after a conflict with another transaction, by reason',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
+  readonly #databaseRetries = this.#counter(
+    'database_retries_total',
+    'Use cases retried after a conflict with another transaction, by reason',
+    'reason',
+  );
 
   readonly #statementKeys = new Histogram({
     name: 'database_batch_keys',
@@ -92,6 +77,10 @@ export class Metrics {
         for (const [value, figure] of Object.entries(measure())) this.set({ [label]: value }, figure);
       },
     });
+  }
+
+  #counter(name: string, help: string, ...labelNames: string[]): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
   /** Counts an event of a committed use case. */

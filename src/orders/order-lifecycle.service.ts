@@ -9,14 +9,23 @@ import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import type { Fault } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { CompleteOrderDto } from './dto/finish-order.dto.js';
+import type { AmendOrderDto } from './dto/create-order.dto.js';
+import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { differingPaymentMethods, readPaymentMethods } from './order-content.js';
+import {
+  ContentDigests,
+  differences,
+  differingPaymentMethods,
+  readContent,
+  readPaymentMethods,
+} from './order-content.js';
 import type { Order } from './order.entity.js';
-import { OrderChanges, refuseOverMaximum } from './order-changes.js';
+import { balanceOf, OrderChanges, refuseOverMaximum } from './order-changes.js';
+import { defaultExpiry, expiryProblem } from './order-expiry.js';
 import { OrderLock } from './order-lock.js';
-import { effectivePaymentMethods, totalsOf } from './order-quote.js';
-import { invalidTransition, requireTransition, wasCompleted } from './order-status.js';
+import { effectivePaymentMethods, maximumToRedeem, totalsOf } from './order-quote.js';
+import { invalidTransition, requireTransition, statusOf, wasCompleted } from './order-status.js';
+import { requireVersion } from './order-version.js';
 import { toOrderDto } from './order.mapper.js';
 
 /**
@@ -31,8 +40,64 @@ export class OrderLifecycleService {
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
     private readonly changes: OrderChanges,
+    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
+
+  /**
+   * Holds cashback for an order until it expires, in place of an earlier hold. An expired order becomes pending again.
+   *
+   * @throws Problem not_found; invalid_transition; validation_failed if `expires_at` is out of bounds;
+   *   redemption_exceeds_maximum, with the maximum.
+   */
+  hold(merchantId: string, orderId: string, request: SetRedemptionDto): Promise<OrderDto> {
+    const amountCents = parseMoney(request.amount);
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
+      const wallet = await this.wallets.lock(manager, order, order.id);
+      const isExpired = statusOf(order, wallet.now) === 'expired';
+      requireTransition(order, isExpired ? 'renew' : 'hold', wallet.now);
+      const expiresAt = newExpiry(order, request.expires_at, isExpired, wallet.now);
+      const isMoved = +expiresAt !== +order.expiresAt;
+      order.expiresAt = expiresAt;
+      refuseOverMaximum(order, wallet, amountCents);
+      const isChanged = await this.changes.holdExactly(manager, order, wallet, amountCents);
+      if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
+      if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
+      return this.changes.save(manager, order, wallet, {
+        ...((isChanged || isMoved) && { redemptionCents: amountCents }),
+        ...(isMoved && { expiresAt }),
+      });
+    });
+  }
+
+  /**
+   * Replaces the content of a pending order, which keeps its policy, its expiry and, if it can, its hold. The content
+   * that it already has changes nothing.
+   *
+   * @param versions the versions of the order that the caller allows; undefined allows any.
+   * @throws Problem payments_exceed_total; not_found; invalid_transition; precondition_failed;
+   *   redemption_exceeds_maximum, with the maximum, if the hold is above it and is not to be lowered.
+   */
+  amend(merchantId: string, orderId: string, request: AmendOrderDto, versions?: readonly string[]): Promise<OrderDto> {
+    const content = readContent(request);
+    return this.unitOfWork.transaction(async (manager, record) => {
+      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
+      const wallet = await this.wallets.lock(manager, order, order.id);
+      requireTransition(order, 'amend', wallet.now);
+      requireVersion(order, versions);
+      const amended = { ...order, ...content };
+      const isChanged = differences(amended, order).length > 0;
+      const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
+      const isLowered = await this.changes.holdExactly(manager, order, wallet, redemptionCents);
+      if (!isChanged && !isLowered) return this.changes.save(manager, order, wallet, {});
+      record({ type: 'order.amended', merchantId, orderId });
+      if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
+      // The first content replays later, so an order of a release without digests gets its digest before the change.
+      const contentDigest = order.contentDigest ?? this.digests.of(order);
+      return this.changes.save(manager, order, wallet, { ...content, contentDigest, redemptionCents });
+    });
+  }
 
   /**
    * The sale is done: captures the hold (or holds and captures `redeem`), and grants the cashback. It works
@@ -95,6 +160,25 @@ export class OrderLifecycleService {
     const availableCents = await this.balances.availableTo(manager, order, now);
     return toOrderDto(order, { availableCents, heldCents: 0 }, now);
   }
+}
+
+/** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */
+function newExpiry(order: Order, requested: string | undefined, isExpired: boolean, now: Date): Date {
+  if (typeof requested !== 'string') return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
+  const expiresAt = new Date(requested);
+  // A repeated request can come later than one minute before the instant that it sets.
+  const isRepeated = !isExpired && +expiresAt === +order.expiresAt;
+  const problem = isRepeated ? undefined : expiryProblem(expiresAt, order.policy, now);
+  if (problem !== undefined) throw problem;
+  return expiresAt;
+}
+
+/** Returns what an amended order holds, in centavos. @throws Problem redemption_exceeds_maximum. */
+function heldAfter(amended: Order, wallet: WalletAggregate, isLowered: boolean): number {
+  if (isLowered)
+    return Math.min(amended.redemptionCents, maximumToRedeem(amended, balanceOf(amended, wallet)).maximumCents);
+  refuseOverMaximum(amended, wallet, amended.redemptionCents);
+  return amended.redemptionCents;
 }
 
 /** Adds the cashback of an order that is being completed. @returns the earned cashback in centavos. */

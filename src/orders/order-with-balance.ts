@@ -50,10 +50,7 @@ export async function findOrdersWithBalances(
   const found = new Map<string, OrderWithBalance>();
   for (const row of await withChangedBalances(manager, rows, now)) {
     const order = toEntity(manager, Order, row);
-    const balance = {
-      availableCents: exactCents(row.balance_available ?? 0),
-      heldCents: exactCents(row.balance_held),
-    };
+    const balance = { availableCents: exactCents(row.balance_available ?? 0), heldCents: exactCents(row.balance_held) };
     found.set(keyOf(order.merchantId, column === 'id' ? order.id : order.externalId), { order, balance, now });
   }
   return keys.map(({ merchantId, value }) => found.get(keyOf(merchantId, value)));

@@ -1,40 +1,30 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiBody, ApiParam, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { Body, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { Response } from 'express';
-import type { Caller } from '../common/caller.js';
+import { MerchantController } from '../auth/merchant-controller.js';
 import type { IsAnswered } from '../database/batch.js';
-import { CurrentCaller } from '../http/caller.js';
+import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
-import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { IdParam } from '../http/id-param.js';
 import { Answered, isAnsweredOf } from '../http/is-answered.js';
-import { ApiIfMatch, IfMatch } from '../http/if-match.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
-import { AmendOrderDto } from './dto/amend-order.dto.js';
-import { CreateOrderDto } from './dto/create-order.dto.js';
+import { IfMatch } from '../http/if-match.js';
+import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
-import { AmendmentsService } from './amendments.service.js';
 import { ORDER_STATUSES } from './order-status.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
-import { RedemptionsService } from './redemptions.service.js';
 
-@ApiTags('orders')
-@ApiBearerAuth()
-@Controller('orders')
-@RateLimit(REQUESTS)
+@MerchantController('orders', 'orders')
 export class OrdersController {
   constructor(
     private readonly orders: OrdersService,
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
-    private readonly redemptions: RedemptionsService,
-    private readonly amendments: AmendmentsService,
   ) {}
 
   /**
@@ -48,11 +38,11 @@ export class OrdersController {
   @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create('payments_exceed_total')
   async createOrder(
-    @CurrentCaller() caller: Caller,
+    @MerchantId() merchantId: string,
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(caller.merchantId, body, isAnsweredOf(response));
+    const { order, replayed } = await this.orders.create(merchantId, body, isAnsweredOf(response));
     markCreated(response, `/orders/${order.id}`, replayed);
     return order;
   }
@@ -67,8 +57,8 @@ export class OrdersController {
   @UseInterceptors(FairList)
   @ApiQuery({ name: 'status', enum: ORDER_STATUSES, isArray: true, required: false, explode: false })
   @ApiProblems.query()
-  listOrders(@CurrentCaller() caller: Caller, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
-    return this.listing.list(caller.merchantId, query);
+  listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
+    return this.listing.list(merchantId, query);
   }
 
   /**
@@ -77,14 +67,13 @@ export class OrdersController {
    * @remarks Returns the order in its current state. An order of another merchant returns 404.
    */
   @Get(':id')
-  @ApiIdParam('The order')
   @ApiProblems.read()
   getOrder(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Answered() isAnswered: IsAnswered,
   ): Promise<OrderDto> {
-    return this.orders.get(caller.merchantId, id, isAnswered);
+    return this.orders.get(merchantId, id, isAnswered);
   }
 
   /**
@@ -100,11 +89,11 @@ export class OrdersController {
   })
   @ApiProblems.read()
   getOrderByExternalId(
-    @CurrentCaller() caller: Caller,
+    @MerchantId() merchantId: string,
     @Param('external_id') externalId: string,
     @Answered() isAnswered: IsAnswered,
   ): Promise<OrderDto> {
-    return this.orders.getByExternalId(caller.merchantId, externalId, isAnswered);
+    return this.orders.getByExternalId(merchantId, externalId, isAnswered);
   }
 
   /**
@@ -115,16 +104,14 @@ export class OrdersController {
    * changes nothing.
    */
   @Put(':id')
-  @ApiIdParam('The order')
-  @ApiIfMatch()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Body() body: AmendOrderDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.amendments.amend(caller.merchantId, id, body, versions);
+    return this.lifecycle.amend(merchantId, id, body, versions);
   }
 
   /**
@@ -134,14 +121,13 @@ export class OrdersController {
    * order. An expired order is renewed: it is pending again until the new `expires_at`.
    */
   @Put(':id/redemption')
-  @ApiIdParam('The order')
   @ApiProblems.write('redemption_exceeds_maximum')
   holdRedemption(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Body() body: SetRedemptionDto,
   ): Promise<OrderDto> {
-    return this.redemptions.hold(caller.merchantId, id, body);
+    return this.lifecycle.hold(merchantId, id, body);
   }
 
   /**
@@ -154,14 +140,13 @@ export class OrdersController {
   @Post(':id/complete')
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
-  @ApiIdParam('The order')
   @ApiProblems.write('redemption_no_longer_available', 'payments_exceed_total', 'redemption_exceeds_maximum')
   completeOrder(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Body() body: CompleteOrderDto,
   ): Promise<OrderDto> {
-    return this.lifecycle.complete(caller.merchantId, id, body);
+    return this.lifecycle.complete(merchantId, id, body);
   }
 
   /**
@@ -171,9 +156,8 @@ export class OrdersController {
    */
   @Post(':id/cancel')
   @HttpCode(200)
-  @ApiIdParam('The order')
   @ApiProblems.write()
-  cancelOrder(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<OrderDto> {
-    return this.lifecycle.cancel(caller.merchantId, id);
+  cancelOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
+    return this.lifecycle.cancel(merchantId, id);
   }
 }

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { AmendmentsService } from './amendments.service.js';
 import { ContentDigests } from './order-content.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderChanges } from './order-changes.js';
@@ -13,7 +12,6 @@ import { OrdersService } from './orders.service.js';
 import { PolicyController } from './policy.controller.js';
 import { QuotesController } from './quotes.controller.js';
 import { QuotesService } from './quotes.service.js';
-import { RedemptionsService } from './redemptions.service.js';
 import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
@@ -23,8 +21,6 @@ import { RefundsService } from './refunds.service.js';
   providers: [
     OrdersService,
     OrderListingService,
-    RedemptionsService,
-    AmendmentsService,
     QuotesService,
     OrderLifecycleService,
     RefundsService,

@@ -1,18 +1,12 @@
-import { Controller, Get } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import type { Caller } from '../common/caller.js';
-import { CurrentCaller } from '../http/caller.js';
+import { Get } from '@nestjs/common';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { PolicyDto } from './dto/policy.dto.js';
 import { toPolicyDto } from './policy.mapper.js';
 
-@ApiTags('orders')
-@ApiBearerAuth()
-@Controller('policy')
-@RateLimit(REQUESTS)
+@MerchantController('policy', 'orders')
 export class PolicyController {
   constructor(private readonly merchants: MerchantsService) {}
 
@@ -24,7 +18,7 @@ export class PolicyController {
    */
   @Get()
   @ApiProblems('missing_token', 'invalid_token')
-  async getPolicy(@CurrentCaller() { merchantId }: Caller): Promise<PolicyDto> {
+  async getPolicy(@MerchantId() merchantId: string): Promise<PolicyDto> {
     return toPolicyDto(await this.merchants.policyOf(merchantId));
   }
 }

@@ -1,19 +1,13 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import type { Caller } from '../common/caller.js';
+import { Body, HttpCode, Post } from '@nestjs/common';
+import { MerchantController } from '../auth/merchant-controller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import type { IsAnswered } from '../database/batch.js';
-import { CurrentCaller } from '../http/caller.js';
+import { MerchantId } from '../http/caller.js';
 import { Answered } from '../http/is-answered.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { QuotesService } from './quotes.service.js';
 
-@ApiTags('orders')
-@ApiBearerAuth()
-@Controller('quotes')
-@RateLimit(REQUESTS)
+@MerchantController('quotes', 'orders')
 export class QuotesController {
   constructor(private readonly quotes: QuotesService) {}
 
@@ -27,10 +21,10 @@ export class QuotesController {
   @HttpCode(200)
   @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
   createQuote(
-    @CurrentCaller() caller: Caller,
+    @MerchantId() merchantId: string,
     @Body() body: CreateQuoteDto,
     @Answered() isAnswered: IsAnswered,
   ): Promise<QuoteDto> {
-    return this.quotes.quote(caller.merchantId, body, isAnswered);
+    return this.quotes.quote(merchantId, body, isAnswered);
   }
 }

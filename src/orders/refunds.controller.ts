@@ -1,23 +1,17 @@
-import { Body, Controller, Get, Post, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { Body, Get, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Caller } from '../common/caller.js';
-import { CurrentCaller } from '../http/caller.js';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
-import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import { CreateRefundDto } from './dto/finish-order.dto.js';
 import { RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
-@ApiTags('orders')
-@ApiBearerAuth()
-@Controller('orders/:id/refunds')
-@RateLimit(REQUESTS)
+@MerchantController('orders/:id/refunds', 'orders')
 export class RefundsController {
   constructor(private readonly refunds: RefundsService) {}
 
@@ -27,16 +21,15 @@ export class RefundsController {
    * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
    */
   @Post()
-  @ApiIdParam('The order')
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
   async createRefund(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Body() body: CreateRefundDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
-    const { refund, replayed } = await this.refunds.create(caller.merchantId, id, body);
+    const { refund, replayed } = await this.refunds.create(merchantId, id, body);
     markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
     return refund;
   }
@@ -48,14 +41,13 @@ export class RefundsController {
    */
   @Get()
   @UseInterceptors(FairList)
-  @ApiIdParam('The order')
   @ApiProblems.query('not_found')
   listRefunds(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
     @Query() query: PageQueryDto,
   ): Promise<RefundPageDto> {
-    return this.refunds.list(caller.merchantId, id, query);
+    return this.refunds.list(merchantId, id, query);
   }
 
   /**
@@ -64,14 +56,12 @@ export class RefundsController {
    * @remarks Returns what the refund did. A refund never changes.
    */
   @Get(':refund_id')
-  @ApiIdParam('The order')
-  @ApiIdParam('The refund', 'refund_id')
   @ApiProblems.read()
   getRefund(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
-    @IdParam('refund_id') refundId: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @IdParam('The refund', 'refund_id') refundId: string,
   ): Promise<RefundDto> {
-    return this.refunds.get(caller.merchantId, id, refundId);
+    return this.refunds.get(merchantId, id, refundId);
   }
 }

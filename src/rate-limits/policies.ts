@@ -32,26 +32,21 @@ export const REQUESTS: RateLimitPolicies = ({ RATE_LIMIT }) =>
  */
 export const REFRESH: RateLimitPolicy = { name: 'refresh', quota: 60, windowSeconds: MINUTE_SECONDS };
 
+/** @param factor by which the quota is larger than LOGIN_RATE_LIMIT. */
+const failedLogins =
+  (name: string, factor = 1) =>
+  ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => {
+    return { name, quota: factor * LOGIN_RATE_LIMIT, windowSeconds: LOGIN_WINDOW_SECONDS };
+  };
+
 /** Failed logins of one user from one network. */
-export const loginPolicy = ({ LOGIN_RATE_LIMIT: quota }: Config): RateLimitPolicy => ({
-  name: 'login',
-  quota,
-  windowSeconds: LOGIN_WINDOW_SECONDS,
-});
+export const loginPolicy = failedLogins('login');
 
 /** Failed logins from one network, of any user: one password tried for many users. */
-export const loginNetworkPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
-  name: 'login-network',
-  quota: 5 * LOGIN_RATE_LIMIT,
-  windowSeconds: LOGIN_WINDOW_SECONDS,
-});
+export const loginNetworkPolicy = failedLogins('login-network', 5);
 
 /** Failed logins of one user from all networks that are new to it: one user attacked from many networks. */
-export const loginUserPolicy = ({ LOGIN_RATE_LIMIT }: Config): RateLimitPolicy => ({
-  name: 'login-user',
-  quota: 5 * LOGIN_RATE_LIMIT,
-  windowSeconds: LOGIN_WINDOW_SECONDS,
-});
+export const loginUserPolicy = failedLogins('login-user', 5);
 
 /** How long a network stays known for a user after its last login from there. Not a limit, but stored like one. */
 export const KNOWN_NETWORK: RateLimitPolicy = { name: 'known-network', quota: 1, windowSeconds: 90 * DAY_SECONDS };

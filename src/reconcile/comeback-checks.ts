@@ -2,10 +2,9 @@ import type { EntityManager } from 'typeorm';
 import { comebackUntil, EARLIER_COMEBACK_MS } from '../cashback/validity.js';
 import { after, DAY_MS } from '../common/clock.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
-import { type Finding, inPage, type Page, type SqlChecks } from './finding.js';
+import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './finding.js';
 import { isSameStart } from './order-dates.js';
 import type { Parse } from './order-record.js';
-import { queryPage } from './query-page.js';
 
 /** SQL condition: the entry returned an amount to its credit. A captured hold is released and redeemed at once. */
 const isReturn = (entry: string): string => `${entry}.kind IN ('release', 'restore') AND NOT EXISTS (

@@ -1,3 +1,6 @@
+import type { EntityManager } from 'typeorm';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
+
 /** A broken rule, with the figures of the rows that break it. */
 export interface Finding {
   invariant: string;
@@ -21,3 +24,19 @@ export const inPage = (column: string): string => `${column} > :after AND ${colu
 
 /** The tolerance for comparing instants of different instances, whose clocks may differ. */
 export const CLOCK_MARGIN = 'INTERVAL 1 MINUTE';
+
+/** Runs a query with named parameters: those of the page and others. */
+export function queryPage<Row>(
+  manager: EntityManager,
+  sql: string,
+  page: Page,
+  others: Record<string, unknown> = {},
+): Promise<Row[]> {
+  const [text, values] = manager.dataSource.driver.escapeQueryWithParameters(sql, { ...page, ...others });
+  return queryAll(manager, text, values);
+}
+
+/** Runs a query on the rows of all merchants. */
+export function queryAll<Row>(manager: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return manager.query<Row[]>(`/* ${ALL_MERCHANTS} */ ${sql}`, values);
+}

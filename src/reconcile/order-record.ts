@@ -3,9 +3,8 @@ import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
 import { CAME_BACK_EARLIER } from './comeback-checks.js';
-import { inPage, type Page } from './finding.js';
+import { inPage, type Page, queryAll, queryPage } from './finding.js';
 import { validityOfRecord } from './order-dates.js';
-import { queryAll, queryPage } from './query-page.js';
 
 const SUM_NAMES = [
   'redeem_entries',

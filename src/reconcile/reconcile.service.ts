@@ -5,11 +5,9 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { RETURN_CHECKS, wrongComebacks } from './comeback-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
-import { type Finding, LAST_ID, type Page, type SqlChecks } from './finding.js';
-import { GRANT_CHECKS } from './grant-checks.js';
+import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './finding.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
-import { queryAll, queryPage } from './query-page.js';
 import { REFUND_CHECKS } from './refund-checks.js';
 import { missingKeys, missingTriggers } from './schema-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
@@ -43,7 +41,6 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...ENTRY_CHECKS,
   ...CREDIT_CHECKS,
   ...RETURN_CHECKS,
-  ...GRANT_CHECKS,
 };
 
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */

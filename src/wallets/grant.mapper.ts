@@ -1,8 +1,22 @@
+import type { NamedGrant } from '../cashback/grant-batches.service.js';
 import type { GrantState } from '../cashback/grants.service.js';
 import { expiresOn } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
-import { formatMoney } from '../common/money.js';
-import type { GrantDto } from './dto/grant.dto.js';
+import { formatMoney, parseMoney } from '../common/money.js';
+import type { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
+
+/** Reads a request whose members have been validated. */
+export function readGrant(request: CreateGrantDto): NamedGrant {
+  const { document, amount, external_id: externalId, reason, available_on: availableOn, expires_on } = request;
+  return {
+    document,
+    amountCents: parseMoney(amount),
+    externalId,
+    ...(reason !== undefined && { reason }),
+    ...(availableOn !== undefined && { availableOn }),
+    ...(expires_on !== undefined && { expiresOn: expires_on }),
+  };
+}
 
 /** Builds the response for a grant. */
 export function toGrantDto({ grant, credit, document, timeZone }: GrantState): GrantDto {

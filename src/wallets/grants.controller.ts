@@ -1,20 +1,14 @@
-import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Caller } from '../common/caller.js';
+import { MerchantController } from '../auth/merchant-controller.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { CurrentCaller } from '../http/caller.js';
+import { MerchantId } from '../http/caller.js';
 import { ApiCreated, markCreated } from '../http/created.js';
-import { ApiIdParam, IdParam } from '../http/id-param.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
+import { IdParam } from '../http/id-param.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 import { MerchantGrantsService } from './merchant-grants.service.js';
 
-@ApiTags('wallets')
-@ApiBearerAuth()
-@Controller('grants')
-@RateLimit(REQUESTS)
+@MerchantController('grants', 'wallets')
 export class GrantsController {
   constructor(private readonly grants: MerchantGrantsService) {}
 
@@ -29,11 +23,11 @@ export class GrantsController {
   @ApiCreated(GrantDto, 'The grant in its current state')
   @ApiProblems.create('validation_failed')
   async createGrant(
-    @CurrentCaller() caller: Caller,
+    @MerchantId() merchantId: string,
     @Body() body: CreateGrantDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
-    const { grant, replayed } = await this.grants.create(caller.merchantId, body);
+    const { grant, replayed } = await this.grants.create(merchantId, body);
     markCreated(response, `/grants/${grant.id}`, replayed);
     return grant;
   }
@@ -44,10 +38,9 @@ export class GrantsController {
    * @remarks Returns the grant in its current state. A grant of another merchant is 404.
    */
   @Get(':id')
-  @ApiIdParam('The grant')
   @ApiProblems.read()
-  getGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
-    return this.grants.get(caller.merchantId, id);
+  getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
+    return this.grants.get(merchantId, id);
   }
 
   /**
@@ -59,9 +52,8 @@ export class GrantsController {
    */
   @Post(':id/void')
   @HttpCode(200)
-  @ApiIdParam('The grant')
   @ApiProblems.read()
-  voidGrant(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<GrantDto> {
-    return this.grants.void(caller.merchantId, id);
+  voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
+    return this.grants.void(merchantId, id);
   }
 }

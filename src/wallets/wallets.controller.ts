@@ -1,20 +1,14 @@
-import { Body, Controller, Get, HttpCode, Post, Query, UseInterceptors } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import type { Caller } from '../common/caller.js';
-import { CurrentCaller } from '../http/caller.js';
+import { Body, Get, HttpCode, Post, Query, UseInterceptors } from '@nestjs/common';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { MerchantId } from '../http/caller.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { FairList } from '../http/fair-list.interceptor.js';
-import { ApiIdParam, IdParam } from '../http/id-param.js';
+import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
-import { REQUESTS } from '../rate-limits/policies.js';
-import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 
-@ApiTags('wallets')
-@ApiBearerAuth()
-@Controller('wallets')
-@RateLimit(REQUESTS)
+@MerchantController('wallets', 'wallets')
 export class WalletsController {
   constructor(private readonly statements: StatementsService) {}
 
@@ -26,8 +20,8 @@ export class WalletsController {
   @Post('search')
   @HttpCode(200)
   @ApiProblems.query()
-  searchWallet(@CurrentCaller() caller: Caller, @Body() body: SearchWalletDto): Promise<WalletDto> {
-    return this.statements.search(caller.merchantId, body.document);
+  searchWallet(@MerchantId() merchantId: string, @Body() body: SearchWalletDto): Promise<WalletDto> {
+    return this.statements.search(merchantId, body.document);
   }
 
   /**
@@ -36,10 +30,9 @@ export class WalletsController {
    * @remarks Returns the customer's balance in its current state, like the search by document.
    */
   @Get(':id')
-  @ApiIdParam('The wallet')
   @ApiProblems.read()
-  getWallet(@CurrentCaller() caller: Caller, @IdParam() id: string): Promise<WalletDto> {
-    return this.statements.get(caller.merchantId, id);
+  getWallet(@MerchantId() merchantId: string, @IdParam('The wallet') id: string): Promise<WalletDto> {
+    return this.statements.get(merchantId, id);
   }
 
   /**
@@ -49,13 +42,12 @@ export class WalletsController {
    */
   @Get(':id/entries')
   @UseInterceptors(FairList)
-  @ApiIdParam('The wallet')
   @ApiProblems.query('not_found')
   listWalletEntries(
-    @CurrentCaller() caller: Caller,
-    @IdParam() id: string,
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
     @Query() query: PageQueryDto,
   ): Promise<EntryPageDto> {
-    return this.statements.entries(caller.merchantId, id, query);
+    return this.statements.entries(merchantId, id, query);
   }
 }

@@ -10,6 +10,5 @@ import { WalletsController } from './wallets.controller.js';
   imports: [CashbackModule],
   controllers: [WalletsController, GrantsController],
   providers: [StatementsService, MerchantGrantsService],
-  exports: [StatementsService],
 })
 export class WalletsModule {}

@@ -90,7 +90,7 @@ describe('erasing a customer', () => {
   it('erasing a customer removes the reasons of its grants', async () => {
     const document = aDocument();
     const reason = `Sorry, ${document}`;
-    await service.app.get(GrantsService).grant(merchant.id, document, 100, { reason });
+    await service.app.get(GrantsService).grant(merchant.id, { document, amountCents: 100, reason });
     expect(await placesOf(reason)).toEqual(['cashback_credits.reason']);
     await erasure.erase(merchant.id, document);
     expect(await placesOf(document)).toEqual([]);

@@ -250,7 +250,7 @@ describe('GET /grants/{id}', () => {
     const expiresAt = new Date('2098-12-31T22:30:00.250Z');
     const { credit } = await service.app
       .get(GrantsService)
-      .grant(merchant.id, document, 700, { externalId: 'OPERATOR-1', expiresAt });
+      .grant(merchant.id, { document, amountCents: 700, externalId: 'OPERATOR-1', expiresAt });
     expect(await merchant.client.get(`/grants/${credit.id}`)).toMatchObject({
       status: 200,
       body: { external_id: 'OPERATOR-1', document, expires_at: expiresAt.toISOString(), expires_on: '2098-12-31' },

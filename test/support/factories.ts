@@ -70,7 +70,7 @@ export async function grant(
   amount: string,
   options: { availableAt?: Date; expiresAt?: Date } = {},
 ): Promise<void> {
-  await service.app.get(GrantsService).grant(merchant.id, document, parseMoney(amount), options);
+  await service.app.get(GrantsService).grant(merchant.id, { ...options, document, amountCents: parseMoney(amount) });
 }
 
 /** Creates an order through the API. */

@@ -1,14 +1,14 @@
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsIn, IsOptional } from 'class-validator';
 import {
-  ElementsOf,
   IsAtMost,
   IsCallerId,
   IsDocument,
   IsInstant,
+  IsListOf,
   IsMoney,
   IsText,
   IsWholeNumber,
-  MUST_BE_OBJECTS,
 } from '../../http/validators.js';
 
 /** An item of an order. */
@@ -61,14 +61,15 @@ export class PaymentMethodDto {
   readonly amount!: string;
 }
 
+const ITEMS = { message: 'must be an array of 1 to 500 items' };
+export const PAYMENT_METHODS = { message: 'must be an array of 0 to 20 payment methods' };
+
 /** The cart of an order: what its quote depends on. */
 export class OrderContentDto {
   /** Items of the order, 1 to 500. */
-  @ElementsOf(() => CreateOrderItemDto, 500)
-  @ValidateNested(MUST_BE_OBJECTS)
-  @ArrayMaxSize(500, { message: 'must be an array of 1 to 500 items' })
-  @ArrayMinSize(1, { message: 'must be an array of 1 to 500 items' })
-  @IsArray({ message: 'must be an array of 1 to 500 items' })
+  @ArrayMinSize(1, ITEMS)
+  @ArrayMaxSize(500, ITEMS)
+  @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
   readonly items!: CreateOrderItemDto[];
 
   /**
@@ -90,10 +91,8 @@ export class OrderContentDto {
   readonly eligible_total?: string;
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
-  @ElementsOf(() => PaymentMethodDto, 20)
-  @ValidateNested(MUST_BE_OBJECTS)
-  @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
-  @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
+  @ArrayMaxSize(20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods!: PaymentMethodDto[];
 }
 
@@ -121,4 +120,16 @@ export class CreateOrderDto extends OrderContentDto {
   @IsOptional()
   @IsInstant()
   readonly expires_at?: string;
+}
+
+/** The new content of a pending order. It replaces all of the earlier content. Other members are ignored. */
+export class AmendOrderDto extends OrderContentDto {
+  /**
+   * "maximum" lowers a hold that exceeds the new maximum to that maximum. Without it, such a hold is a 422. A hold is
+   * never raised.
+   */
+  @IsOptional()
+  @IsIn(['maximum'], { message: 'must be "maximum"' })
+  @ApiProperty({ type: String, enum: ['maximum'], example: 'maximum', required: false })
+  readonly redeem?: 'maximum';
 }

@@ -1,6 +1,6 @@
-import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsOf, IsCallerId, IsInstant, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
-import { PaymentMethodDto } from './create-order.dto.js';
+import { ArrayMaxSize, IsOptional } from 'class-validator';
+import { IsCallerId, IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
+import { PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 
 /** The amount of cashback to hold for an order. */
 export class SetRedemptionDto {
@@ -34,10 +34,8 @@ export class CompleteOrderDto {
 
   /** Final payment methods. Default: those of the order. */
   @IsOptional()
-  @ElementsOf(() => PaymentMethodDto, 20)
-  @ValidateNested(MUST_BE_OBJECTS)
-  @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
-  @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
+  @ArrayMaxSize(20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
 }
 

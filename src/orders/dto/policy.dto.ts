@@ -12,11 +12,7 @@ export class PolicyDto {
    * Rates that replace `earn_rate` for single payment methods, by `payment_methods[].id`, ignoring ASCII case. "0.00"
    * excludes a method.
    */
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    example: { pix: '0.07', boleto: '0.00' },
-  })
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { pix: '0.07', boleto: '0.00' } })
   readonly earn_rates_by_payment_method!: Record<string, string>;
 
   /**

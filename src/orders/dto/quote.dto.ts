@@ -1,9 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { ElementsOf, IsAtMost, IsDocument, IsMoney, MUST_BE_OBJECTS } from '../../http/validators.js';
-import { CreateOrderItemDto, PaymentMethodDto } from './create-order.dto.js';
+import { ArrayMaxSize, IsOptional } from 'class-validator';
+import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../../http/validators.js';
+import { CreateOrderItemDto, PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
 import { PolicyDto } from './policy.dto.js';
+
+const ITEMS = { message: 'must be an array of 0 to 500 items' };
 
 /** What an order would contain. */
 export class CreateQuoteDto {
@@ -33,18 +35,14 @@ export class CreateQuoteDto {
 
   /** Items of the order, 0 to 500. They do not change the quote. */
   @IsOptional()
-  @ElementsOf(() => CreateOrderItemDto, 500)
-  @ValidateNested(MUST_BE_OBJECTS)
-  @ArrayMaxSize(500, { message: 'must be an array of 0 to 500 items' })
-  @IsArray({ message: 'must be an array of 0 to 500 items' })
+  @ArrayMaxSize(500, ITEMS)
+  @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
   readonly items?: CreateOrderItemDto[];
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @IsOptional()
-  @ElementsOf(() => PaymentMethodDto, 20)
-  @ValidateNested(MUST_BE_OBJECTS)
-  @ArrayMaxSize(20, { message: 'must be an array of 0 to 20 payment methods' })
-  @IsArray({ message: 'must be an array of 0 to 20 payment methods' })
+  @ArrayMaxSize(20, PAYMENT_METHODS)
+  @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
 
   /**

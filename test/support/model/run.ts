@@ -180,9 +180,10 @@ export class Run {
       ...(step.forDays !== null && { expiresAt: new Date(expiresAt) }),
     };
     const externalId = `${this.#name}-${this.#grants.length}`;
-    const { credit } = await this.service.app
-      .get(GrantsService)
-      .grant(this.#shop(merchant).merchant.id, this.#documents[customer]!, step.cents, { ...dates, externalId });
+    const { credit } = await this.service.app.get(GrantsService).grant(this.#shop(merchant).merchant.id, {
+      ...{ document: this.#documents[customer]!, amountCents: step.cents, externalId },
+      ...dates,
+    });
     this.#grants.push(credit.id);
     this.#world.grant(merchant, customer, BigInt(step.cents), availableAt, expiresAt);
     await this.#see(merchant, customer);
