@@ -32,8 +32,7 @@ export async function measureCluster(lab, plan) {
   const single = await openSite(lab, [url, url, url]);
   const galera = await openSite(lab, cluster.urls);
   const creation = await measureCreation(lab, plan, single, galera);
-  const deaths = await measureDeaths(lab, plan, cluster, galera);
-  return { creation, deaths };
+  return { creation, death: await measureDeath(lab, cluster, galera) };
 }
 
 /** @param {Lab} lab @param {string[]} databases one per instance @returns {Promise<Site>} */
@@ -80,36 +79,28 @@ async function measureCreation(lab, plan, single, galera) {
   return results;
 }
 
-/** @param {Lab} lab @param {Plan} plan @param {Galera} cluster @param {Site} site */
-async function measureDeaths(lab, plan, cluster, { url, steps }) {
-  const results = [];
-  for (let round = 1; round <= plan.rounds; round += 1) {
-    lab.say(`A node is killed under load, round ${round}`);
-    let isOver = false;
-    const callers = Array.from({ length: CALLERS }, (_, at) => call(url, steps, at, () => isOver));
-    await sleep(BEFORE_MS);
-    const killedAt = performance.now();
-    await cluster.kill(2);
-    await sleep(AFTER_MS);
-    isOver = true;
-    const answers = (await Promise.all(callers)).flat();
-    const refusals = answers.filter(({ status }) => status === 503);
-    const created = answers.filter(({ status }) => status === 201);
-    results.push({
-      lastRefusal: Math.max(0, ...refusals.map(({ at }) => at - killedAt)) / 1000,
-      longest: Math.max(0, ...created.map(({ at, since }) => at - since)) / 1000,
-      refused: refusals.length,
-      others: answers.length - refusals.length - created.length,
-    });
-    await cluster.restart(2);
-    while (!(await fetch(`${url[2]}/health/ready`)).ok) await sleep(100);
-  }
+/** @param {Lab} lab @param {Galera} cluster @param {Site} site */
+async function measureDeath(lab, cluster, { url, steps }) {
+  lab.say('A node is killed under load');
+  let isOver = false;
+  const callers = Array.from({ length: CALLERS }, (_, at) => call(url, steps, at, () => isOver));
+  await sleep(BEFORE_MS);
+  const killedAt = performance.now();
+  await cluster.kill(2);
+  await sleep(AFTER_MS);
+  isOver = true;
+  const answers = (await Promise.all(callers)).flat();
+  const refusals = answers.filter(({ status }) => status === 503);
+  const created = answers.filter(({ status }) => status === 201);
+  const lastRefusal = Math.max(0, ...refusals.map(({ at }) => at - killedAt)) / 1000;
+  const longest = Math.max(0, ...created.map(({ at, since }) => at - since)) / 1000;
+  const others = answers.length - refusals.length - created.length;
   printTable(
     `A node of three is killed; ${CALLERS} callers repeat what failed on the next instance, after a second`,
     ['last 503 after s', 'longest order s', '503', 'other errors'],
-    results.map((row) => [row.lastRefusal.toFixed(1), row.longest.toFixed(1), String(row.refused), String(row.others)]),
+    [[lastRefusal.toFixed(1), longest.toFixed(1), String(refusals.length), String(others)]],
   );
-  return results;
+  return { lastRefusal, longest, refused: refusals.length, others };
 }
 
 /**
