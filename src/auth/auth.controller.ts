@@ -1,12 +1,11 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import type { IsAnswered } from '../database/batch.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { Answered } from '../http/is-answered.js';
 import { AuthService } from './auth.service.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
-import type { Caller } from '../common/caller.js';
+import type { Caller, IsAnswered } from '../common/caller.js';
 import { CurrentCaller, Public } from '../http/caller.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 

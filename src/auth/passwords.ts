@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import bcrypt from 'bcrypt';
+import type { IsAnswered } from '../common/caller.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
-import type { IsAnswered } from '../database/batch.js';
 import { ComparisonThread } from './comparison-thread.js';
 import { FairQueue, type Share } from './fair-queue.js';
 

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { IsAnswered } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
-import type { Batch, IsAnswered } from '../database/batch.js';
+import type { Batch } from '../database/batch.js';
 import { Batches } from '../database/batches.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';

@@ -1,3 +1,4 @@
+import type { IsAnswered } from '../common/caller.js';
 import { unavailable } from '../common/problem.js';
 
 /** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
@@ -5,9 +6,6 @@ const SLOW_MS = 20;
 
 /** The maximum size of a batch: far below the server's `max_allowed_packet`, also for the largest rows. */
 const MAX_SIZE = 200;
-
-/** Whether the client no longer waits: it has disconnected, or has been answered. */
-export type IsAnswered = () => boolean;
 
 interface Waiting<Key, Value> {
   readonly key: Key;

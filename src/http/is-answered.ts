@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Response } from 'express';
-import type { IsAnswered } from '../database/batch.js';
+import type { IsAnswered } from '../common/caller.js';
 
 export const isAnsweredOf =
   (response: Response): IsAnswered =>

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
+import type { IsAnswered } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
-import type { Batch, IsAnswered } from '../database/batch.js';
+import type { Batch } from '../database/batch.js';
 import { Batches } from '../database/batches.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';

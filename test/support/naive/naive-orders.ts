@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
-import type { IsAnswered } from '../../../src/database/batch.js';
+import type { IsAnswered } from '../../../src/common/caller.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { OrdersService } from '../../../src/orders/orders.service.js';
 import { Barrier } from './barrier.js';
