@@ -16,6 +16,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @property {number} p95
  * @property {number} p99
  * @property {number} refused answers that were no 2xx
+ *
+ * @typedef {{ times: number[], answered: number, refused: number }} Answers to one step; the times in milliseconds
  */
 
 /** Requests in progress when the time is up continue in the server. They must not disturb the next measurement. */
@@ -34,47 +36,37 @@ const SETTLE_MS = 300;
  * @param {number} options.connections
  * @param {number} [options.seconds] how long, unless it is said how many
  * @param {number} [options.amount] the number of requests, however long they take
- * @param {number} [options.rate] requests per second over all connections, at most
- * @returns {Promise<{ operations: Record<string, Figures>, broken: number, statuses: Record<string, number> }>} by operation;
- *   `broken` are connections that were lost and requests without an answer in 10 s
+ * @returns {Promise<{ operations: Record<string, Figures>, broken: number }>} by operation; `broken` are connections that
+ *   were lost and requests without an answer in 10 s
  */
-export async function drive({ url, steps, connections, seconds, rate, amount }) {
-  const times = new Map(steps.map(({ name }) => [name, /** @type {number[]} */ ([])]));
-  const answered = new Map(steps.map(({ name }) => [name, 0]));
-  const refused = new Map(steps.map(({ name }) => [name, 0]));
-  /** @type {Record<string, number>} */
-  const statuses = {};
+export async function drive({ url, steps, connections, seconds, amount }) {
+  /** @type {Map<string, Answers>} */
+  const answers = new Map(steps.map(({ name }) => [name, { times: [], answered: 0, refused: 0 }]));
   // autocannon tells the step first, and then, before anything else happens, how long its answer took.
   let current = steps[0]?.name ?? '';
   const requests = steps.map((step) => toRequest(step, (name) => (current = name)));
   const startedAt = performance.now();
   let lastAt = startedAt;
   const broken = await new Promise((resolve, reject) => {
-    const limits = {
-      ...(seconds !== undefined && { duration: seconds }),
-      ...(amount !== undefined && { amount }),
-      ...(rate !== undefined && { overallRate: rate }),
-    };
+    const limits = { ...(seconds !== undefined && { duration: seconds }), ...(amount !== undefined && { amount }) };
     // autocannon takes several URLs, which its types do not know.
     const options = { url: /** @type {string} */ (url), connections, sampleInt: 100, requests, ...limits };
     const known = new WeakSet();
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (client, status, _bytes, milliseconds) => {
       lastAt = performance.now();
-      if (known.has(client)) times.get(current)?.push(milliseconds);
+      const own = answers.get(current);
+      if (own === undefined) return;
+      own.answered += 1;
+      if (status < 200 || status > 299) own.refused += 1;
+      if (known.has(client)) own.times.push(milliseconds);
       else known.add(client);
-      answered.set(current, (answered.get(current) ?? 0) + 1);
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      if (status < 200 || status > 299) refused.set(current, (refused.get(current) ?? 0) + 1);
     });
   });
   await sleep(SETTLE_MS);
   const elapsed = (lastAt - startedAt) / 1000;
-  const operations = [...times].map(([name, all]) => [
-    name,
-    toFigures(all, answered.get(name) ?? 0, elapsed, refused.get(name) ?? 0),
-  ]);
-  return { operations: Object.fromEntries(operations), broken, statuses };
+  const operations = [...answers].map(([name, own]) => [name, toFigures(own, elapsed)]);
+  return { operations: Object.fromEntries(operations), broken };
 }
 
 /** @param {Step} step @param {(name: string) => void} onAnswer @returns {autocannon.Request} */
@@ -95,19 +87,17 @@ function toRequest(step, onAnswer) {
 }
 
 /**
- * @param {number[]} times in milliseconds
- * @param {number} requests
+ * @param {Answers} answers
  * @param {number} elapsed in seconds
- * @param {number} refused
  * @returns {Figures}
  */
-function toFigures(times, requests, elapsed, refused) {
+function toFigures({ times, answered, refused }, elapsed) {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (/** @type {number} */ share) =>
     sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? NaN;
   return {
-    requests,
-    perSecond: requests / elapsed,
+    requests: answered,
+    perSecond: answered / elapsed,
     p50: at(0.5),
     p95: at(0.95),
     p99: at(0.99),
