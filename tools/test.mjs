@@ -1,6 +1,6 @@
 // @ts-check
 //
-// npm test                    lint, build, OpenAPI document, unit and end-to-end tests on a temporary database
+// npm test                    build, OpenAPI document, unit and end-to-end tests on a temporary database
 // npm run test:unit           the unit tests, without a database
 // npm run test:e2e            build and the end-to-end tests
 // npm run test:endurance      build and the tests that take long: kills, outages, overload, long random runs
@@ -37,31 +37,24 @@ function say(line) {
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, quiet?: boolean }} [options] `quiet` shows the output when the command has ended,
- *   so that the lines of two commands that run at the same time do not mix
+ * @param {{ env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<boolean>} whether it succeeded
  */
-function execute(command, args, { env = process.env, quiet = false } = {}) {
+function execute(command, args, { env = process.env } = {}) {
   if (interrupted) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: PROJECT, env, stdio: ['ignore', ...(quiet ? PIPES : INHERITED)] });
+    const child = spawn(command, args, { cwd: PROJECT, env, stdio: ['ignore', 'inherit', 'inherit'] });
     running.add(child);
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk));
     child.once('error', (error) => {
       console.error(error.message);
       resolve(false);
     });
     child.once('close', (code) => {
       running.delete(child);
-      process.stdout.write(output);
       resolve(code === 0);
     });
   });
 }
-
-const PIPES = /** @type {const} */ (['pipe', 'pipe']);
-const INHERITED = /** @type {const} */ (['inherit', 'inherit']);
 
 /**
  * Runs a step that is not a test. A failed step counts as one failure.
@@ -69,12 +62,11 @@ const INHERITED = /** @type {const} */ (['inherit', 'inherit']);
  * @param {string} title
  * @param {string} command
  * @param {string[]} args
- * @param {{ quiet?: boolean }} [options]
  * @returns {Promise<boolean>} whether it succeeded
  */
-async function step(title, command, args, options) {
+async function step(title, command, args) {
   say(`${title}: started`);
-  const ok = await execute(command, args, options);
+  const ok = await execute(command, args);
   say(`${title}: ${ok ? 'passed' : 'FAILED'}`);
   if (!ok) failedSteps.push(title);
   return ok;
@@ -99,15 +91,11 @@ async function testOnDatabase(projects, extraArgs) {
 }
 
 /** @param {string} suite @param {string[]} extraArgs */
-async function test(suite, extraArgs) {
+function test(suite, extraArgs) {
   const projects = SUITES[suite] ?? [];
-  if (suite === 'unit') return runJest({ projects, extraArgs, execute, env: process.env });
-  const lint = suite === 'all' && step('Lint', 'npm', ['run', '--silent', 'lint'], { quiet: true });
-  try {
-    return await testOnDatabase(projects, extraArgs);
-  } finally {
-    await lint;
-  }
+  return suite === 'unit'
+    ? runJest({ projects, extraArgs, execute, env: process.env })
+    : testOnDatabase(projects, extraArgs);
 }
 
 /** Ends the current commands. Later steps are skipped, and the database is stopped. */
