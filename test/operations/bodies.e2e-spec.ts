@@ -1,4 +1,4 @@
-import { connect, type Server } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce, Client } from '../support/client.js';
@@ -122,30 +122,5 @@ describe('incomplete request bodies', () => {
       expect(answer.headers.get('retry-after')).toBe('1');
     }
     expect((idle.length - refused.length) * body.length).toBeLessThan(33 * MIB);
-  });
-});
-
-describe('a client that does not read responses', () => {
-  it('the service disconnects a client that does not read its responses', async () => {
-    // This service has no other clients, because its connections are counted.
-    const other = await startService();
-    const { hostname, port } = new URL(other.url);
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    socket.pause();
-    // These responses exceed the socket buffers of the kernel.
-    const request = aRequest('GET /docs/swagger-ui-bundle.js', { connection: 'keep-alive' });
-    socket.write(Buffer.concat(Array<Buffer>(10).fill(request)));
-    const server = other.app.getHttpServer() as Server;
-    const connections = (): Promise<number> =>
-      new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
-    while ((await connections()) === 0) await sleep(20);
-    try {
-      while ((await connections()) > 0) await sleep(200);
-      expect(await connections()).toBe(0);
-    } finally {
-      socket.destroy();
-      await other.stop();
-    }
   });
 });
