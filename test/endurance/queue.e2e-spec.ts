@@ -6,7 +6,7 @@ import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
 /** The number of requests that a service with one database connection handles at the same time. */
-const TURNS = 2;
+const TURNS = 10;
 
 /** The service creates at most 20 orders per second and receives more requests. */
 describe('requests that exceed the capacity', () => {
@@ -75,17 +75,18 @@ describe('requests that exceed the capacity', () => {
 
   it('queued requests of one merchant do not delay another merchant', async () => {
     let answered = 0;
-    const many = atOnce(50, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
+    const many = atOnce(60, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
     await waiting(40);
     const before = answered;
     const answer: Answer = await other.client.post('/orders', anOrder());
     expect(answer.status).toBe(201);
-    expect(answered - before).toBeLessThan(10);
+    // Those that run share a statement, and those that run next share one with the other merchant's order.
+    expect(answered - before).toBeLessThan(3 * TURNS);
     await many;
   });
 
   it('/health/live and /metrics respond while other requests are queued', async () => {
-    const many = atOnce(50, () => merchant.client.post('/orders', anOrder()));
+    const many = atOnce(60, () => merchant.client.post('/orders', anOrder()));
     await waiting(40);
     expect((await new Client(service).get('/health/live')).status).toBe(200);
     await many;
