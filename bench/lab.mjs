@@ -30,6 +30,8 @@ export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'pa
   'start:prod'
 ].split(' ');
 
+const withoutSchema = (/** @type {string} */ url) => url.replace(/[^/]+$/, '');
+
 /** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
 const BUFFER_POOL_BYTES = 1024 ** 3;
 
@@ -55,7 +57,7 @@ export class Lab {
       throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
     const { url, version } = await this.startDatabase(server);
     this.database = version;
-    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.serverUrl = withoutSchema(url);
     this.say(`${version}, which waits for the disk at each commit`);
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
@@ -90,7 +92,7 @@ export class Lab {
    */
   async over(url, work) {
     const own = this.serverUrl;
-    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.serverUrl = withoutSchema(url);
     try {
       return await work();
     } finally {

@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Guarded, startGuarded } from '../../tools/support/guarded-process.mjs';
+import { untilReady } from '../../tools/support/until-ready.mjs';
 import { freePort } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, anOrder } from '../support/factories.js';
@@ -9,7 +8,7 @@ import { type Service, startService } from '../support/service.js';
 
 describe('the bare server of the bench', () => {
   let database: TestDatabase;
-  let floor: ChildProcess;
+  let floor: Guarded;
   let url: string;
   let service: Service;
   beforeAll(async () => {
@@ -18,20 +17,18 @@ describe('the bare server of the bench', () => {
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
     const env = { ...process.env, DATABASE_URL: database.url, DATABASE_POOL_SIZE: '1', PORT: String(port) };
-    floor = spawn(process.execPath, ['bench/floor/server.mjs'], { env, stdio: 'inherit' });
+    const args = ['bench/floor/server.mjs'];
+    floor = await startGuarded({ command: process.execPath, args, env, output: 'inherit' });
   });
   afterAll(async () => {
-    if (floor.exitCode === null && floor.kill()) await once(floor, 'exit');
+    await floor.end(5000);
     await service.stop();
     await database.drop();
   });
 
   it('the bare server creates the same order as the service, so that comparing the two is fair', async () => {
     const merchant = await aMerchant(service);
-    while (!(await fetch(`${url}/health/ready`).catch(() => undefined))?.ok) {
-      expect(floor.exitCode).toBeNull();
-      await sleep(50);
-    }
+    expect(await untilReady(url, floor)).toBe(true);
     const response = await fetch(`${url}/orders`, {
       method: 'POST',
       headers: { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' },
