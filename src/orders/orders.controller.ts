@@ -2,6 +2,7 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } fr
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
+import type { IsAnswered } from '../common/caller.js';
 import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
@@ -17,7 +18,6 @@ import { ORDER_STATUSES } from './order-status.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
-import type { IsAnswered } from '../common/caller.js';
 
 @MerchantController('orders', 'orders')
 export class OrdersController {

@@ -1,11 +1,11 @@
 import { Body, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
+import type { IsAnswered } from '../common/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { MerchantId } from '../http/caller.js';
 import { Answered } from '../http/is-answered.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { QuotesService } from './quotes.service.js';
-import type { IsAnswered } from '../common/caller.js';
 
 @MerchantController('quotes', 'orders')
 export class QuotesController {
