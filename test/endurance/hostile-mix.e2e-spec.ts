@@ -27,6 +27,7 @@ describe('the build with a heap of 256 MiB under the most expensive requests', (
     service = await startBuiltService(database.url, {
       NODE_OPTIONS: `--max-old-space-size=${OLD_SPACE_MIB} --max-semi-space-size=8`,
       MALLOC_ARENA_MAX: '1',
+      MALLOC_MMAP_THRESHOLD_: '131072',
       LOG_LEVEL: 'error',
       BCRYPT_COST: '10',
       BCRYPT_QUEUE: '10',
