@@ -17,8 +17,8 @@ type Handover = (error: NodeJS.ErrnoException | null, connection: Connection) =>
  *   opened or handed out for `stalledMs`.
  * - A query that times out leaves its connection in the pool, where the next statement waits for the old result. Here,
  *   the connection is destroyed.
- * - `pool.query` drops a connection whose server turned read-only, but `getConnection` keeps it. Here, it is destroyed,
- *   because after a failover new connections reach the writer.
+ * - `pool.query` drops a connection whose server turned read-only, but `getConnection` keeps it. Here, it is destroyed
+ *   and all others that are open are retired, because after a failover only new connections reach the writer.
  */
 export function driverFor(limits: ConnectionLimits): typeof mysql2 {
   const createPool = (options: mysql2.PoolOptions): Pool => preparedPool(mysql2.createPool(options), limits);
@@ -35,9 +35,10 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
   pool.on('connection', (connection: Connection) => {
     movedAt = performance.now();
     load.opened(connection);
-    dropUnusable(withOnePromiseApi(connection), () => load.closed(connection));
+    dropUnusable(withOnePromiseApi(connection), load);
     preparing.set(connection, prepare(connection, limits));
   });
+  pool.on('acquire', (connection: Connection) => load.acquired(connection));
   pool.on('release', (connection: Connection) => load.released(connection));
 
   const acquire = pool.getConnection.bind(pool) as (handover: Handover) => void;
@@ -58,8 +59,7 @@ function preparedPool(pool: Pool, limits: ConnectionLimits): Pool {
       prepared.then(
         () => finish(null, connection),
         (unprepared: Error) => {
-          connection.destroy();
-          load.closed(connection);
+          load.drop(connection);
           finish(unprepared);
         },
       );
@@ -103,13 +103,12 @@ function withOnePromiseApi(connection: Connection): Connection {
 
 type Done = (error: NodeJS.ErrnoException | null, ...results: unknown[]) => void;
 
-/** Destroys the connection when a statement on it times out or fails because its server is read-only. */
-function dropUnusable(connection: Connection, onDrop: () => void): void {
+/**
+ * Destroys the connection when a statement on it times out or fails because its server is read-only. The latter also
+ * retires the other connections: they may belong to the same server, where each would fail once and reads are stale.
+ */
+function dropUnusable(connection: Connection, load: PoolLoad): void {
   const query = connection.query.bind(connection) as (...parts: unknown[]) => unknown;
-  const drop = (): void => {
-    connection.destroy();
-    onDrop();
-  };
   connection.query = ((statement: string | { sql: string; timeout?: number }, ...rest: unknown[]) => {
     const done = rest.at(-1);
     if (typeof done !== 'function') return query(statement, ...rest);
@@ -119,14 +118,17 @@ function dropUnusable(connection: Connection, onDrop: () => void): void {
       clearTimeout(timer);
       if (isOver) return;
       isOver = true;
-      if (isReadOnly(error)) drop();
+      if (isReadOnly(error)) {
+        load.drop(connection);
+        load.retireAll();
+      }
       (done as Done)(error, ...results);
     };
     const timer =
       timeout === undefined
         ? undefined
         : setTimeout(() => {
-            drop();
+            load.drop(connection);
             finish(failure('PROTOCOL_SEQUENCE_TIMEOUT', 'the database did not respond in time'));
           }, timeout);
     return query(sql, ...rest.slice(0, -1), finish);
@@ -137,7 +139,7 @@ const failure = (code: string, message: string): NodeJS.ErrnoException => Object
 
 type PoolFigures = Record<'in_use' | 'idle' | 'waiting', number>;
 
-/** Counts the connections of a pool by its public events, because mysql2 has no such figures. */
+/** Knows the connections of a pool by its public events, because mysql2 lists and counts none. */
 class PoolLoad {
   readonly #open = new Set<Connection>();
   readonly #inUse = new Set<Connection>();
@@ -157,8 +159,25 @@ class PoolLoad {
     this.#inUse.delete(connection);
   }
 
+  acquired(connection: Connection): void {
+    this.#inUse.add(connection);
+  }
+
   released(connection: Connection): void {
     this.#inUse.delete(connection);
+  }
+
+  drop(connection: Connection): void {
+    connection.destroy();
+    this.closed(connection);
+  }
+
+  /** Closes idle connections now, and those in use when they are released, so that no transaction is interrupted. */
+  retireAll(): void {
+    for (const connection of this.#open) {
+      if (this.#inUse.has(connection)) connection.release = () => this.drop(connection);
+      else this.drop(connection);
+    }
   }
 
   /** Wraps the handover so that it is called once. A connection that arrives later is returned to the pool. */
@@ -169,7 +188,6 @@ class PoolLoad {
       if (isOver) return void connection?.release();
       isOver = true;
       this.#waiting--;
-      if (connection && this.#open.has(connection)) this.#inUse.add(connection);
       handover(error, connection as Connection);
     };
   }

@@ -5,6 +5,7 @@ import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
+import { lockOrder } from '../support/locked-order.js';
 import { type Service, startService } from '../support/service.js';
 
 let database: TestDatabase;
@@ -26,16 +27,16 @@ afterAll(async () => {
   await database.drop();
 });
 
+/** Makes the server return the error for each new order, on the connections that the condition selects. */
+const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
+  operator.query(`
+    CREATE TRIGGER tr_refuse BEFORE INSERT ON orders FOR EACH ROW
+    BEGIN
+      IF ${condition} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
+    END`);
+
 describe('a database that rejects writes', () => {
   afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
-
-  /** Makes the server return the error for each new order, on the connections that the condition selects. */
-  const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
-    operator.query(`
-      CREATE TRIGGER tr_refuse BEFORE INSERT ON orders FOR EACH ROW
-      BEGIN
-        IF ${condition} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
-      END`);
 
   it.each([
     ['a full disk', 1021],
@@ -78,24 +79,6 @@ describe('a database that rejects writes', () => {
     await operator.query('DROP TRIGGER tr_refuse');
     while ((await client.get('/health/ready')).status !== 200) await sleep(200);
     expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
-  });
-
-  it.each([
-    ['turned read-only', 1290],
-    ['lost its quorum in Galera', 1047],
-    ['left its group', 3100],
-  ])('after the database server %s, the service replaces its connections and reaches another one', async (_, errno) => {
-    const orders = (count: number): Promise<number[]> =>
-      Promise.all(Array.from({ length: count }, async () => (await merchant.client.post('/orders', anOrder())).status));
-    await orders(12);
-    const [[row]] = await operator.query<mysql.RowDataPacket[]>(
-      'SELECT MAX(id) AS newest FROM information_schema.processlist',
-    );
-    // Every connection that is open now belongs to the former primary.
-    await refuse(errno, `CONNECTION_ID() <= ${row?.newest}`);
-    // Connections are used in turn, for reads and writes. With other numbers of orders, each of them gets to write.
-    for (let count = 5; count < 20; count++) await orders(count);
-    expect(new Set(await orders(12))).toEqual(new Set([201]));
   });
 });
 
@@ -161,5 +144,62 @@ describe('conflicts that are retried', () => {
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 1 },
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 2 },
     ]);
+  });
+});
+
+describe('a database server that is replaced by another one', () => {
+  let other: Service;
+  /** The newest connection from before the start of this service. */
+  let older: number;
+
+  beforeAll(async () => {
+    older = (await connections(0)).at(-1)!;
+    // Nothing asks for its readiness, so all of its connections are in its pool.
+    other = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '10', BATCH: 'false' } });
+  });
+  afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
+  afterAll(() => other.stop());
+
+  /** Returns the IDs of the connections that were opened after the first and not after the last. */
+  const connections = async (first: number, last = Number.MAX_SAFE_INTEGER): Promise<number[]> => {
+    const [rows] = await operator.query<mysql.RowDataPacket[]>(
+      `SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id > ${first} AND id <= ${last} ORDER BY id`,
+    );
+    return rows.map(({ id }) => id);
+  };
+
+  it.each([
+    ['turned read-only', 1290],
+    ['lost its quorum in Galera', 1047],
+    ['left its group', 3100],
+  ])('after a server %s and refused one write, the service uses only new connections', async (_, errno) => {
+    const client = new Client(other, merchant.tokens.access_token);
+    const orders = (count: number): Promise<number[]> =>
+      Promise.all(Array.from({ length: count }, async () => (await client.post('/orders', anOrder())).status));
+    const { body: order } = await client.post('/orders', anOrder());
+    while ((await connections(older)).length < 5) await orders(20);
+
+    // All connections that are open now belong to the former server.
+    const newest = (await connections(0)).at(-1);
+    await refuse(errno, `CONNECTION_ID() <= ${newest}`);
+    const former = async (): Promise<number> => (await connections(older, newest)).length;
+    const untilFormer = async (count: number): Promise<void> => {
+      for (const deadline = Date.now() + 20_000; (await former()) > count && Date.now() < deadline;) await sleep(20);
+    };
+    const lock = await lockOrder(database.url, order.id);
+    const completion = client.post(`/orders/${order.id}/complete`, {});
+    await lock.untilWaiting();
+    const refused = await orders(1);
+    await untilFormer(1);
+    const left = await former();
+    await lock.release();
+    expect(refused).toEqual([503]);
+    expect(left).toBeLessThanOrEqual(1);
+
+    // The transaction that had begun was not interrupted. Its connection is closed after it.
+    expect((await completion).status).toBe(200);
+    await untilFormer(0);
+    expect(await former()).toBe(0);
+    expect(new Set(await orders(30))).toEqual(new Set([201]));
   });
 });
