@@ -9,11 +9,13 @@ export interface DumpPrograms {
   client: string;
   /** More options of the first. */
   options: string[];
+  /** The program that reads binary logs. */
+  binlog?: string;
 }
 
 /** Those of MySQL cannot read a MariaDB server, and MariaDB installs its own under the names of MySQL's too. */
 const PROGRAMS = {
-  mariadb: { dump: 'mariadb-dump', client: 'mariadb', options: [] },
+  mariadb: { dump: 'mariadb-dump', client: 'mariadb', options: [], binlog: 'mariadb-binlog' },
   mysql: { dump: 'mysqldump', client: 'mysql', options: ['--set-gtid-purged=OFF'] },
 };
 
