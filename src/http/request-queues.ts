@@ -4,9 +4,10 @@ import { RequestQueue } from './request-queue.js';
 
 /**
  * While the database works on one request, others can be parsed, validated or answered. And requests can share a
- * statement only if they run at the same time.
+ * statement only if they run at the same time. More would share more, but those that run take no turns: another
+ * merchant's request waits behind all of them.
  */
-const REQUESTS_PER_CONNECTION = 10;
+const REQUESTS_PER_CONNECTION = 5;
 
 /** The queues of the process. They are separate so that a burst of logins does not delay orders. */
 @Injectable()

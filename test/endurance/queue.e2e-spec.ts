@@ -6,7 +6,7 @@ import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
 /** The number of requests that a service with one database connection handles at the same time. */
-const TURNS = 10;
+const TURNS = 5;
 
 /** The service creates at most 20 orders per second and receives more requests. */
 describe('requests that exceed the capacity', () => {
