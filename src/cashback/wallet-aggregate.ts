@@ -9,6 +9,7 @@ import { applyExpiries, giveBack, isAvailable, repay, type Return, type Returned
 import type { Hold } from './hold.entity.js';
 import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
 import type { Policy } from '../merchants/policy.js';
+import { StoredCredits } from './stored-credits.js';
 import { comebackUntil } from './validity.js';
 import type { LoadedWallet } from './wallet-rows.js';
 import type { Wallet } from './wallet.entity.js';
@@ -21,6 +22,7 @@ import type { Wallet } from './wallet.entity.js';
 export class WalletAggregate {
   readonly wallet: Wallet;
   readonly #credits = new Map<string, Credit>();
+  readonly #stored = new StoredCredits();
   readonly #available: AvailableBalance;
   readonly #holds: HoldBook;
   readonly #log: EntryLog;
@@ -48,8 +50,9 @@ export class WalletAggregate {
     return this.entries.length > 0 || this.#holds.added.size > 0;
   }
 
-  get changedCredits(): ReadonlySet<Credit> {
-    return this.#log.changedCredits;
+  /** The credits to write: the new ones, and those that no longer have their stored values. */
+  get changedCredits(): Credit[] {
+    return [...this.#log.changedCredits].filter((credit) => this.#stored.differFrom(credit));
   }
 
   get newHolds(): Iterable<Hold> {
@@ -253,8 +256,7 @@ export class WalletAggregate {
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */
   #repay(parts: readonly ReturnedPart<Credit>[], orderId: string | null, mostCents = Infinity): void {
-    const debtCents = Math.min(this.wallet.debtCents, mostCents);
-    this.#log.recordAll(repay(parts, debtCents, { orderId, at: this.now }));
+    this.#log.recordAll(repay(parts, Math.min(this.wallet.debtCents, mostCents), { orderId, at: this.now }));
   }
 
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {
@@ -263,6 +265,7 @@ export class WalletAggregate {
 
   #add(credit: Credit): void {
     this.#credits.set(credit.id, credit);
+    this.#stored.remember(credit);
     this.#available.countInMemory(credit);
   }
 

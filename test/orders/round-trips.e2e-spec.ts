@@ -89,4 +89,18 @@ describe('the number of SQL statements per request, including the token lookup',
     expect(await statementsOf(() => hold('65.00'))).toBe(16);
     expect(await statementsOf(() => amend('120.00', 'maximum'))).toBe(16);
   });
+
+  it('PUT /orders/{id}/redemption with expires_at runs one SQL statement fewer than a hold that changes its amount', async () => {
+    const order = anOrder();
+    await grant(service, merchant, order.document, '80.00');
+    const { body } = await merchant.client.post('/orders', order);
+    const hold = (amount: string, minutes?: number): Promise<unknown> => {
+      const expires_at = minutes && new Date(+service.clock.now() + minutes * 60_000).toISOString();
+      return merchant.client.put(`/orders/${body.id}/redemption`, { amount, expires_at });
+    };
+    await hold('20.00');
+    expect(await statementsOf(() => hold('30.00'))).toBe(16);
+    expect(await statementsOf(() => hold('30.00', 60))).toBe(15);
+    expect(await statementsOf(() => hold('40.00', 90))).toBe(16);
+  });
 });
