@@ -57,7 +57,8 @@ async function withLock<T>(
   try {
     const lock = await takeLock(runner, String(dataSource.options.database), say);
     try {
-      await runner.query('SET SESSION lock_wait_timeout = 1');
+      // MariaDB blocks writes to a table while it waits for InnoDB's locks on those whose foreign keys refer to it.
+      await runner.query('SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1');
       await addMetadataKey(runner);
       const executor = new MigrationExecutor(dataSource, runner);
       // Not atomic: the server commits each statement that changes the schema. Migrations are repeatable instead.
