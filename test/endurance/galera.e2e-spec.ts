@@ -9,14 +9,11 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
-import { sameOrder } from '../support/races/order-races.js';
-import { type Race, Stage } from '../support/races/stage.js';
-import { redemptions } from '../support/races/wallet-races.js';
+import { testAcrossInstances } from '../support/races/across-instances.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(180_000);
 
-const REPLAYS = 100;
 /** Requests of one customer wait for each other, so each load has several. */
 const CUSTOMERS = 4;
 
@@ -50,47 +47,7 @@ if (parts) {
       for (const service of services) await expectInvariants(service);
     }
 
-    it.each([sameOrder, redemptions(120, 50)] as Race<unknown>[])('on three nodes: $title', async (race) => {
-      const stage = new Stage(services[0]!, merchant, clients);
-      race.expectFair(await race.run(stage));
-      stage.expectNoFailure();
-      await expectInvariantsOnEveryNode();
-    });
-
-    it('one refresh token sent 20 times at once to three nodes is exchanged for one token set', async () => {
-      const { tokens } = await aMerchant(services[0]!);
-      const stage = new Stage(
-        services[0]!,
-        merchant,
-        services.map((service) => new Client(service)),
-      );
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, at) =>
-          stage.send(at, 'POST', '/auth/refresh', { refresh_token: tokens.refresh_token }),
-        ),
-      );
-      const exchanged = answers.map(({ status, body }) => ({ status, token: body.refresh_token }));
-      expect(new Set(exchanged.map(({ status }) => status)).size).toBe(1);
-      expect(new Set(exchanged.map(({ token }) => token)).size).toBe(1);
-      expect(exchanged[0]!.token).toEqual(expect.any(String));
-    });
-
-    it('each response is valid on the other nodes at once: an order is read, replayed, completed and refunded', async () => {
-      const seen = new Set<string>();
-      for (let n = 0; n < REPLAYS; n++) {
-        const [first, second, third] = [0, 1, 2].map((step) => clients[(n + step) % 3]!) as [Client, Client, Client];
-        const order = anOrder({ total: '10.00' });
-        const { body } = await first.post('/orders', order);
-        const read = await second.get(`/orders/${body.id}`);
-        const replayed = await third.post('/orders', order);
-        const completed = await second.post(`/orders/${body.id}/complete`, {});
-        const again = await third.post(`/orders/${body.id}/complete`, {});
-        const refunded = await first.post(`/orders/${body.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
-        const replay = replayed.headers.get('idempotency-replayed');
-        seen.add([read, replayed, completed, again, refunded].map(({ status }) => status).join() + ` ${replay}`);
-      }
-      expect([...seen]).toEqual(['200,201,200,200,201 true']);
-    });
+    testAcrossInstances('on three Galera nodes', () => ({ services, merchant }));
 
     it('a read on a node that is behind waits for what another node has confirmed', async () => {
       const operator = await connect(cluster.urls[1]!);

@@ -10,6 +10,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
+import { testAcrossInstances } from '../support/races/across-instances.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(180_000);
@@ -23,7 +24,7 @@ if (server) {
   describe('a Group Replication cluster', () => {
     let cluster: GroupReplication;
     let haproxy: Awaited<ReturnType<typeof startHaproxy>>;
-    /** Two instances, which reach the primary through HAProxy. */
+    /** Three instances, which reach the primary through HAProxy. */
     let services: Service[] = [];
     let merchant: TestMerchant;
     let documents: string[];
@@ -33,8 +34,7 @@ if (server) {
       await onNode(0, "CREATE USER haproxy@'%'");
       haproxy = await startHaproxy(cluster.urls);
       await migrate(cluster.urls[0]!);
-      const [first, second] = [0, 1].map(() => startService({ databaseUrl: haproxy.url, env: ENV }));
-      services = [await first!, await second!];
+      services = await Promise.all([1, 2, 3].map(() => startService({ databaseUrl: haproxy.url, env: ENV })));
       await untilReady();
       merchant = await aMerchant(services[0]!);
       documents = Array.from({ length: 4 }, aDocument);
@@ -53,7 +53,7 @@ if (server) {
         while ((await new Client(service).get('/health/ready')).status !== 200) await sleep(100);
     }
 
-    /** Runs the change during a load on both instances, and waits until both answer again. @returns what to print */
+    /** Runs the change during a load on all instances, and waits until each answers again. @returns what to print */
     async function underLoad(name: string, change: () => Promise<void>): Promise<string> {
       const loads = services.map((_, at) => new Workload(merchant.tokens.access_token, `${name}${at}`, documents));
       let isOver = false;
@@ -75,6 +75,8 @@ if (server) {
       const [answered, refused] = [sum(loads, 'answered'), sum(loads, 'refused')];
       return `nothing was answered for ${pause} s; ${answered} requests answered, ${refused} got 503 with Retry-After\n`;
     }
+
+    testAcrossInstances('on a group of three servers', () => ({ services, merchant }));
 
     it('an instance on a secondary is not ready, reads, and returns 503 for every write', async () => {
       const service = await startService({ databaseUrl: cluster.urls[1]!, env: ENV });
