@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { type Problem, unavailable } from '../common/problem.js';
 
 /** How long a request waits for its turn. The rest of its deadline is left for the work itself. */
@@ -58,14 +59,14 @@ export class RequestQueue {
    * Waits for a turn. Call `leave` to end the turn.
    *
    * @param caller requests with the same caller share their turns.
-   * @param signal aborted when the client disconnects.
+   * @param response closes when the client disconnects.
    * @throws Problem unavailable if there is no turn in time.
    */
-  enter(caller: string, signal: AbortSignal): Promise<void> {
+  enter(caller: string, response: ServerResponse): Promise<void> {
     if (this.#waiting.size >= MAX_WAITING) this.#expireOneOfBusiest();
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void): void => {
-        signal.removeEventListener('abort', waiter.refuse);
+        response.off('close', waiter.refuse);
         this.#remove(waiter);
         this.#overdue.delete(waiter);
         outcome();
@@ -76,9 +77,9 @@ export class RequestQueue {
         start: () => settle(resolve),
         refuse: () => settle(() => reject(tooBusy())),
       };
-      signal.addEventListener('abort', waiter.refuse);
+      response.once('close', waiter.refuse);
       this.#add(waiter);
-      if (signal.aborted) waiter.refuse();
+      if (response.closed) waiter.refuse();
     });
   }
 

@@ -20,7 +20,7 @@ export class Turn {
     if (queue.isFree) queue.enterNow();
     else {
       deadlineOf(request)?.suspend();
-      await queue.enter(caller, signalOf(response));
+      await queue.enter(caller, response);
       deadlineOf(request)?.resume();
     }
     turns.set(request, new Turn(queue));
@@ -41,15 +41,4 @@ export class Turn {
     if (!this.#isRunning) this.queue.enterNow();
     this.#isRunning = true;
   }
-}
-
-/** Shared by all requests, because `abort()` without a reason creates an exception with a stack each time. */
-const REASON = new Error('the client no longer waits for the response');
-
-/** Returns a signal that is aborted when the client disconnects or the deadline has sent a response. */
-function signalOf(response: Response): AbortSignal {
-  const controller = new AbortController();
-  if (response.closed) controller.abort(REASON);
-  else response.once('close', () => controller.abort(REASON));
-  return controller.signal;
 }
