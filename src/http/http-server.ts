@@ -12,6 +12,9 @@ import { Turn } from './turn.js';
 /** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
 
+/** Node stops receiving a body that nobody reads after the first piece. Its default lets it receive two. */
+const HIGH_WATER_MARK = 16 * 1024;
+
 /**
  * Called for each request that is refused before it reaches Express, with its problem and the request ID of the
  * response.
@@ -38,7 +41,7 @@ export class HttpServer extends ExpressAdapter {
     const serve = (request: IncomingMessage, response: ServerResponse): void =>
       this.#connectionOf(request.socket).add(request, response);
     // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
-    const server = createServer({ ...LIMITS, requireHostHeader: false }, serve);
+    const server = createServer({ ...LIMITS, highWaterMark: HIGH_WATER_MARK, requireHostHeader: false }, serve);
     server.on('checkExpectation', serve);
     // The size of the head is limited. Node would silently ignore the fields after the first 2,000.
     server.maxHeadersCount = 0;

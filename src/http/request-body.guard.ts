@@ -17,16 +17,17 @@ import { Uploads } from './uploads.js';
  */
 @Injectable()
 export class RequestBodyGuard implements CanActivate {
-  readonly #uploads = new Uploads();
-
-  constructor(private readonly known: KnownCallers) {}
+  constructor(
+    private readonly known: KnownCallers,
+    private readonly uploads: Uploads,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
     refuseUnexpectedQuery(context);
-    const body = takesBody(context) && hasBody(request) ? await this.#read(request, response) : undefined;
+    const body = takesBody(context) && hasBody(request) ? await this.#read(request) : undefined;
     // The client disconnected, or the deadline has already sent a response.
     if (response.closed) throw unavailable(undefined);
     request.body = body;
@@ -34,13 +35,13 @@ export class RequestBodyGuard implements CanActivate {
   }
 
   /** While the client is still sending the body, the deadline is paused and the turn is free for another request. */
-  async #read(request: Request, response: Response): Promise<unknown> {
+  async #read(request: Request): Promise<unknown> {
     const hasArrived = request.complete;
     if (!hasArrived) {
       deadlineOf(request)?.pause();
       Turn.of(request)?.leave();
     }
-    const body = await this.#uploads.counted(request, response, () => readJsonBody(request));
+    const body = await this.uploads.counted(request, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
       Turn.of(request)?.resume();
