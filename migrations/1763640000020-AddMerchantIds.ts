@@ -67,8 +67,9 @@ const CHANGES: Change[] = [
  * Credits, holds, entries and refunds get their merchant, so that every table of the money can be partitioned by it.
  *
  * The column first has an empty default, which instances of the previous version write, and all rows are filled in.
- * Then the default goes, so that these instances cannot write a row that the new version would not see, and the rows
- * that they wrote in the meantime are filled in. No statement rewrites a table or blocks writes.
+ * Then the defaults of all tables go, so that these instances cannot write a row that the new version would not see.
+ * They fail only from then on, while the rows that they wrote in the meantime are filled in. No statement rewrites a
+ * table or blocks writes.
  */
 export class AddMerchantIds1763640000020 implements MigrationInterface {
   /** Each batch is a transaction of its own. */
@@ -76,6 +77,13 @@ export class AddMerchantIds1763640000020 implements MigrationInterface {
 
   async up(runner: QueryRunner): Promise<void> {
     for (const change of CHANGES) await addMerchantId(runner, change);
+    for (const { table } of CHANGES)
+      if (await hasDefault(runner, table, 'merchant_id'))
+        await runner.query(
+          `ALTER TABLE ${table} ALTER COLUMN merchant_id DROP DEFAULT, ALGORITHM = INPLACE, LOCK = NONE`,
+        );
+    for (const change of CHANGES) await fillIn(runner, change);
+    await closeLedger(runner);
   }
 
   async down(runner: QueryRunner): Promise<void> {
@@ -89,6 +97,7 @@ export class AddMerchantIds1763640000020 implements MigrationInterface {
   }
 }
 
+/** Adds the column, fills in the rows and replaces the indexes, while instances of the previous version write rows. */
 async function addMerchantId(runner: QueryRunner, change: Change): Promise<void> {
   const { table, indexes } = change;
   if (!(await hasColumn(runner, table, 'merchant_id')))
@@ -96,12 +105,21 @@ async function addMerchantId(runner: QueryRunner, change: Change): Promise<void>
       ALTER TABLE ${table} ADD COLUMN merchant_id CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
         ALGORITHM = INSTANT`);
   await fillIn(runner, change);
-  if (await hasDefault(runner, table, 'merchant_id')) {
-    const clauses = ['ALTER COLUMN merchant_id DROP DEFAULT', ...replace(indexes, 'after')];
-    await runner.query(`ALTER TABLE ${table} ${clauses.join(', ')}, ALGORITHM = INPLACE, LOCK = NONE`);
-  }
-  await fillIn(runner, change);
-  if (table === LEDGER) await closeLedger(runner);
+  const [index] = Object.keys(indexes);
+  if (index !== undefined && !(await isIndexed(runner, table, nameOf(index))))
+    await runner.query(
+      `ALTER TABLE ${table} ${replace(indexes, 'after').join(', ')}, ALGORITHM = INPLACE, LOCK = NONE`,
+    );
+}
+
+/** Returns whether the merchant is a column of the index. */
+async function isIndexed(runner: QueryRunner, table: string, index: string): Promise<boolean> {
+  const rows = (await runner.query(
+    `SELECT 1 FROM information_schema.statistics
+      WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ? AND column_name = 'merchant_id'`,
+    [table, index],
+  )) as unknown[];
+  return rows.length > 0;
 }
 
 /** Fills in the rows without a merchant, in the order of the primary key. */
@@ -137,7 +155,9 @@ function closeLedger(runner: QueryRunner): Promise<void> {
 /** Returns the clauses that replace indexes. */
 function replace(indexes: Change['indexes'], by: 'before' | 'after'): string[] {
   return Object.entries(indexes).flatMap(([index, columns]) => [
-    `DROP INDEX ${index.split(' ').at(-1)}`,
+    `DROP INDEX ${nameOf(index)}`,
     `ADD ${index} (${columns[by]})`,
   ]);
 }
+
+const nameOf = (index: string): string => index.slice(index.lastIndexOf(' ') + 1);
