@@ -138,8 +138,9 @@ const PATHS: Record<string, Path> = {
 
 /** The next instant after 10 days at which the clocks of a zone change. */
 function nextClockChange(zone: string): number {
-  const hourOf = (instant: number): string =>
-    new Intl.DateTimeFormat('en-US', { timeZone: zone, hour: '2-digit', hourCycle: 'h23' }).format(instant);
+  // Making a format is slow, and the loop asks for months of hours.
+  const hours = new Intl.DateTimeFormat('en-US', { timeZone: zone, hour: '2-digit', hourCycle: 'h23' });
+  const hourOf = (instant: number): string => hours.format(instant);
   let at = Math.ceil((now() + 10 * DAY_MS) / HOUR_MS) * HOUR_MS;
   while (hourOf(at) === hourOf(at + DAY_MS)) at += HOUR_MS;
   return at + DAY_MS;
