@@ -4,6 +4,12 @@ import path from 'node:path';
 
 const PROJECT = path.resolve(import.meta.dirname, '../..');
 
+/**
+ * Where the programs of all tests keep their compiled modules, which saves a fifth of the processor time of a short
+ * command. Node 20 does not know this variable.
+ */
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'cashback-compile-cache') };
+
 export interface Outcome {
   code: number;
   stdout: string;
@@ -11,7 +17,7 @@ export interface Outcome {
 }
 
 /**
- * Runs a program of the project until it exits, with only the given environment.
+ * Runs a program of the project until it exits, with only the given environment and the compile cache.
  *
  * @param file relative to the project; `dist/…` requires a build
  * @param stdin the input of the program
@@ -23,7 +29,7 @@ export function runNode(
   stdin = '',
 ): Promise<Outcome> {
   // A `.env` file in the checkout must not affect the tests.
-  const options = { cwd: tmpdir(), env, maxBuffer: 1 << 24 };
+  const options = { cwd: tmpdir(), env: { ...COMPILE_CACHE, ...env }, maxBuffer: 1 << 24 };
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [path.join(PROJECT, file), ...args], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
