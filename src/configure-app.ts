@@ -15,7 +15,6 @@ import { allowOrigins } from './http/cors.js';
 import { serveDocumentation } from './http/documentation.js';
 import { requireOneHost } from './http/host.js';
 import type { HttpServer } from './http/http-server.js';
-import { Uploads } from './http/uploads.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
@@ -40,7 +39,6 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
   app.use(startDeadlines());
-  app.use(app.get(Uploads).limit());
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);

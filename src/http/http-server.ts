@@ -8,6 +8,7 @@ import type { Config } from '../config/config.js';
 import { Connection } from './connection.js';
 import { requestIdOf } from './request-id.js';
 import { Turn } from './turn.js';
+import { Uploads } from './uploads.js';
 
 /** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
@@ -29,6 +30,8 @@ const CODES: Record<string, ProblemCode> = {
 
 /** Express on a server with stricter limits. It also responds with a problem to requests that are not valid HTTP. */
 export class HttpServer extends ExpressAdapter {
+  /** The bodies that have not been read. */
+  readonly uploads = new Uploads();
   readonly #connections = new WeakMap<Duplex, Connection>();
   #observe: RefusalObserver = () => undefined;
 
@@ -38,8 +41,10 @@ export class HttpServer extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    const serve = (request: IncomingMessage, response: ServerResponse): void => {
+      this.uploads.add(request, response);
       this.#connectionOf(request.socket).add(request, response);
+    };
     // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
     const server = createServer({ ...LIMITS, highWaterMark: HIGH_WATER_MARK, requireHostHeader: false }, serve);
     server.on('checkExpectation', serve);

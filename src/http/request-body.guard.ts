@@ -1,14 +1,15 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { unavailable } from '../common/problem.js';
 import type { Caller } from '../common/caller.js';
 import { takesBody } from './handler-arguments.js';
+import type { HttpServer } from './http-server.js';
 import { KnownCallers } from './known-callers.js';
 import { hasBody, readJsonBody } from './request-body.js';
 import { deadlineOf } from './request-deadline.js';
 import { Turn } from './turn.js';
 import { refuseUnexpectedQuery } from './unknown-query.js';
-import { Uploads } from './uploads.js';
 
 /**
  * The last guard. It checks the query and reads the body if the handler takes one, so that no body is read without a
@@ -19,7 +20,7 @@ import { Uploads } from './uploads.js';
 export class RequestBodyGuard implements CanActivate {
   constructor(
     private readonly known: KnownCallers,
-    private readonly uploads: Uploads,
+    private readonly adapterHost: HttpAdapterHost,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -41,7 +42,8 @@ export class RequestBodyGuard implements CanActivate {
       deadlineOf(request)?.pause();
       Turn.of(request)?.leave();
     }
-    const body = await this.uploads.counted(request, () => readJsonBody(request));
+    const { uploads } = this.adapterHost.httpAdapter as unknown as HttpServer;
+    const body = await uploads.counted(request, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
       Turn.of(request)?.resume();

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
 
@@ -24,7 +25,7 @@ export function refuseUnreadableBody(request: Request): void {
 }
 
 /** RFC 9112, section 6.3: a request with a body has one of these two header fields. */
-export function hasBody(request: Request): boolean {
+export function hasBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) !== 0);
 }

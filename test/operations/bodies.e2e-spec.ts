@@ -143,4 +143,24 @@ describe('incomplete request bodies', () => {
     expect((await refusedOf(uploads, 50)).length).toBeGreaterThanOrEqual(50);
     await lock.release();
   });
+
+  it('bodies that wait behind another request on their connection count, too', async () => {
+    const { body } = await merchant.client.post('/orders', anOrder());
+    const lock = await lockOrder(database.url, body.id);
+    const { hostname, port } = new URL(service.url);
+    const authorization = { authorization: `Bearer ${merchant.tokens.access_token}` };
+    const first = aRequest(`POST /orders/${body.id}/cancel`, { ...authorization, connection: 'keep-alive' }).toString();
+    const second = headOf('/orders', 255 * KIB, merchant.tokens.access_token) + ' '.repeat(64 * KIB);
+    let refused = 0;
+    const sockets = Array.from({ length: 700 }, () => {
+      const socket = connect(Number(port), hostname, () => socket.write(first + second));
+      socket.on('error', () => undefined);
+      return socket.once('close', () => (refused += socket.bytesRead === 0 ? 1 : 0)).resume();
+    });
+    for (let attempt = 0; refused < 50 && attempt < 1000; attempt++) await sleep(20);
+    const before = refused;
+    for (const socket of sockets) socket.destroy();
+    await lock.release();
+    expect(before).toBeGreaterThanOrEqual(50);
+  });
 });
