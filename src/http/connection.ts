@@ -29,6 +29,11 @@ export class Connection {
     private readonly serve: (request: IncomingMessage, response: ServerResponse) => void,
   ) {}
 
+  /** Whether a request that arrives now waits behind another one. */
+  get isBusy(): boolean {
+    return this.#current !== undefined;
+  }
+
   /** Serves a request after the earlier ones. A client that pipelines too many is disconnected. */
   add(request: IncomingMessage, response: ServerResponse): void {
     this.#isDiscarding = false;

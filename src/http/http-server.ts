@@ -7,8 +7,8 @@ import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
 import { Connection } from './connection.js';
 import { requestIdOf } from './request-id.js';
+import { RequestMemory } from './request-memory.js';
 import { Turn } from './turn.js';
-import { Uploads } from './uploads.js';
 
 /** Slow clients are disconnected: Node's default limits would let them hold connections for minutes. */
 const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
@@ -22,6 +22,9 @@ const HIGH_WATER_MARK = 16 * 1024;
  */
 export type RefusalObserver = (problem: Problem, requestId: string) => void;
 
+/** Each field takes much more memory than its bytes. Browsers behind several proxies send about 40. */
+const MAX_FIELDS = 100;
+
 const CODES: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
@@ -30,8 +33,8 @@ const CODES: Record<string, ProblemCode> = {
 
 /** Express on a server with stricter limits. It also responds with a problem to requests that are not valid HTTP. */
 export class HttpServer extends ExpressAdapter {
-  /** The bodies that have not been read. */
-  readonly uploads = new Uploads();
+  /** Counts the requests that have not been read. */
+  readonly memory = new RequestMemory();
   readonly #connections = new WeakMap<Duplex, Connection>();
   #observe: RefusalObserver = () => undefined;
 
@@ -42,14 +45,15 @@ export class HttpServer extends ExpressAdapter {
 
   override initHttpServer(): void {
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
-      this.uploads.add(request, response);
-      this.#connectionOf(request.socket).add(request, response);
+      const connection = this.#connectionOf(request.socket);
+      this.memory.add(request, response, connection.isBusy);
+      connection.add(request, response);
     };
     // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
     const server = createServer({ ...LIMITS, highWaterMark: HIGH_WATER_MARK, requireHostHeader: false }, serve);
     server.on('checkExpectation', serve);
-    // The size of the head is limited. Node would silently ignore the fields after the first 2,000.
-    server.maxHeadersCount = 0;
+    // Node ignores further fields silently, so `#serve` refuses a request with this number.
+    server.maxHeadersCount = MAX_FIELDS + 1;
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));
     this.#bound(server);
     this.httpServer = server;
@@ -90,8 +94,8 @@ export class HttpServer extends ExpressAdapter {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    if (toOriginForm(request)) return void this.getInstance<Express>()(request, response);
-    const problem = new Problem('malformed_request', { detail: 'the request target is not valid' });
+    const problem = problemOf(request);
+    if (problem === undefined) return void this.getInstance<Express>()(request, response);
     const requestId = requestIdOf(request);
     this.#observe(problem, requestId);
     const body = bodyOf(problem, requestId);
@@ -106,6 +110,14 @@ export class HttpServer extends ExpressAdapter {
     this.#observe(problem, requestId);
     this.#connectionOf(socket as Socket).refuse(() => socket.end(rawResponse(problem, requestId)));
   }
+}
+
+/** Returns why Express must not see the request. */
+function problemOf(request: IncomingMessage): Problem | undefined {
+  if (request.rawHeaders.length > 2 * MAX_FIELDS)
+    return new Problem('headers_too_large', { detail: `a request is limited to ${MAX_FIELDS} header fields` });
+  if (!toOriginForm(request)) return new Problem('malformed_request', { detail: 'the request target is not valid' });
+  return undefined;
 }
 
 /**

@@ -42,8 +42,8 @@ export class RequestBodyGuard implements CanActivate {
       deadlineOf(request)?.pause();
       Turn.of(request)?.leave();
     }
-    const { uploads } = this.adapterHost.httpAdapter as unknown as HttpServer;
-    const body = await uploads.counted(request, () => readJsonBody(request));
+    const { memory } = this.adapterHost.httpAdapter as unknown as HttpServer;
+    const body = await memory.counted(request, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
       Turn.of(request)?.resume();

@@ -144,16 +144,24 @@ describe('incomplete request bodies', () => {
     await lock.release();
   });
 
-  it('bodies that wait behind another request on their connection count, too', async () => {
+  it.each([
+    ['the bodies of requests', () => headOf('/orders', 255 * KIB, merchant.tokens.access_token) + ' '.repeat(64 * KIB)],
+    [
+      'the headers of requests',
+      () =>
+        aRequest('GET /orders', { connection: 'keep-alive', 'x-note': 'x'.repeat(14 * KIB) })
+          .toString()
+          .repeat(5),
+    ],
+  ])('%s behind another request of the connection count, too', async (_, behind) => {
     const { body } = await merchant.client.post('/orders', anOrder());
     const lock = await lockOrder(database.url, body.id);
     const { hostname, port } = new URL(service.url);
-    const authorization = { authorization: `Bearer ${merchant.tokens.access_token}` };
-    const first = aRequest(`POST /orders/${body.id}/cancel`, { ...authorization, connection: 'keep-alive' }).toString();
-    const second = headOf('/orders', 255 * KIB, merchant.tokens.access_token) + ' '.repeat(64 * KIB);
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, connection: 'keep-alive' };
+    const bytes = aRequest(`POST /orders/${body.id}/cancel`, headers).toString() + behind();
     let refused = 0;
     const sockets = Array.from({ length: 700 }, () => {
-      const socket = connect(Number(port), hostname, () => socket.write(first + second));
+      const socket = connect(Number(port), hostname, () => socket.write(bytes));
       socket.on('error', () => undefined);
       return socket.once('close', () => (refused += socket.bytesRead === 0 ? 1 : 0)).resume();
     });

@@ -49,6 +49,15 @@ describe('malformed HTTP', () => {
     );
   });
 
+  it('the service accepts 100 header fields and returns 431 for more', async () => {
+    const fields = (count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, '1']));
+    // `aRequest` adds three fields.
+    expect((await sendBytes(service, aRequest('GET /health/live', fields(97)))).status).toBe(200);
+    for (const count of [98, 2000])
+      expectProblem(await sendBytes(service, aRequest('GET /health/live', fields(count))), 431, 'headers_too_large');
+  });
+
   it('the service returns 400 malformed_request for an invalid chunk', async () => {
     const headers = { 'content-length': undefined, 'transfer-encoding': 'chunked', 'content-type': 'application/json' };
     expectProblem(

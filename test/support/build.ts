@@ -5,7 +5,7 @@ import path from 'node:path';
 const PROJECT = path.resolve(import.meta.dirname, '../..');
 
 /**
- * Where the programs of all tests keep their compiled modules, which saves a fifth of the processor time of a short
+ * Where the programs of all tests keep their compiled modules, which saves 20 % of the processor time of a short
  * command. Node 20 does not know this variable.
  */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'cashback-compile-cache') };
