@@ -28,7 +28,7 @@ export class RequestBodyGuard implements CanActivate {
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
     refuseUnexpectedQuery(context);
-    const body = takesBody(context) && hasBody(request) ? await this.#read(request) : undefined;
+    const body = takesBody(context) && hasBody(request) ? await this.#read(request, response) : undefined;
     // The client disconnected, or the deadline has already sent a response.
     if (response.closed) throw unavailable(undefined);
     request.body = body;
@@ -36,14 +36,14 @@ export class RequestBodyGuard implements CanActivate {
   }
 
   /** While the client is still sending the body, the deadline is paused and the turn is free for another request. */
-  async #read(request: Request): Promise<unknown> {
+  async #read(request: Request, response: Response): Promise<unknown> {
     const hasArrived = request.complete;
     if (!hasArrived) {
       deadlineOf(request)?.pause();
       Turn.of(request)?.leave();
     }
     const { memory } = this.adapterHost.httpAdapter as unknown as HttpServer;
-    const body = await memory.counted(request, () => readJsonBody(request));
+    const body = await memory.counted(request, response, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
       Turn.of(request)?.resume();
