@@ -37,11 +37,12 @@ export class RequestMemory {
     for (const end of [request, response]) end.once('close', () => this.#unread.forget(request));
   }
 
-  /** Counts a body while it is read. */
+  /** Counts the head of a request and its body while that is read. */
   async counted<T>(request: IncomingMessage, response: ServerResponse, read: () => Promise<T>): Promise<T> {
     this.#unread.forget(request);
-    let received = 0;
-    const count = (chunk: Buffer): void => this.#reading.count(request, response, (received += chunk.length));
+    let bytes = headBytes(request);
+    this.#reading.count(request, response, bytes);
+    const count = (chunk: Buffer): void => this.#reading.count(request, response, (bytes += chunk.length));
     request.on('data', count);
     try {
       return await read();
