@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aRequest } from '../support/raw.js';
@@ -13,12 +14,12 @@ describe('the build with a heap of 160 MiB', () => {
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
+  });
+  beforeEach(async () => {
     service = await startBuiltService(database.url, { NODE_OPTIONS: '--max-old-space-size=160' });
   });
-  afterAll(async () => {
-    await service?.kill();
-    await database?.drop();
-  });
+  afterEach(() => service.kill());
+  afterAll(() => database.drop());
 
   it('idle connections hold nothing of their last request, so 600 large bodies do not exhaust the heap', async () => {
     // A body of almost as many values, and of as many bytes, as a request may have.
@@ -47,5 +48,29 @@ describe('the build with a heap of 160 MiB', () => {
       signal: null,
     });
     for (const socket of sockets) socket.destroy();
+  });
+
+  const login = (fields: string): string =>
+    `POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1\r\n${fields}\r\n`;
+
+  it.each([
+    ['a large header field', 8000, login(`x: ${'x'.repeat(15_000)}\r\n`)],
+    ['thousands of header fields', 4000, login('a:\r\n'.repeat(2800))],
+    ['pipelined requests', 2000, `GET /orders HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(17)],
+  ])('connections with %s and no token do not exhaust the heap', async (_with, count, bytes) => {
+    const { hostname, port } = new URL(service.url);
+    const sockets = Array.from({ length: count }, () => {
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }, () => socket.write(bytes));
+      return socket.on('error', () => undefined).resume();
+    });
+    const live: unknown[] = [];
+    for (let turn = 0; turn < 20 && service.process.exitCode === null; turn++) {
+      live.push(
+        (await fetch(new URL('/health/live', service.url)).catch((error: unknown) => ({ status: error }))).status,
+      );
+      await sleep(200);
+    }
+    for (const socket of sockets) socket.destroy();
+    expect({ live, signal: service.process.signalCode }).toEqual({ live: Array(20).fill(200), signal: null });
   });
 });

@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { lockOrder } from '../support/locked-order.js';
+import { aRequest } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
+import { SlowClient } from '../support/slow-client.js';
 
 /** The number of requests that a service with one database connection handles at the same time. */
 const TURNS = 5;
@@ -100,4 +104,18 @@ describe('requests that exceed the capacity', () => {
       if (isEnough(Number(found?.[1]), wanted)) return;
     }
   }
+
+  it('above 24 MiB of bodies whose requests wait for their turn, the oldest return 503 and are disconnected', async () => {
+    const { body } = await merchant.client.post('/orders', anOrder());
+    const lock = await lockOrder(database.url, body.id);
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, connection: 'keep-alive' };
+    const head = aRequest(`POST /orders/${body.id}/cancel`, { ...headers, 'content-length': '250000' }).toString();
+    const uploads = Array.from({ length: 1500 }, () => new SlowClient(service.url, head + ' '.repeat(65_536)));
+    const refused = (): number => uploads.filter(({ received }) => /^connection: close\r$/im.test(received)).length;
+    for (let attempt = 0; refused() < 50 && attempt < 1000; attempt++) await sleep(20);
+    const count = refused();
+    for (const upload of uploads) upload.close();
+    await lock.release();
+    expect(count).toBeGreaterThanOrEqual(50);
+  });
 });
