@@ -62,22 +62,26 @@ export const availableParameters = (now: Date): Date[] => [
 export const UNCHANGED_AVAILABLE =
   'IF(w.available_until_seq = w.last_seq AND w.available_until > ?, w.available_cents, NULL)';
 
+const OPEN_CREDITS = 'cashback_credits WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1';
+
+const earliest = (date: string, from: string): string =>
+  `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'9999-12-31 23:59:59.999')`;
+
 /**
  * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is
- * released. The year 9999 is never.
- *
- * @param wallet an SQL condition: `wallet_id` and `merchant_id` are those of the wallet.
- * @param at an SQL expression. With parameters, the database reads one row of each index.
+ * released. The year 9999 is never. The database reads one row of each index.
  */
-export function nextChange(wallet: string, at: string): string {
-  const earliest = (date: string, from: string): string =>
-    `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'9999-12-31 23:59:59.999')`;
-  const credits = (date: string): string => `cashback_credits WHERE ${wallet} AND is_open = 1 AND ${date} > ${at}`;
-  return `LEAST(
-    ${earliest('available_at', credits('available_at'))},
-    ${earliest('expires_at', credits('expires_at'))},
-    ${earliest('expires_at', `cashback_holds WHERE ${wallet}`)})`;
-}
+export const NEXT_CHANGE = `LEAST(
+  ${earliest('available_at', `${OPEN_CREDITS} AND available_at > ?`)},
+  ${earliest('expires_at', `${OPEN_CREDITS} AND expires_at > ?`)},
+  ${earliest('expires_at', 'cashback_holds WHERE wallet_id = ? AND merchant_id = ?')})`;
+
+/** The parameters of NEXT_CHANGE. */
+export const nextChangeParameters = (walletId: string, merchantId: string, now: Date): (string | Date)[] => [
+  ...[walletId, merchantId, now],
+  ...[walletId, merchantId, now],
+  ...[walletId, merchantId],
+];
 
 /** Centavos that an order `o` holds. The parameter is the current instant. */
 export const HELD = `COALESCE(

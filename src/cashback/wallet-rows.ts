@@ -1,7 +1,7 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AVAILABLE_BY_DATE, availableByDateParameters, nextChange } from './balance-sql.js';
+import { AVAILABLE_BY_DATE, availableByDateParameters, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
@@ -69,7 +69,7 @@ export async function loadWallet(
 const SAVE_WALLET = `
   UPDATE wallets
      SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_seq = ?,
-         available_until = ${nextChange('wallet_id = ? AND merchant_id = ?', '?')}, available_until_seq = ?
+         available_until = ${NEXT_CHANGE}, available_until_seq = ?
    WHERE id = ? AND merchant_id = ?`;
 
 /** Saves the row of a locked wallet, after its credits and holds. */
@@ -78,9 +78,9 @@ export async function saveWallet(
   { wallet, availableCents, now }: WalletAggregate,
 ): Promise<void> {
   const { id, merchantId, debtCents, balanceCents, lastSeq } = wallet;
-  const key = [id, merchantId];
   const sums = [debtCents, balanceCents, lastSeq, availableCents, now, lastSeq];
-  await manager.query(SAVE_WALLET, [...sums, ...key, now, ...key, now, ...key, lastSeq, ...key]);
+  const nextChange = nextChangeParameters(id, merchantId, now);
+  await manager.query(SAVE_WALLET, [...sums, ...nextChange, lastSeq, id, merchantId]);
 }
 
 export async function creditsById(

@@ -3,20 +3,20 @@ import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
 /** Checks of credits, their holds and their grants that have an external ID, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
-  'a credit belongs to an existing wallet and its merchant, and to no order or to an order of the same customer': `
-    SELECT c.id AS credit_id, c.merchant_id, c.wallet_id, w.id AS existing_wallet_id, c.order_id, o.id AS existing_order_id
-      FROM cashback_credits c LEFT JOIN wallets w ON w.id = c.wallet_id LEFT JOIN orders o ON o.id = c.order_id
-     WHERE ${inPage('c.wallet_id')}
-       AND (w.id IS NULL OR c.merchant_id <> w.merchant_id
-            OR (c.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document)`,
+  // That its order exists and is of the same customer follows from the entry that earned it.
+  'a credit belongs to an existing wallet and its merchant': `
+    SELECT c.id AS credit_id, c.merchant_id, c.wallet_id, w.id AS existing_wallet_id
+      FROM cashback_credits c LEFT JOIN wallets w ON w.id = c.wallet_id
+     WHERE ${inPage('c.wallet_id')} AND (w.id IS NULL OR c.merchant_id <> w.merchant_id)`,
 
   'the remaining amount of a credit is the sum of its entries, from 0 to its amount': `
-    SELECT c.id AS credit_id, c.remaining_cents, c.amount_cents, COALESCE(SUM(e.amount_cents), 0) AS entries_cents
-      FROM cashback_credits c LEFT JOIN cashback_entries e ON e.credit_id = c.id
+    SELECT c.id AS credit_id, c.remaining_cents, c.amount_cents, s.entries_cents, s.origins
+      FROM cashback_credits c
+      LEFT JOIN (SELECT e.credit_id, SUM(e.amount_cents) AS entries_cents, SUM(e.kind IN ('earn', 'grant')) AS origins
+                   FROM cashback_entries e WHERE ${inPage('e.wallet_id')} GROUP BY e.credit_id) s ON s.credit_id = c.id
      WHERE ${inPage('c.wallet_id')}
-     GROUP BY c.id, c.remaining_cents, c.amount_cents
-    HAVING c.remaining_cents <> COALESCE(SUM(e.amount_cents), 0) OR c.remaining_cents < 0 OR c.remaining_cents > c.amount_cents
-        OR COALESCE(SUM(e.kind IN ('earn', 'grant')), 0) <> 1`,
+       AND (s.credit_id IS NULL OR c.remaining_cents <> s.entries_cents OR c.remaining_cents < 0
+            OR c.remaining_cents > c.amount_cents OR s.origins <> 1)`,
 
   'a credit has the amount, order and date of the entry that earned or granted it': `
     SELECT c.id AS credit_id, e.wallet_id, e.seq, e.kind, c.amount_cents, e.amount_cents AS entry_cents, c.order_id,
@@ -25,11 +25,15 @@ export const CREDIT_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('earn', 'grant')
        AND (c.amount_cents <> e.amount_cents OR NOT (c.order_id <=> e.order_id) OR c.created_at <> e.created_at)`,
 
-  'a credit becomes available before it expires, and was only held while it was available': `
+  'a credit becomes available before it expires': `
+    SELECT c.id AS credit_id, c.created_at, c.available_at, c.expires_at
+      FROM cashback_credits c
+     WHERE ${inPage('c.wallet_id')} AND (c.available_at >= c.expires_at OR c.created_at >= c.expires_at)`,
+
+  'a credit was only held while it was available': `
     SELECT c.id AS credit_id, c.available_at, c.expires_at, e.wallet_id, e.seq, e.effective_at
-      FROM cashback_credits c LEFT JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'hold'
-     WHERE ${inPage('c.wallet_id')}
-       AND (c.available_at >= c.expires_at OR c.created_at >= c.expires_at OR e.effective_at < c.available_at OR e.effective_at >= c.expires_at)`,
+      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
+     WHERE ${inPage('e.wallet_id')} AND e.kind = 'hold' AND (e.effective_at < c.available_at OR e.effective_at >= c.expires_at)`,
 
   'refunds of an order return no more to a credit than the order redeemed from it': `
     SELECT e.wallet_id, e.order_id, e.credit_id, SUM(e.amount_cents) AS entries_cents
@@ -84,15 +88,16 @@ export const CREDIT_CHECKS: SqlChecks = {
        AND NOT ${CAME_BACK_EARLIER}`,
 
   'what was taken back of a grant is what its void entries add up to, and the first one has the date': `
-    SELECT c.id AS credit_id, g.voided_cents, g.voided_at, COALESCE(SUM(e.amount_cents), 0) AS entries_cents,
-           MIN(e.created_at) AS first_entry_at
-      FROM cashback_credits c
-      LEFT JOIN cashback_grants g ON g.credit_id = c.id
-      LEFT JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'void'
-     WHERE ${inPage('c.wallet_id')}
-     GROUP BY c.id, c.created_at, g.voided_cents, g.voided_at
-    HAVING COALESCE(g.voided_cents, 0) <> -COALESCE(SUM(e.amount_cents), 0)
-        OR (g.voided_cents IS NULL) <> (g.voided_at IS NULL)
-        OR g.voided_at < c.created_at - ${CLOCK_MARGIN}
-        OR MIN(e.created_at) < g.voided_at - ${CLOCK_MARGIN}`,
+    SELECT x.credit_id, SUM(x.voided_cents) AS voided_cents, MAX(x.voided_at) AS voided_at, SUM(x.entries_cents) AS entries_cents,
+           MIN(x.entry_at) AS first_entry_at
+      FROM (SELECT g.credit_id, c.created_at, g.voided_cents, g.voided_at, 0 AS entries_cents, NULL AS entry_at
+              FROM cashback_credits c JOIN cashback_grants g ON g.credit_id = c.id WHERE ${inPage('c.wallet_id')}
+             UNION ALL
+            SELECT e.credit_id, NULL, NULL, NULL, e.amount_cents, e.created_at
+              FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind = 'void') x
+     GROUP BY x.credit_id
+    HAVING COALESCE(SUM(x.voided_cents), 0) <> -SUM(x.entries_cents)
+        OR (MAX(x.voided_cents) IS NULL) <> (MAX(x.voided_at) IS NULL)
+        OR MAX(x.voided_at) < MAX(x.created_at) - ${CLOCK_MARGIN}
+        OR MIN(x.entry_at) < MAX(x.voided_at) - ${CLOCK_MARGIN}`,
 };

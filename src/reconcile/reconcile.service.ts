@@ -43,6 +43,13 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...RETURN_CHECKS,
 };
 
+/** A check of all rows of a table. Each page is checked on one consistent snapshot. */
+interface Pass {
+  table: keyof Progress;
+  pages: AsyncGenerator<Page & { rows: number }>;
+  checkPage: (manager: EntityManager, page: Page) => Promise<void>;
+}
+
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
 export class ReconcileService {
@@ -60,50 +67,48 @@ export class ReconcileService {
         onFinding?.(finding);
       }
     };
-    const count = (table: keyof Progress, rows: number): void => {
-      result[table] += rows;
-      onProgress?.({ wallets: result.wallets, orders: result.orders });
-    };
-    const canRunAtOnce = await this.unitOfWork.snapshot(async (manager) => {
+    const connections = await this.unitOfWork.snapshot(async (manager) => {
       report(await missingKeys(manager));
       result.warnings = await missingTriggers(manager);
-      return (manager.dataSource.options as { poolSize?: number }).poolSize !== 1;
+      return (manager.dataSource.options as { poolSize?: number }).poolSize;
     });
     const parse = rememberingParse();
-    const passes = [
-      () =>
-        this.#pages('wallets', count, async (manager, page) => {
-          report(await brokenChecks(manager, CHECKS_BY_WALLET, page));
-          report(await wrongComebacks(manager, page, parse));
-        }),
-      () =>
-        this.#pages('orders', count, async (manager, page) => {
-          report(await brokenChecks(manager, REFUND_CHECKS, page));
-          for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
-        }),
-    ];
-    // The wallets are checked by the database and the orders by this process, so both run concurrently if there are
-    // enough connections.
-    if (canRunAtOnce) await Promise.all(passes.map((pass) => pass()));
-    else for (const pass of passes) await pass();
+    const wallets = this.#pass('wallets', async (manager, page) => {
+      report(await brokenChecks(manager, CHECKS_BY_WALLET, page));
+      report(await wrongComebacks(manager, page, parse));
+    });
+    const orders = this.#pass('orders', async (manager, page) => {
+      report(await brokenChecks(manager, REFUND_CHECKS, page));
+      for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
+    });
+    const check = async (...passes: Pass[]): Promise<void> => {
+      for (const { table, pages, checkPage } of passes) {
+        for await (const { rows, ...page } of pages) {
+          await this.unitOfWork.snapshot((manager) => checkPage(manager, page));
+          result[table] += rows;
+          onProgress?.({ wallets: result.wallets, orders: result.orders });
+        }
+      }
+    };
+    // The database checks the wallets and this process the orders, so both run at the same time. Whoever is done first
+    // helps the other.
+    await Promise.all(connections === 1 ? [check(wallets, orders)] : [check(wallets, orders), check(orders, wallets)]);
     return result;
   }
 
-  /** Each page is read from one consistent snapshot. */
-  async #pages(
-    table: keyof Progress,
-    count: (table: keyof Progress, rows: number) => void,
-    check: (manager: EntityManager, page: Page) => Promise<void>,
-  ): Promise<void> {
+  #pass(table: keyof Progress, checkPage: Pass['checkPage']): Pass {
+    return { table, pages: this.#pages(table), checkPage };
+  }
+
+  async *#pages(table: keyof Progress): Pass['pages'] {
     for (let after = ''; after !== LAST_ID;) {
-      after = await this.unitOfWork.snapshot(async (manager) => {
-        const sql = `SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
-        const rows = await queryAll<{ id: string }>(manager, sql, [after, PAGE_SIZE]);
-        const upto = rows.length < PAGE_SIZE ? LAST_ID : (rows.at(-1)?.id ?? LAST_ID);
-        await check(manager, { after, upto });
-        count(table, rows.length);
-        return upto;
-      });
+      const sql = `SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`;
+      const ids = await this.unitOfWork.statement((manager) =>
+        queryAll<{ id: string }>(manager, sql, [after, PAGE_SIZE]),
+      );
+      const upto = ids.length < PAGE_SIZE ? LAST_ID : (ids.at(-1)?.id ?? LAST_ID);
+      yield { after, upto, rows: ids.length };
+      after = upto;
     }
   }
 }

@@ -1,30 +1,29 @@
-import { nextChange } from '../cashback/balance-sql.js';
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
-const NEXT_CHANGE = nextChange('wallet_id = w.id AND merchant_id = w.merchant_id', 'w.available_as_of');
+/** Centavos of the credits `c` of a wallet `w` that were available at the instant of its stored balance. */
+const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
+                                     THEN c.remaining_cents END), 0)`;
+
+const NEVER = "TIMESTAMP'9999-12-31 23:59:59.999'";
+
+const firstDate = (date: string): string =>
+  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER})`;
+
+/** When a date of the credits `c` or the holds of a wallet `w` first changes that balance. */
+const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')},
+  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), ${NEVER}))`;
 
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {
-  'the balance of a wallet is the sum of the remaining amounts of its credits': `
-    SELECT w.id AS wallet_id, w.balance_cents, COALESCE(SUM(c.remaining_cents), 0) AS credits_cents
+  'the balance of a wallet, its available balance and the next date that changes it follow from its credits and holds': `
+    SELECT w.id AS wallet_id, w.balance_cents, w.available_cents, w.available_as_of, w.available_until,
+           COALESCE(SUM(c.remaining_cents), 0) AS credits_cents, ${AVAILABLE} AS available_credits_cents, ${NEXT_CHANGE} AS next_change_at
       FROM wallets w LEFT JOIN cashback_credits c ON c.wallet_id = w.id
      WHERE ${inPage('w.id')}
-     GROUP BY w.id, w.balance_cents
-    HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
-
-  'the stored available balance of a wallet is the sum of its available credits at that instant': `
-    SELECT w.id AS wallet_id, w.available_cents, w.available_as_of, COALESCE(SUM(c.remaining_cents), 0) AS credits_cents
-      FROM wallets w LEFT JOIN cashback_credits c
-        ON c.wallet_id = w.id AND c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
-     WHERE ${inPage('w.id')} AND w.available_seq = w.last_seq
-     GROUP BY w.id, w.available_cents, w.available_as_of
-    HAVING w.available_cents <> COALESCE(SUM(c.remaining_cents), 0)`,
-
-  'the available balance that a wallet keeps changes at the next date of its credits and holds': `
-    SELECT w.id AS wallet_id, w.available_as_of, w.available_until, ${NEXT_CHANGE} AS next_change_at
-      FROM wallets w
-     WHERE ${inPage('w.id')} AND w.available_until_seq = w.last_seq
-       AND NOT (w.available_seq <=> w.last_seq AND w.available_until <=> ${NEXT_CHANGE})`,
+     GROUP BY w.id, w.balance_cents, w.available_cents, w.available_as_of, w.available_until, w.available_seq, w.available_until_seq, w.last_seq
+    HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)
+        OR (w.available_seq = w.last_seq AND w.available_cents <> ${AVAILABLE})
+        OR (w.available_until_seq = w.last_seq AND NOT (w.available_seq <=> w.last_seq AND w.available_until <=> ${NEXT_CHANGE}))`,
 
   'a wallet has the number, balance and debt of its last entry': `
     SELECT w.id AS wallet_id, w.last_seq, w.balance_cents, w.debt_cents, l.balance_cents AS entry_balance_cents, l.debt_cents AS entry_debt_cents
@@ -39,18 +38,13 @@ export const WALLET_CHECKS: SqlChecks = {
       FROM wallets w JOIN cashback_entries e ON e.wallet_id = w.id AND e.seq = 1
      WHERE ${inPage('w.id')} AND w.created_at > e.created_at + ${CLOCK_MARGIN}`,
 
-  'entries are numbered from 1 without gaps, and each balance and debt follow from the previous entry': `
-    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.balance_cents, e.debt_cents, p.seq AS previous_seq,
-           p.balance_cents AS previous_balance_cents, p.debt_cents AS previous_debt_cents
+  'entries are numbered from 1 without gaps, in the order in which they were written, and each balance and debt follow from the previous entry': `
+    SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.balance_cents, e.debt_cents, e.created_at, p.seq AS previous_seq,
+           p.balance_cents AS previous_balance_cents, p.debt_cents AS previous_debt_cents, p.created_at AS previous_created_at
       FROM cashback_entries e LEFT JOIN cashback_entries p ON p.wallet_id = e.wallet_id AND p.seq = e.seq - 1
      WHERE ${inPage('e.wallet_id')}
-       AND ((p.seq IS NULL) <> (e.seq = 1)
+       AND ((p.seq IS NULL) <> (e.seq = 1) OR e.created_at < p.created_at - ${CLOCK_MARGIN}
             OR e.balance_cents <> COALESCE(p.balance_cents, 0) + (CASE WHEN e.credit_id IS NULL THEN 0 ELSE e.amount_cents END)
             OR e.debt_cents <> COALESCE(p.debt_cents, 0) + (CASE WHEN e.credit_id IS NULL THEN e.amount_cents ELSE 0 END)
             OR e.balance_cents < 0 OR e.debt_cents < 0)`,
-
-  'entries are in the order in which they were written': `
-    SELECT e.wallet_id, e.seq, e.created_at, p.created_at AS previous_created_at
-      FROM cashback_entries e JOIN cashback_entries p ON p.wallet_id = e.wallet_id AND p.seq = e.seq - 1
-     WHERE ${inPage('e.wallet_id')} AND e.created_at < p.created_at - ${CLOCK_MARGIN}`,
 };
