@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { hasTooManyChunks } from './request-class.js';
 
 /** Requests that may wait for the responses to earlier requests of their connection. Clients rarely pipeline at all. */
 const MAX_WAITING = 16;
@@ -19,26 +20,40 @@ interface Exchange {
  */
 export class Connection {
   #current: Exchange | undefined;
-  #waiting: Exchange[] = [];
+  readonly #waiting: Exchange[] = [];
   /** Whether the body of a request that has its response is still arriving. */
   #isDiscarding = false;
   #whenIdle: (() => void) | undefined;
+  #idleSince = performance.now();
 
   constructor(
     private readonly socket: Socket,
     private readonly serve: (request: IncomingMessage, response: ServerResponse) => void,
-  ) {}
+  ) {
+    socket.once('close', () => {
+      for (const { request } of this.#waiting.splice(0)) request.destroy();
+    });
+  }
+
+  /** The instant since when there is no request; it may have begun to arrive. */
+  get idleSince(): number {
+    return this.isBusy ? Infinity : this.#idleSince;
+  }
 
   /** Whether a request that arrives now waits behind another one. */
   get isBusy(): boolean {
     return this.#current !== undefined;
   }
 
-  /** Serves a request after the earlier ones. A client that pipelines too many is disconnected. */
+  /** Whether no further request may wait. A client that sends one is disconnected. */
+  get isFull(): boolean {
+    return this.#waiting.length >= MAX_WAITING || this.socket.destroyed;
+  }
+
+  /** Serves a request after the earlier ones. */
   add(request: IncomingMessage, response: ServerResponse): void {
     this.#isDiscarding = false;
-    if (this.#waiting.length >= MAX_WAITING) this.socket.destroy();
-    if (this.socket.destroyed) return;
+    if (this.socket.destroyed) return void request.destroy();
     this.#waiting.push({ request, response });
     if (this.#current === undefined) this.#serveNext();
   }
@@ -59,14 +74,14 @@ export class Connection {
 
   #serveNext(): void {
     this.#current = this.#waiting.shift();
+    this.#idleSince = performance.now();
     if (this.#current === undefined) return this.#whenIdle?.();
     const { request, response } = this.#current;
     // Before Node's own listener, which would read a body of any length that nobody reads.
     response.prependOnceListener('finish', () => this.#discardBody(request));
     response.once('close', () => {
       request.body = undefined;
-      if (this.socket.destroyed) this.#waiting = [];
-      this.#serveNext();
+      if (!this.socket.destroyed) this.#serveNext();
     });
     this.serve(request, response);
   }
@@ -78,6 +93,9 @@ export class Connection {
   #discardBody(request: IncomingMessage): void {
     if (request.complete) return;
     this.#isDiscarding = true;
+    const timer = setTimeout(() => this.socket.destroy(), MAX_DISCARDING_MS);
+    request.once('close', () => clearTimeout(timer));
+    if (hasTooManyChunks(request)) return void this.socket.end();
     let left = MAX_DISCARDED_BYTES;
     request.on('data', (chunk: Buffer) => {
       left -= chunk.length;
@@ -86,7 +104,6 @@ export class Connection {
       this.socket.end();
     });
     request.resume().read();
-    const timer = setTimeout(() => this.socket.destroy(), MAX_DISCARDING_MS);
-    for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer));
+    request.once('end', () => clearTimeout(timer));
   }
 }

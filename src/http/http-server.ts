@@ -6,6 +6,7 @@ import express, { type Express, type Response } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
 import { Connection } from './connection.js';
+import { requestClass } from './request-class.js';
 import { requestIdOf } from './request-id.js';
 import { RequestMemory } from './request-memory.js';
 import { Turn } from './turn.js';
@@ -35,7 +36,7 @@ const CODES: Record<string, ProblemCode> = {
 export class HttpServer extends ExpressAdapter {
   /** Counts the requests that have not been read. */
   readonly memory = new RequestMemory();
-  readonly #connections = new WeakMap<Duplex, Connection>();
+  readonly #connections = new Map<Duplex, Connection>();
   #observe: RefusalObserver = () => undefined;
 
   constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
@@ -50,7 +51,13 @@ export class HttpServer extends ExpressAdapter {
       connection.add(request, response);
     };
     // Without these settings, Node itself responds to a missing Host and to an unknown expectation, without a body.
-    const server = createServer({ ...LIMITS, highWaterMark: HIGH_WATER_MARK, requireHostHeader: false }, serve);
+    const options = {
+      ...LIMITS,
+      highWaterMark: HIGH_WATER_MARK,
+      requireHostHeader: false,
+      IncomingMessage: requestClass((socket) => this.#connections.get(socket)?.isFull ?? false),
+    };
+    const server = createServer(options, serve);
     server.on('checkExpectation', serve);
     // Node ignores further fields silently, so `#serve` refuses a request with this number.
     server.maxHeadersCount = MAX_FIELDS + 1;
@@ -75,12 +82,18 @@ export class HttpServer extends ExpressAdapter {
   #bound(server: Server): void {
     server.keepAliveTimeout = this.config.KEEP_ALIVE_SECONDS * 1000;
     server.maxConnections = this.config.MAX_CONNECTIONS;
-    // Idle connections are closed to make space for new ones.
+    server.on('connection', (socket: Socket) => {
+      this.#connectionOf(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    // Idle connections are closed to make space, and those that have sent no complete request for a second.
     let closedAt = 0;
     server.on('drop', () => {
-      if (performance.now() - closedAt < 1000) return;
+      const aSecondAgo = performance.now() - 1000;
+      if (closedAt > aSecondAgo) return;
       closedAt = performance.now();
       server.closeIdleConnections();
+      for (const [socket, { idleSince }] of this.#connections) if (idleSince < aSecondAgo) socket.destroy();
     });
   }
 

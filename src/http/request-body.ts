@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
+import { hasTooManyChunks, MAX_CHUNKS } from './request-class.js';
 
 const MAX_BYTES = 256 * 1024;
 const MAX_DEPTH = 64;
@@ -43,11 +44,12 @@ export async function readJsonBody(request: Request): Promise<unknown> {
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes > MAX_BYTES) throw tooLarge();
+      if (hasTooManyChunks(request)) throw tooManyChunks();
       chunks.push(chunk);
     }
   } catch (error) {
     // The rest of the body is discarded as it arrives, so that the client can read the response.
-    request.resume();
+    if (!hasTooManyChunks(request)) request.resume();
     throw error instanceof Problem ? error : malformed('the body could not be read');
   }
   return parse(Buffer.concat(chunks));
@@ -61,6 +63,11 @@ function isInUtf8(request: Request): boolean {
 
 const tooLarge = (): Problem =>
   new Problem('payload_too_large', { detail: `a request body is limited to ${MAX_BYTES} bytes` });
+
+const tooManyChunks = (): Problem =>
+  new Problem('payload_too_large', {
+    detail: `a request body is limited to ${MAX_CHUNKS} chunks: buffer it before you send it`,
+  });
 
 const malformed = (detail: string): Problem => new Problem('malformed_json', { detail });
 

@@ -16,6 +16,9 @@ const USUAL_HEAD_BYTES = 2048;
 /** What a request and its response occupy. It is only counted if the request waits behind another of its connection. */
 const OBJECTS_BYTES = 6 * 1024;
 
+/** What a piece of a body occupies beside its bytes: it may have only one. */
+const PIECE_BYTES = 256;
+
 /**
  * Limits the memory of large requests until their bodies have arrived. Bodies that are read belong to callers with a
  * token, so they have a limit of their own: requests without one cannot displace them.
@@ -42,7 +45,8 @@ export class RequestMemory {
     this.#unread.forget(request);
     let bytes = headBytes(request);
     this.#reading.count(request, response, bytes);
-    const count = (chunk: Buffer): void => this.#reading.count(request, response, (bytes += chunk.length));
+    const count = (chunk: Buffer): void =>
+      this.#reading.count(request, response, (bytes += chunk.length + PIECE_BYTES));
     request.on('data', count);
     try {
       return await read();
@@ -78,13 +82,24 @@ class OldestRefused {
   #refuseOldest(): void {
     for (const [request, { response }] of this.#requests) {
       this.forget(request);
-      // Closing the connection frees the memory and ends `read`.
-      if (response.headersSent || !isServed(response)) return void request.destroy();
-      response.once('finish', () => request.destroy());
+      if (response.headersSent || !isServed(response)) return discard(request);
+      response.once('finish', () => discard(request));
       response.setHeader('connection', 'close');
       return sendProblem(response.req, response, unavailable(new Error('too many large requests are waiting')));
     }
   }
+}
+
+/**
+ * Closes the connection, which ends `read`. Node keeps the request until it has received the requests of all other
+ * connections that are ready, so its head goes at once.
+ */
+function discard(request: IncomingMessage): void {
+  request.destroy();
+  request.rawHeaders.length = 0;
+  request.headers = {};
+  request.headersDistinct = {};
+  request.url = '';
 }
 
 const headBytes = ({ url = '', rawHeaders }: IncomingMessage): number =>

@@ -5,7 +5,8 @@ type Headers = NonNullable<ApiResponseOptions['headers']>;
 /** The header fields of responses, for the OpenAPI document. */
 export const RESPONSE_HEADERS = {
   'x-request-id': {
-    description: 'ID of the request: the one that you sent, otherwise a new UUID',
+    description:
+      'ID of the request: the one that you sent if it has 1 to 128 letters, digits, `.`, `_` or `-`, otherwise a new UUID',
     schema: { type: 'string', example: 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10' },
   },
   Location: {

@@ -56,7 +56,17 @@ describe('the build with a heap of 160 MiB', () => {
   it.each([
     ['a large header field', 8000, login(`x: ${'x'.repeat(15_000)}\r\n`)],
     ['thousands of header fields', 4000, login('a:\r\n'.repeat(2800))],
-    ['pipelined requests', 2000, `GET /orders HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(17)],
+    [
+      'thousands of chunks of a body',
+      400,
+      login('').replace('content-length: 1', 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(20_000),
+    ],
+    ['thousands of pipelined requests', 1000, 'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1700)],
+    [
+      'large pipelined requests',
+      2000,
+      `GET /orders HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(17),
+    ],
   ])('connections with %s and no token do not exhaust the heap', async (_with, count, bytes) => {
     const { hostname, port } = new URL(service.url);
     const sockets = Array.from({ length: count }, () => {

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { anOrder } from '../support/factories.js';
+import { anOrder, PASSWORD } from '../support/factories.js';
 import { aRequest, parseAnswer } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
@@ -141,5 +141,43 @@ describe('request headers', () => {
     const many = `GET /orders HTTP/1.1\r\nhost: x\r\n${'a:\r\n'.repeat(97)}`;
     const last = `connection: close\r\nauthorization: Bearer ${merchant.tokens.access_token}\r\n\r\n`;
     expect(statusesOf(await exchange(Buffer.from(many + last)))).toEqual([200]);
+  });
+
+  it('a request to switch the protocol is served without switching, and the connection stays usable', async () => {
+    const socket = open();
+    const statuses: number[] = [];
+    socket.write(aRequest('GET /health/live', { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' }));
+    socket.on('data', (chunk: Buffer) => {
+      statuses.push(...statusesOf(chunk.toString()));
+      if (statuses.length === 1) socket.write(aRequest('GET /health/live'));
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(statuses).toEqual([200, 200]);
+  });
+
+  it('a client that asks for a tunnel is disconnected', async () => {
+    expect(await exchange(aRequest('CONNECT shop.example:443'))).toBe('');
+  });
+
+  const inChunks = (chunk: string, count: number): string =>
+    `${chunk.length.toString(16)}\r\n${chunk}\r\n`.repeat(count);
+
+  function chunked(body: string): Buffer {
+    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked', 'content-length': undefined };
+    return Buffer.concat([aRequest('POST /auth/login', headers), Buffer.from(body)]);
+  }
+
+  it('a body of 2000 chunks is read', async () => {
+    const login = inChunks(JSON.stringify({ email: merchant.email, password: PASSWORD }), 1);
+    expect(statusesOf(await exchange(chunked(`${inChunks(' ', 1999)}${login}0\r\n\r\n`)))).toEqual([201]);
+  });
+
+  it.each([
+    ['complete', `${inChunks(' ', 2001)}0\r\n\r\n`],
+    ['incomplete', inChunks(' ', 2001)],
+    ['endless', inChunks(' ', 300_000)],
+  ])('a body of more than 2000 chunks that is %s returns 413', async (_is, body) => {
+    const received = await exchange(chunked(body));
+    expect(parseAnswer(received)).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
   });
 });

@@ -185,6 +185,26 @@ describe('connections', () => {
     }
   });
 
+  it('connections that have sent no complete request for a second are closed to make space', async () => {
+    const small = await startService({ env: { MAX_CONNECTIONS: '3' } });
+    try {
+      const { hostname, port } = new URL(small.url);
+      const received: Promise<string>[] = ['', 'GET /health', 'GET /health/live HTTP/1.1\r\n'].map((start) => {
+        const socket = connect(Number(port), hostname, () => socket.write(start)).on('error', () => undefined);
+        let text = '';
+        socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        return new Promise((resolve) => socket.once('close', () => resolve(text)));
+      });
+      await sleep(1100);
+      await expect(sendBytes(small, aRequest('GET /health/live'))).resolves.toMatchObject({ body: '' });
+      // Otherwise they would get a 408 after five seconds.
+      expect(await Promise.all(received)).toEqual(['', '', '']);
+      expect((await sendBytes(small, aRequest('GET /health/live'))).status).toBe(200);
+    } finally {
+      await small.stop();
+    }
+  });
+
   async function rowsOf(externalId: string): Promise<number> {
     const rows = await service.dataSource.query<unknown[]>('SELECT id FROM orders WHERE external_id = ?', [externalId]);
     return rows.length;

@@ -48,6 +48,14 @@ describe('If-Match of PUT /orders/{id}', () => {
     },
   );
 
+  it.each([', ', ' ,', '\t, ', '"1" , ', ',', ' '])(
+    'PUT /orders/{id} with a malformed If-Match of 10,000 characters that repeats %j returns 400, and holds up no other request',
+    async (part) => {
+      const order = await aCreatedOrder(merchant);
+      expectProblem(await amend(order, '100.00', `${part.repeat(10_000 / part.length)}x`), 400, 'malformed_request');
+    },
+  );
+
   it('PUT /orders/{id} reads several If-Match lines as one list', async () => {
     const order = await aCreatedOrder(merchant);
     const body = JSON.stringify(aCart('100.00'));

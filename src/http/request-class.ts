@@ -1,0 +1,66 @@
+import { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Each chunk takes much more time than its bytes. Clients that buffer nothing send one per JSON token. */
+export const MAX_CHUNKS = 2000;
+
+const cutShort = new WeakSet<IncomingMessage>();
+
+/** Whether the body of a request has too many chunks. The rest of it is not read. */
+export const hasTooManyChunks = (request: IncomingMessage): boolean => cutShort.has(request);
+
+/**
+ * Returns the class of a server's requests. Node receives up to 64 KiB at once, and would keep an object for each of
+ * the thousands of requests, or chunks of a body, that fit in them.
+ *
+ * @param isFull whether no further request may wait on a connection.
+ */
+export function requestClass(isFull: (socket: Socket) => boolean): typeof IncomingMessage {
+  return class extends IncomingMessage {
+    readonly #isOneTooMany = isFull(this.socket);
+    /** The chunks that Node has just received, joined. */
+    #joined: Buffer = Buffer.alloc(0);
+    #bytes = 0;
+    #count = 0;
+
+    constructor(socket: Socket) {
+      super(socket);
+      const pushJoined = (): void => {
+        if (this.#bytes > 0) super.push(this.#joined.subarray(0, this.#bytes));
+        this.#bytes = 0;
+      };
+      // Not a method, because Express replaces the prototype of a request.
+      this.push = (chunk: Buffer | null): boolean => {
+        if (cutShort.has(this)) return false;
+        if (chunk === null) {
+          pushJoined();
+          return super.push(null);
+        }
+        if (this.#bytes === 0) setImmediate(pushJoined);
+        if (++this.#count > MAX_CHUNKS) cutShort.add(this);
+        return this.#join(chunk);
+      };
+    }
+
+    /** @returns whether Node may receive more. */
+    #join(chunk: Buffer): boolean {
+      const bytes = this.#bytes + chunk.length;
+      let joined = this.#bytes === 0 ? chunk : this.#joined;
+      if (bytes > joined.length) joined = Buffer.concat([joined.subarray(0, this.#bytes)], 2 * bytes);
+      if (joined !== chunk) chunk.copy(joined, this.#bytes);
+      this.#joined = joined;
+      this.#bytes = bytes;
+      return this.readableLength + bytes < this.readableHighWaterMark;
+    }
+
+    /**
+     * Node closes a connection at a request to switch the protocol that nobody handles, and parses nothing after it. A
+     * request that is one too many passes for one. Others are served as if they did not ask for it.
+     */
+    get upgrade(): boolean {
+      return this.method === 'CONNECT' || this.#isOneTooMany;
+    }
+
+    set upgrade(_isRequested: boolean) {}
+  };
+}
