@@ -90,7 +90,7 @@ export class ReconcileService {
         }
       }
     };
-    // The database checks the wallets and this process the orders, so both run at the same time. The one that ends first
+    // The database checks the wallets and this process the orders, so both run at once. The one that ends first
     // helps the other.
     await Promise.all(connections === 1 ? [check(wallets, orders)] : [check(wallets, orders), check(orders, wallets)]);
     return result;
