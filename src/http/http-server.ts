@@ -59,6 +59,8 @@ export class HttpServer extends ExpressAdapter {
     };
     const server = createServer(options, serve);
     server.on('checkExpectation', serve);
+    // Only requests that are one too many get here; see `requestClass`.
+    server.on('upgrade', (_request, socket) => socket.destroy());
     // Node ignores further fields silently, so `#serve` refuses a request with this number.
     server.maxHeadersCount = MAX_FIELDS + 1;
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#refuse(socket, error.code ?? ''));

@@ -54,8 +54,8 @@ export function requestClass(isFull: (socket: Socket) => boolean): typeof Incomi
     }
 
     /**
-     * Node closes a connection at a request to switch the protocol that nobody handles, and parses nothing after it. A
-     * request that is one too many passes for one. Others are served as if they did not ask for it.
+     * Node parses nothing after a request to switch the protocol. A request that is one too many passes for one, so the
+     * server disconnects the client. Others are served as if they did not ask for it.
      */
     get upgrade(): boolean {
       return this.method === 'CONNECT' || this.#isOneTooMany;

@@ -195,7 +195,7 @@ describe('connections', () => {
         socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
         return new Promise((resolve) => socket.once('close', () => resolve(text)));
       });
-      await sleep(1100);
+      await sleep(2500);
       await expect(sendBytes(small, aRequest('GET /health/live'))).resolves.toMatchObject({ body: '' });
       // Otherwise they would get a 408 after five seconds.
       expect(await Promise.all(received)).toEqual(['', '', '']);
