@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 /** Each chunk takes much more time than its bytes. Clients that buffer nothing send one per JSON token. */
 export const MAX_CHUNKS = 2000;
 
+const EMPTY = Buffer.alloc(0);
+
 const cutShort = new WeakSet<IncomingMessage>();
 
 /** Whether the body of a request has too many chunks. The rest of it is not read. */
@@ -19,23 +21,26 @@ export function requestClass(isFull: (socket: Socket) => boolean): typeof Incomi
   return class extends IncomingMessage {
     readonly #isOneTooMany = isFull(this.socket);
     /** The chunks that Node has just received, joined. */
-    #joined: Buffer = Buffer.alloc(0);
+    #joined: Buffer = EMPTY;
     #bytes = 0;
     #count = 0;
 
     constructor(socket: Socket) {
       super(socket);
       const pushJoined = (): void => {
-        if (this.#bytes > 0) super.push(this.#joined.subarray(0, this.#bytes));
+        // Copied, because a part of a buffer would keep all of it.
+        if (this.#bytes < this.#joined.length) this.#joined = Buffer.alloc(this.#bytes, this.#joined);
+        if (this.#bytes > 0) super.push(this.#joined);
         this.#bytes = 0;
+        this.#joined = EMPTY;
       };
       // Not a method, because Express replaces the prototype of a request.
       this.push = (chunk: Buffer | null): boolean => {
-        if (cutShort.has(this)) return false;
         if (chunk === null) {
           pushJoined();
           return super.push(null);
         }
+        if (cutShort.has(this)) return false;
         if (this.#bytes === 0) setImmediate(pushJoined);
         if (++this.#count > MAX_CHUNKS) cutShort.add(this);
         return this.#join(chunk);

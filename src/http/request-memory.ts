@@ -71,7 +71,7 @@ class OldestRefused {
   count(request: IncomingMessage, response: ServerResponse, bytes: number): void {
     this.#bytes += bytes - (this.#requests.get(request)?.bytes ?? 0);
     this.#requests.set(request, { response, bytes });
-    if (this.#bytes > this.maximum) this.#refuseOldest();
+    while (this.#bytes > this.maximum) this.#refuseOldest();
   }
 
   forget(request: IncomingMessage): void {

@@ -180,4 +180,23 @@ describe('request headers', () => {
     const received = await exchange(chunked(body));
     expect(parseAnswer(received)).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
   });
+
+  it('after a response to a body of more than 2000 chunks that nobody reads, a complete body ends normally', async () => {
+    const socket = open();
+    const statuses: number[] = [];
+    const headers = {
+      'content-type': 'application/json',
+      connection: 'keep-alive',
+      'transfer-encoding': 'chunked',
+      'content-length': undefined,
+    };
+    socket.write(aRequest('POST /orders', headers));
+    socket.on('data', (chunk: Buffer) => {
+      statuses.push(...statusesOf(chunk.toString()));
+      if (statuses.length === 1) socket.write(`${inChunks(' ', 3000)}0\r\n\r\n`);
+      if (statuses.length === 1) setTimeout(() => socket.write(aRequest('GET /health/live')), 1500);
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(statuses).toEqual([401, 200]);
+  });
 });
