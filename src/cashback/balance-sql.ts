@@ -62,14 +62,16 @@ export const availableParameters = (now: Date): Date[] => [
 export const UNCHANGED_AVAILABLE =
   'IF(w.available_until_seq = w.last_seq AND w.available_until > ?, w.available_cents, NULL)';
 
+/** The date of a change that never comes. */
+export const NEVER = "TIMESTAMP'9999-12-31 23:59:59.999'";
+
 const OPEN_CREDITS = 'cashback_credits WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1';
 
-const earliest = (date: string, from: string): string =>
-  `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'9999-12-31 23:59:59.999')`;
+const earliest = (date: string, from: string): string => `COALESCE((SELECT MIN(${date}) FROM ${from}), ${NEVER})`;
 
 /**
  * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is
- * released. The year 9999 is never. The database reads one row of each index.
+ * released. The database reads one row of each index.
  */
 export const NEXT_CHANGE = `LEAST(
   ${earliest('available_at', `${OPEN_CREDITS} AND available_at > ?`)},

@@ -1,10 +1,9 @@
+import { NEVER } from '../cashback/balance-sql.js';
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
 
 /** Centavos of the credits `c` of a wallet `w` that were available at the instant of its stored balance. */
 const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
                                      THEN c.remaining_cents END), 0)`;
-
-const NEVER = "TIMESTAMP'9999-12-31 23:59:59.999'";
 
 const firstDate = (date: string): string =>
   `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER})`;
