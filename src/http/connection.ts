@@ -7,7 +7,10 @@ const MAX_WAITING = 16;
 
 /** After a response, this much of the request's body is still read, so that the client can read the response. */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
-const MAX_DISCARDING_MS = 1000;
+const MAX_CLOSING_MS = 1000;
+
+/** From the request's headers to the last byte of its response. Slower clients are disconnected. */
+const MAX_EXCHANGE_MS = 30_000;
 
 interface Exchange {
   readonly request: IncomingMessage & { body?: unknown };
@@ -25,12 +28,14 @@ export class Connection {
   #isDiscarding = false;
   #whenIdle: (() => void) | undefined;
   #idleSince = performance.now();
+  #closing: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly socket: Socket,
     private readonly serve: (request: IncomingMessage, response: ServerResponse) => void,
   ) {
     socket.once('close', () => {
+      clearTimeout(this.#closing);
       for (const { request } of this.#waiting.splice(0)) request.destroy();
     });
   }
@@ -47,13 +52,13 @@ export class Connection {
 
   /** Whether no further request may wait. A client that sends one is disconnected. */
   get isFull(): boolean {
-    return this.#waiting.length >= MAX_WAITING || this.socket.destroyed;
+    return this.#waiting.length >= MAX_WAITING || !this.socket.writable;
   }
 
-  /** Serves a request after the earlier ones. */
+  /** Serves a request after the earlier ones, unless it could not be answered. */
   add(request: IncomingMessage, response: ServerResponse): void {
     this.#isDiscarding = false;
-    if (this.socket.destroyed) return void request.destroy();
+    if (!this.socket.writable) return void request.destroy();
     this.#waiting.push({ request, response });
     if (this.#current === undefined) this.#serveNext();
   }
@@ -67,9 +72,13 @@ export class Connection {
     if (isBroken(this.#waiting.at(-1))) this.#waiting.pop();
     else if (this.#isDiscarding || (isBroken(this.#current) && this.#current?.response.headersSent))
       return this.socket.destroySoon();
-    else if (isBroken(this.#current)) return respond();
-    this.#whenIdle = respond;
-    if (this.#current === undefined) respond();
+    const respondLast = (): void => {
+      respond();
+      this.#closeSoon();
+    };
+    if (isBroken(this.#current)) return respondLast();
+    this.#whenIdle = respondLast;
+    if (this.#current === undefined) respondLast();
   }
 
   #serveNext(): void {
@@ -79,22 +88,26 @@ export class Connection {
     const { request, response } = this.#current;
     // Before Node's own listener, which would read a body of any length that nobody reads.
     response.prependOnceListener('finish', () => this.#discardBody(request));
+    const timer = setTimeout(() => this.socket.destroy(), MAX_EXCHANGE_MS);
     response.once('close', () => {
+      clearTimeout(timer);
       request.body = undefined;
       if (!this.socket.destroyed) this.#serveNext();
     });
     this.serve(request, response);
   }
 
-  /**
-   * Stops reading after a while. The end of the stream tells the client not to reuse the connection. A second later it
-   * is closed, which could otherwise reach the client before it has read the response.
-   */
+  /** Disconnects the client in a second: at once could reach it before it has read the response. */
+  #closeSoon(): void {
+    clearTimeout(this.#closing);
+    this.#closing = setTimeout(() => this.socket.destroy(), MAX_CLOSING_MS);
+  }
+
+  /** Stops reading after a while. The end of the stream tells the client not to reuse the connection. */
   #discardBody(request: IncomingMessage): void {
     if (request.complete) return;
     this.#isDiscarding = true;
-    const timer = setTimeout(() => this.socket.destroy(), MAX_DISCARDING_MS);
-    request.once('close', () => clearTimeout(timer));
+    this.#closeSoon();
     if (hasTooManyChunks(request)) return void this.socket.end();
     let left = MAX_DISCARDED_BYTES;
     request.on('data', (chunk: Buffer) => {
@@ -104,6 +117,6 @@ export class Connection {
       this.socket.end();
     });
     request.resume().read();
-    request.once('end', () => clearTimeout(timer));
+    request.once('end', () => clearTimeout(this.#closing));
   }
 }

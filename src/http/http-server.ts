@@ -46,7 +46,8 @@ export class HttpServer extends ExpressAdapter {
 
   override initHttpServer(): void {
     const serve = (request: IncomingMessage, response: ServerResponse): void => {
-      const connection = this.#connectionOf(request.socket);
+      const connection = this.#connections.get(request.socket);
+      if (connection === undefined) return void request.destroy();
       this.memory.add(request, response, connection.isBusy);
       connection.add(request, response);
     };
@@ -85,7 +86,7 @@ export class HttpServer extends ExpressAdapter {
     server.keepAliveTimeout = this.config.KEEP_ALIVE_SECONDS * 1000;
     server.maxConnections = this.config.MAX_CONNECTIONS;
     server.on('connection', (socket: Socket) => {
-      this.#connectionOf(socket);
+      this.#connections.set(socket, new Connection(socket, (request, response) => this.#serve(request, response)));
       socket.once('close', () => this.#connections.delete(socket));
     });
     // Idle connections are closed to make space, and those that have sent no complete request for a second.
@@ -97,15 +98,6 @@ export class HttpServer extends ExpressAdapter {
       server.closeIdleConnections();
       for (const [socket, { idleSince }] of this.#connections) if (idleSince < aSecondAgo) socket.destroy();
     });
-  }
-
-  #connectionOf(socket: Socket): Connection {
-    let connection = this.#connections.get(socket);
-    if (connection === undefined) {
-      connection = new Connection(socket, (request, response) => this.#serve(request, response));
-      this.#connections.set(socket, connection);
-    }
-    return connection;
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
@@ -120,10 +112,12 @@ export class HttpServer extends ExpressAdapter {
   /** Responds to a request that cannot be parsed, after the responses to earlier requests on the same connection. */
   #refuse(socket: Duplex, errorCode: string): void {
     if (!socket.writable || errorCode === 'ECONNRESET') return void socket.destroy();
-    const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
-    const requestId = requestIdOf({ headers: {} });
-    this.#observe(problem, requestId);
-    this.#connectionOf(socket as Socket).refuse(() => socket.end(rawResponse(problem, requestId)));
+    this.#connections.get(socket)?.refuse(() => {
+      const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
+      const requestId = requestIdOf({ headers: {} });
+      this.#observe(problem, requestId);
+      socket.end(rawResponse(problem, requestId));
+    });
   }
 }
 

@@ -8,9 +8,6 @@ import { sendProblem } from './problem-response.js';
  */
 const DEADLINE_MS = 4500;
 
-/** From the request's headers to the last byte of its response. Slower clients are disconnected. */
-const MAX_EXCHANGE_MS = 30_000;
-
 const deadlines = new WeakMap<Request, RequestDeadline>();
 
 /**
@@ -27,11 +24,7 @@ export class RequestDeadline {
     private readonly response: Response,
   ) {
     this.resume();
-    const exchange = setTimeout(() => request.socket.destroy(), MAX_EXCHANGE_MS);
-    response.once('close', () => {
-      this.suspend();
-      clearTimeout(exchange);
-    });
+    response.once('close', () => this.suspend());
   }
 
   /** Sends no response until `resume`, because something else will. The time still counts. */

@@ -4,9 +4,6 @@ import { type Problem, unavailable } from '../common/problem.js';
 /** How long a request waits for its turn. The rest of its deadline is left for the work itself. */
 const MAX_WAIT_MS = 3000;
 
-/** Waiting requests of all callers. Clients that pipeline can send more requests than there are connections. */
-const MAX_WAITING = 10_000;
-
 /**
  * Refusals are spread over time: refused clients retry immediately, and thousands of retries would leave no time for
  * work.
@@ -63,7 +60,6 @@ export class RequestQueue {
    * @throws Problem unavailable if there is no turn in time.
    */
   enter(caller: string, response: ServerResponse): Promise<void> {
-    if (this.#waiting.size >= MAX_WAITING) this.#expireOneOfBusiest();
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void): void => {
         response.off('close', waiter.refuse);
@@ -121,12 +117,6 @@ export class RequestQueue {
   #expire(waiter: Waiter): void {
     this.#remove(waiter);
     this.#overdue.add(waiter);
-  }
-
-  #expireOneOfBusiest(): void {
-    let busiest = new Set<Waiter>();
-    for (const ofCaller of this.#callers.values()) if (ofCaller.size > busiest.size) busiest = ofCaller;
-    for (const waiter of busiest) return this.#expire(waiter);
   }
 
   #refuseOverdue(): void {

@@ -1,5 +1,5 @@
 import { EARLIER_COMEBACK_MS, earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
-import { MINUTE_MS } from '../common/clock.js';
+import { after, MINUTE_MS } from '../common/clock.js';
 import type { OrderRecord } from './order-record.js';
 
 /** Returns whether a release without calendar days and eligible totals completed the order. */
@@ -49,5 +49,18 @@ export function creditHasDatesOfOrder(o: OrderRecord): boolean {
     Number(o.credit_available_at) === +validity.availableAt &&
     (expiresAt === +validity.expiresAt ||
       (Boolean(o.credit_came_back_earlier) && expiresAt - EARLIER_COMEBACK_MS >= +validity.expiresAt))
+  );
+}
+
+/** Returns whether an order expires within the bounds of its policy. The caller can choose when, at first and later. */
+export function expiresWithinBounds({
+  created_at: createdAt,
+  updated_at: updatedAt,
+  expires_at: expiresAt,
+  policy,
+}: OrderRecord): boolean {
+  const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
+  return (
+    expiresAt >= after(createdAt, MINUTE_MS) && expiresAt <= after(updatedAt ?? createdAt, mostMinutes * MINUTE_MS)
   );
 }

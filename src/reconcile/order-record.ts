@@ -41,6 +41,8 @@ export interface OrderRecord extends Record<SumName, number> {
   policy: Policy;
   payment_methods: OrderPaymentMethod[];
   final_payment_methods: OrderPaymentMethod[] | null;
+  /** Null if its merchant does not exist. */
+  merchant_id: string | null;
   /** The wallet of its merchant and document; null if the customer has none. */
   wallet_id: string | null;
   credit_id: string | null;
@@ -62,11 +64,12 @@ const ORDERS = `
          o.refunded_cents, o.returned_cents, o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
-         w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
+         m.id AS merchant_id, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
          c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
          0 AS credit_expired_cents, 0 AS credit_came_back_earlier, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
+    LEFT JOIN merchants m ON m.id = o.merchant_id
     LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
     LEFT JOIN cashback_credits c ON c.order_id = o.id
    WHERE ${inPage('o.id')}`;

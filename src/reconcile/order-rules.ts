@@ -1,9 +1,14 @@
 import { redeemableMaximum, refundParts } from '../cashback/quote.js';
-import { after, MINUTE_MS } from '../common/clock.js';
+import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
 import { earnedCents } from './earned-amount.js';
 import type { Finding } from './finding.js';
-import { creditHasDatesOfOrder, isOfEarlierRelease, orderHasDatesOfPolicy } from './order-dates.js';
+import {
+  creditHasDatesOfOrder,
+  expiresWithinBounds,
+  isOfEarlierRelease,
+  orderHasDatesOfPolicy,
+} from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
 
 /** A rule of an order, and the figures to show if it is broken. */
@@ -14,6 +19,11 @@ interface OrderRule {
 }
 
 const ORDER_RULES: OrderRule[] = [
+  {
+    invariant: 'an order belongs to an existing merchant',
+    figures: ['merchant_id'],
+    holds: ({ merchant_id: merchantId }) => merchantId !== null,
+  },
   {
     invariant: 'only completed orders have completed_at, and only cancelled orders have cancelled_at',
     figures: ['completed_at', 'cancelled_at'],
@@ -173,19 +183,6 @@ export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> 
       ...(error !== undefined && { error }),
     };
   }
-}
-
-/** The caller can choose when an order expires, at first and later. */
-function expiresWithinBounds({
-  created_at: createdAt,
-  updated_at: updatedAt,
-  expires_at: expiresAt,
-  policy,
-}: OrderRecord): boolean {
-  const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
-  return (
-    expiresAt >= after(createdAt, MINUTE_MS) && expiresAt <= after(updatedAt ?? createdAt, mostMinutes * MINUTE_MS)
-  );
 }
 
 const wasCompleted = (o: OrderRecord): boolean => o.status !== 'pending' && o.status !== 'cancelled';

@@ -1,4 +1,4 @@
-import { type Edit, granted, hold, MINUTES, namedGrant, order, refund, wallet } from './statements.js';
+import { type Edit, granted, hold, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -74,6 +74,11 @@ export const ORDER_EDITS: Edit[] = [
   ['a different document', order('redeemed', "document = '00000000000'")],
   ['a document on the order of an erased customer', order('erased', "document = '00000000000'")],
   ['a different merchant', order('redeemed', 'merchant_id = {patient.id}')],
+  ['a merchant that does not exist', order('settled', `merchant_id = ${UNKNOWN}`)],
+  [
+    'payment methods above the total of a pending order',
+    order('pending', `payment_methods = JSON_ARRAY(JSON_OBJECT('id', 'pix', 'amountCents', total_cents + 1))`),
+  ],
   ['different final payment methods', order('plain', `final_payment_methods = '[{"id":"pix","amountCents":20000}]'`)],
   ['final payment methods of a pending order', order('pending', "final_payment_methods = '[]'")],
   ['a different earn rate in the policy', order('plain', "policy = JSON_SET(policy, '$.earnRateBps', 600)")],
@@ -101,6 +106,10 @@ export const UNNOTICED_EDITS: Edit[] = [
     order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
   ],
   [
+    'a different redemption of an expired order, because its hold ended without a trace in the order',
+    order('restored', 'redemption_cents = redemption_cents - 1'),
+  ],
+  [
     'a created_at that is 3 minutes earlier, because no other row has it',
     order('plain', `created_at = created_at - ${MINUTES}`),
   ],
@@ -124,6 +133,10 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'an earlier creation date of a wallet, because a wallet can be older than its first entry',
     wallet('plain', 'created_at = created_at - INTERVAL 1 DAY'),
+  ],
+  [
+    'a later date of an available balance, because nothing changes it until then',
+    wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
   ],
   [
     'a different cancelled_at of an order without a hold, because no entry has the same date',
