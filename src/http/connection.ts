@@ -108,6 +108,8 @@ export class Connection {
     if (request.complete) return;
     this.#isDiscarding = true;
     this.#closeSoon();
+    // If the response is the last one, Node calls this instead of waiting for the body.
+    this.socket.destroySoon = () => void this.socket.end();
     if (hasTooManyChunks(request)) return void this.socket.end();
     let left = MAX_DISCARDED_BYTES;
     request.on('data', (chunk: Buffer) => {
@@ -117,6 +119,8 @@ export class Connection {
       this.socket.end();
     });
     request.resume().read();
-    request.once('end', () => clearTimeout(this.#closing));
+    request.once('end', () => {
+      if (this.socket.writable) clearTimeout(this.#closing);
+    });
   }
 }

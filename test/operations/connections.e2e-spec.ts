@@ -12,9 +12,9 @@ const WAITING = 16;
 
 const { service, merchant } = useService();
 
-function open(): Socket {
+function open(options: { allowHalfOpen?: boolean } = {}): Socket {
   const { hostname, port } = new URL(service.url);
-  return connect(Number(port), hostname).on('error', () => undefined);
+  return connect({ port: Number(port), host: hostname, ...options }).on('error', () => undefined);
 }
 
 /** Sends bytes and returns all that the service sends until it closes the connection. */
@@ -133,6 +133,24 @@ describe('request bodies that arrive after the response', () => {
     socket.write(Buffer.concat([refused.subarray(end), aRequest('GET /health/live')]));
     await closed;
     expect(statusesOf(received)).toEqual([401, 200]);
+  });
+
+  it('a client that asked to close the connection can send all of its body before it reads the response', async () => {
+    const refused = aRequest('POST /orders', { 'content-type': 'application/json' }, 'x'.repeat(200_000));
+    const socket = open({ allowHalfOpen: true });
+    const errors: Error[] = [];
+    let received = '';
+    socket.on('error', (error) => errors.push(error));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    for (let at = 0; at < refused.length; at += 50_000) {
+      socket.write(refused.subarray(at, at + 50_000));
+      await sleep(100);
+    }
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.once('end', () => socket.end());
+    await closed;
+    expect(statusesOf(received)).toEqual([401]);
+    expect(errors).toEqual([]);
   });
 });
 
