@@ -21,7 +21,15 @@ export class AddComebacks1763640000019 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     if (await hasColumn(runner, 'cashback_holds', 'comes_back_until'))
       await runner.query('ALTER TABLE cashback_holds DROP COLUMN comes_back_until, ALGORITHM = INSTANT');
-    if (await hasColumn(runner, 'cashback_credits', 'original_expires_at'))
+    // Applied again without these dates, the credits could come back again. Earlier releases ignore the column.
+    if ((await hasColumn(runner, 'cashback_credits', 'original_expires_at')) && !(await hasComebacks(runner)))
       await runner.query('ALTER TABLE cashback_credits DROP COLUMN original_expires_at, ALGORITHM = INSTANT');
   }
+}
+
+async function hasComebacks(runner: QueryRunner): Promise<boolean> {
+  const rows: unknown = await runner.query(
+    'SELECT 1 FROM cashback_credits WHERE original_expires_at IS NOT NULL LIMIT 1',
+  );
+  return (rows as unknown[]).length > 0;
 }

@@ -23,11 +23,16 @@ export function withDocument(command: Command): Command {
     .addOption(new Option('--document-stdin', "read the customer's 11 digits from stdin").conflicts('document'));
 }
 
-/** Returns the document that was given. @throws Error if none was. */
+/** Returns the document that was given. @throws Error if none was, or if it is invalid. */
 export async function documentOf({ document, documentStdin }: DocumentOptions): Promise<string> {
   if (document !== undefined) return document;
   if (documentStdin === undefined) throw new Error("one of '--document' and '--document-stdin' is required");
-  return documentNumber(await lineFromStdin());
+  try {
+    return documentNumber(await lineFromStdin());
+  } catch (error) {
+    // Commander reports only errors of arguments.
+    throw new Error(`option '--document-stdin' is invalid. ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Adds `--password` and `--password-stdin`, both optional. */

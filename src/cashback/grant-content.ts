@@ -39,18 +39,22 @@ export function validityOfGrant(content: GrantContent, policy: Policy, now: Date
   const availableAt = content.availableAt ?? (start < now ? now : start);
   const end = expiresOn === undefined ? undefined : startOfDay(addDays(expiresOn, 1), policy.timeZone);
   const expiresAt = content.expiresAt ?? end ?? expiryOf(policy, availableAt);
-  const inDays = availableOn !== undefined || expiresOn !== undefined;
-  refuseDates({ availableAt, expiresAt }, now, inDays);
+  refuseDates({ availableAt, expiresAt }, now, content);
   return { availableAt, expiresAt };
 }
 
 /** @throws Problem validation_failed. */
-function refuseDates({ availableAt, expiresAt }: Validity, now: Date, inDays: boolean): void {
+function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: GrantContent): void {
   const errors: Fault[] = [];
+  const inDays = content.availableOn !== undefined || content.expiresOn !== undefined;
   const [first, last] = inDays ? ['/available_on', '/expires_on'] : ['/available_at', '/expires_at'];
-  const outside = `must be ${inDays ? 'a day' : 'an instant'} in the years 1970 to 9998`;
-  if (!isStorable(availableAt)) errors.push({ pointer: first, detail: outside });
-  if (!isStorable(expiresAt)) errors.push({ pointer: last, detail: outside });
+  const hasExpiry = content.expiresOn !== undefined || content.expiresAt !== undefined;
+  if (!isStorable(availableAt)) errors.push({ pointer: first, detail: 'must be in the years 1970 to 9998' });
+  else if (!isStorable(expiresAt))
+    errors.push({
+      pointer: hasExpiry ? last : first,
+      detail: 'must be earlier: the cashback would expire after the year 9998',
+    });
   else if (expiresAt <= availableAt || expiresAt <= now) {
     const detail = inDays
       ? 'must be today or later, and not before available_on'

@@ -4,8 +4,13 @@ import { unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
 import { hasBody } from './request-body.js';
 
-/** Total bytes of requests that nobody has begun to read, and of bodies that are being read. */
-const MAX_BYTES = { unread: 24 * 1024 * 1024, reading: 24 * 1024 * 1024 };
+const MIB = 1024 * 1024;
+
+/**
+ * Total bytes of requests that wait behind another one of their connection, of others that nobody has begun to read,
+ * and of bodies that are being read.
+ */
+const MAX_BYTES = { behind: 8 * MIB, unread: 24 * MIB, reading: 24 * MIB };
 
 /** Node receives this much of a body before anybody reads it, for example while the request waits for its turn. */
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -21,9 +26,10 @@ const PIECE_BYTES = 256;
 
 /**
  * Limits the memory of large requests until their bodies have arrived. Bodies that are read belong to callers with a
- * token, so they have a limit of their own: requests without one cannot displace them.
+ * token, and few clients pipeline. So each has a limit of its own, and cannot be displaced by requests without a token.
  */
 export class RequestMemory {
+  readonly #behind = new OldestRefused(MAX_BYTES.behind);
   readonly #unread = new OldestRefused(MAX_BYTES.unread);
   readonly #reading = new OldestRefused(MAX_BYTES.reading);
 
@@ -35,13 +41,15 @@ export class RequestMemory {
   add(request: IncomingMessage, response: ServerResponse, isBehind: boolean): void {
     const head = headBytes(request) + (isBehind ? OBJECTS_BYTES : 0);
     if (head <= USUAL_HEAD_BYTES && !hasBody(request)) return;
-    this.#unread.count(request, response, head + readAheadBytes(request));
+    const counted = isBehind ? this.#behind : this.#unread;
+    counted.count(request, response, head + readAheadBytes(request));
     // If the connection closes, only the response to an answered request and only a request that still waits notice it.
-    for (const end of [request, response]) end.once('close', () => this.#unread.forget(request));
+    for (const end of [request, response]) end.once('close', () => counted.forget(request));
   }
 
   /** Counts the head of a request and its body while that is read. */
   async counted<T>(request: IncomingMessage, response: ServerResponse, read: () => Promise<T>): Promise<T> {
+    this.#behind.forget(request);
     this.#unread.forget(request);
     let bytes = headBytes(request);
     this.#reading.count(request, response, bytes);

@@ -14,6 +14,11 @@ const SKIPS_QUEUE = 'skipsQueue';
 /** For cheap routes that must respond under any load. */
 export const SkipsQueue = (): MethodDecorator & ClassDecorator => SetMetadata(SKIPS_QUEUE, true);
 
+const LOCKS = 'locks';
+
+/** For routes whose transactions lock rows that other requests of the merchant may lock. */
+export const Locks = (): MethodDecorator => SetMetadata(LOCKS, true);
+
 /**
  * The first guard. It refuses requests with unreadable bodies, and makes the others wait for their turn. Callers with a
  * known token have one queue per merchant; all others have one per route and network.
@@ -35,7 +40,8 @@ export class RequestQueueGuard implements CanActivate {
     if (isMarked(SKIPS_QUEUE) || (!isPublic && request.headers.authorization === undefined)) return true;
     const merchant = isPublic ? undefined : this.known.merchantOf(request);
     const caller = merchant ?? `${context.getHandler().name} ${networkOf(request.ip)}`;
-    const queue = isPublic ? this.queues.open : this.queues.guarded;
+    const guarded = isMarked(LOCKS) ? this.queues.locking : this.queues.guarded;
+    const queue = isPublic ? this.queues.open : guarded;
     await Turn.start(queue, caller, request, context.switchToHttp().getResponse<Response>());
     return true;
   }

@@ -26,6 +26,7 @@ interface Waiter {
  */
 export class RequestQueue {
   #running = 0;
+  readonly #runningOf = new Map<string, number>();
   /** All requests that may still get a turn, oldest first. */
   readonly #waiting = new Set<Waiter>();
   /** The same requests by caller. The caller whose turn is next comes first. */
@@ -34,22 +35,29 @@ export class RequestQueue {
   readonly #overdue = new Set<Waiter>();
   #refusing: NodeJS.Timeout | undefined;
 
-  /** @param maximum the maximum number of requests that run at once. */
-  constructor(private readonly maximum: number) {}
+  /**
+   * @param maximum the maximum number of requests that run at once.
+   * @param ofCaller the maximum number of those that have the same caller.
+   */
+  constructor(
+    private readonly maximum: number,
+    private readonly ofCaller = maximum,
+  ) {}
 
   /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
     return { running: this.#running, waiting: this.#waiting.size + this.#overdue.size };
   }
 
-  /** Whether a request would get its turn immediately. */
-  get isFree(): boolean {
-    return this.#running < this.maximum && this.#waiting.size === 0;
+  /** Whether a request of the caller would get its turn immediately. */
+  isFree(caller: string): boolean {
+    return this.#running < this.maximum && this.#waiting.size === 0 && this.#mayRun(caller);
   }
 
   /** Takes a turn even if none is free, for a request on which work was already spent. Call `leave` to end the turn. */
-  enterNow(): void {
+  enterNow(caller: string): void {
     this.#running += 1;
+    this.#runningOf.set(caller, (this.#runningOf.get(caller) ?? 0) + 1);
   }
 
   /**
@@ -76,18 +84,30 @@ export class RequestQueue {
       response.once('close', waiter.refuse);
       this.#add(waiter);
       if (response.closed) waiter.refuse();
+      else this.#startWaiting();
     });
   }
 
   /** Ends a turn and starts the next waiting request. */
-  leave(): void {
+  leave(caller: string): void {
     this.#running -= 1;
+    const ofCaller = (this.#runningOf.get(caller) ?? 0) - 1;
+    if (ofCaller > 0) this.#runningOf.set(caller, ofCaller);
+    else this.#runningOf.delete(caller);
+    this.#startWaiting();
+  }
+
+  #startWaiting(): void {
     while (this.#running < this.maximum) {
       const next = this.#next();
       if (next === undefined) return;
-      this.#running += 1;
+      this.enterNow(next.caller);
       next.start();
     }
+  }
+
+  #mayRun(caller: string): boolean {
+    return (this.#runningOf.get(caller) ?? 0) < this.ofCaller;
   }
 
   #add(waiter: Waiter): void {
@@ -107,6 +127,7 @@ export class RequestQueue {
   /** Moves the caller that gets the turn to the end, so that callers take turns. */
   #next(): Waiter | undefined {
     for (const [caller, ofCaller] of this.#callers) {
+      if (!this.#mayRun(caller)) continue;
       this.#callers.delete(caller);
       this.#callers.set(caller, ofCaller);
       for (const waiter of ofCaller) return waiter;

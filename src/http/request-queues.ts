@@ -14,17 +14,26 @@ const REQUESTS_PER_CONNECTION = 5;
 export class RequestQueues {
   /** Routes that need a token. */
   readonly guarded: RequestQueue;
+  /**
+   * Routes that wait for locks, each with a connection meanwhile. One merchant gets half of the connections, so that it
+   * cannot take all of them with its slow or contended wallets.
+   */
+  readonly locking: RequestQueue;
   /** Login and refresh. Logins also wait in a bcrypt queue, where they need no database connection. */
   readonly open: RequestQueue;
 
   constructor({ DATABASE_POOL_SIZE, BCRYPT_CONCURRENCY, BCRYPT_QUEUE }: Config) {
     this.guarded = new RequestQueue(DATABASE_POOL_SIZE * REQUESTS_PER_CONNECTION);
+    this.locking = new RequestQueue(DATABASE_POOL_SIZE, Math.ceil(DATABASE_POOL_SIZE / 2));
     this.open = new RequestQueue(DATABASE_POOL_SIZE + BCRYPT_CONCURRENCY + BCRYPT_QUEUE);
   }
 
   /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
-    const [guarded, open] = [this.guarded.load, this.open.load];
-    return { running: guarded.running + open.running, waiting: guarded.waiting + open.waiting };
+    const loads = [this.guarded, this.locking, this.open].map(({ load }) => load);
+    return {
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
   }
 }

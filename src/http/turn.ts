@@ -8,7 +8,10 @@ const turns = new WeakMap<Request, Turn>();
 export class Turn {
   #isRunning = true;
 
-  private constructor(private readonly queue: RequestQueue) {}
+  private constructor(
+    private readonly queue: RequestQueue,
+    private readonly caller: string,
+  ) {}
 
   /**
    * Waits for the request's turn. Meanwhile the queue, not the deadline, refuses the request.
@@ -17,13 +20,13 @@ export class Turn {
    * @throws Problem unavailable if there is no turn in time.
    */
   static async start(queue: RequestQueue, caller: string, request: Request, response: Response): Promise<void> {
-    if (queue.isFree) queue.enterNow();
+    if (queue.isFree(caller)) queue.enterNow(caller);
     else {
       deadlineOf(request)?.suspend();
       await queue.enter(caller, response);
       deadlineOf(request)?.resume();
     }
-    turns.set(request, new Turn(queue));
+    turns.set(request, new Turn(queue, caller));
   }
 
   static of(request: Request): Turn | undefined {
@@ -32,13 +35,13 @@ export class Turn {
 
   /** Ends the turn, or interrupts it while the request waits for its client. */
   leave(): void {
-    if (this.#isRunning) this.queue.leave();
+    if (this.#isRunning) this.queue.leave(this.caller);
     this.#isRunning = false;
   }
 
   /** Takes the turn again without waiting, because work was already spent on the request. */
   resume(): void {
-    if (!this.#isRunning) this.queue.enterNow();
+    if (!this.#isRunning) this.queue.enterNow(this.caller);
     this.#isRunning = true;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { notFound } from '../common/problem.js';
+import { notFound, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from './merchant.entity.js';
 import { DEFAULT_POLICY, type Policy } from './policy.js';
@@ -22,7 +22,9 @@ export class MerchantsService {
     private readonly clock: Clock,
   ) {}
 
+  /** @throws Problem validation_failed if the policy contradicts itself. */
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
+    refuseContradiction({ ...DEFAULT_POLICY, ...policy }, policy);
     const now = this.clock.now();
     const merchant = { id: newId(now), name, policy: { ...DEFAULT_POLICY, ...policy }, createdAt: now };
     await this.unitOfWork.statement((manager) => manager.insert(Merchant, merchant));
@@ -36,7 +38,7 @@ export class MerchantsService {
   /**
    * Changes a merchant's name or parts of its policy. Existing orders keep their policy.
    *
-   * @throws Problem not_found.
+   * @throws Problem not_found; validation_failed if the policy would contradict itself.
    */
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
     const changed = await this.unitOfWork.transaction(async (manager) => {
@@ -44,6 +46,7 @@ export class MerchantsService {
       if (merchant === null) throw notFound();
       merchant.name = changes.name ?? merchant.name;
       merchant.policy = { ...merchant.policy, ...changes.policy };
+      refuseContradiction(merchant.policy, changes.policy);
       await manager.update(Merchant, { id }, { name: merchant.name, policy: merchant.policy });
       return merchant;
     });
@@ -77,4 +80,12 @@ export class MerchantsService {
     if (merchant === null) throw notFound();
     return merchant;
   }
+}
+
+/** A policy from before there was a maximum may contradict itself until one of the two is changed. */
+function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy, changes: Partial<Policy>): void {
+  if (changes.orderTtlMinutes === undefined && changes.maxOrderTtlMinutes === undefined) return;
+  if (orderTtlMinutes <= maxOrderTtlMinutes) return;
+  const detail = `must not be above max_order_ttl_minutes, which is ${maxOrderTtlMinutes}`;
+  throw validationFailed([{ pointer: '/order_ttl_minutes', detail }]);
 }

@@ -7,6 +7,7 @@ import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
+import { Locks } from '../http/request-queue.guard.js';
 import { IdParam } from '../http/id-param.js';
 import { Answered, isAnsweredOf } from '../http/is-answered.js';
 import { IfMatch } from '../http/if-match.js';
@@ -104,6 +105,7 @@ export class OrdersController {
    * changes nothing.
    */
   @Put(':id')
+  @Locks()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
     @MerchantId() merchantId: string,
@@ -121,6 +123,7 @@ export class OrdersController {
    * order. An expired order is renewed: it is pending again until the new `expires_at`.
    */
   @Put(':id/redemption')
+  @Locks()
   @ApiProblems.write('redemption_exceeds_maximum')
   holdRedemption(
     @MerchantId() merchantId: string,
@@ -138,6 +141,7 @@ export class OrdersController {
    * returns the order.
    */
   @Post(':id/complete')
+  @Locks()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiProblems.write('redemption_no_longer_available', 'payments_exceed_total', 'redemption_exceeds_maximum')
@@ -155,6 +159,7 @@ export class OrdersController {
    * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
    */
   @Post(':id/cancel')
+  @Locks()
   @HttpCode(200)
   @ApiProblems.write()
   cancelOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {

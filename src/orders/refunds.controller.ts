@@ -5,6 +5,7 @@ import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { FairList } from '../http/fair-list.interceptor.js';
+import { Locks } from '../http/request-queue.guard.js';
 import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto } from './dto/finish-order.dto.js';
@@ -21,6 +22,7 @@ export class RefundsController {
    * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
    */
   @Post()
+  @Locks()
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
   async createRefund(

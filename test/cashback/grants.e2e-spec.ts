@@ -126,7 +126,7 @@ describe('POST /grants', () => {
     [{ expires_on: '9998-12-31' }, ['/expires_on']],
     [{ expires_on: '2020-01-01' }, ['/expires_on']],
     [{ available_on: '2098-01-02', expires_on: '2098-01-01' }, ['/expires_on']],
-    [{ available_on: '9998-12-01' }, ['/expires_on']],
+    [{ available_on: '9998-12-01' }, ['/available_on']],
   ])('POST /grants returns 400 and grants nothing for the members %j', async (members, pointers) => {
     const body: Record<string, unknown> = Object.keys(members).length === 0 ? {} : aGrant(members);
     for (const _attempt of ['first', 'second']) {

@@ -157,6 +157,18 @@ describe('admin commands for merchants', () => {
     expect(changed).toEqual({ ...made, name: 'Renamed', policy: { ...policy, release_days: 3 } });
     expect(await admin.json('merchant', 'list')).toContainEqual(changed);
   });
+
+  it('orders cannot live longer by default than they can be asked to', async () => {
+    const id = await aMerchantId();
+    const refusal = 'order_ttl_minutes must not be above max_order_ttl_minutes, which is 10080';
+    expect(await admin.refusal('merchant', 'create', '--name', 'Shop', '--order-ttl-minutes', '10081')).toContain(
+      refusal,
+    );
+    expect(await admin.refusal('merchant', 'set', id, '--order-ttl-minutes', '10081')).toContain(refusal);
+    const both = ['--order-ttl-minutes', '10081', '--max-order-ttl-minutes', '10081'];
+    expect((await admin.json('merchant', 'set', id, ...both)).policy).toMatchObject({ order_ttl_minutes: 10_081 });
+    expect(await admin.refusal('merchant', 'set', id, '--max-order-ttl-minutes', '10080')).toContain(refusal);
+  });
 });
 
 describe('admin commands for API users', () => {

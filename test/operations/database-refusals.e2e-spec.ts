@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import mysql from 'mysql2/promise';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aCompletedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
 import { lockOrder } from '../support/locked-order.js';
 import { type Service, startService } from '../support/service.js';
@@ -35,6 +35,14 @@ const refuse = (errno: number, condition = 'TRUE'): Promise<unknown> =>
       IF ${condition} THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}, MESSAGE_TEXT = 'refused'; END IF;
     END`);
 
+/** The number of statements that run on the database's other connections. */
+const running = async (): Promise<number> => {
+  const [rows] = await operator.query<mysql.RowDataPacket[]>(
+    "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()",
+  );
+  return rows.length;
+};
+
 describe('a database that rejects writes', () => {
   afterEach(() => operator.query('DROP TRIGGER IF EXISTS tr_refuse'));
 
@@ -42,6 +50,8 @@ describe('a database that rejects writes', () => {
     ['a full disk', 1021],
     ['a full table', 1114],
     ['a storage engine that is read-only', 1036],
+    ['a database that the user may not use', 1044],
+    ['a password that has changed', 1045],
     ['a Galera node without a quorum', 1047],
     ['a blocked host', 1129],
     ['a limit of connections per user', 1226],
@@ -101,13 +111,6 @@ describe('slow lists of one merchant', () => {
     await operator.query('RENAME TABLE real_entries TO cashback_entries');
   });
 
-  const running = async (): Promise<number> => {
-    const [rows] = await operator.query<mysql.RowDataPacket[]>(
-      "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND command <> 'Sleep' AND id <> CONNECTION_ID()",
-    );
-    return rows.length;
-  };
-
   it('slow lists of one merchant do not block other merchants or /health/ready, and their statements are stopped', async () => {
     const slow = Array.from({ length: 24 }, () => merchant.client.get(`/wallets/${walletId}/entries`));
     while ((await running()) === 0) await sleep(20);
@@ -119,6 +122,27 @@ describe('slow lists of one merchant', () => {
     // The service must stop statements that still run after the last response, although they would take a minute.
     for (const deadline = Date.now() + 20_000; (await running()) > 0 && Date.now() < deadline;) await sleep(100);
     expect(await running()).toBe(0);
+  });
+});
+
+describe('a contended wallet of one merchant', () => {
+  it('requests that wait for the lock of a wallet leave connections for the requests of other merchants', async () => {
+    const other = await aMerchant(service);
+    const { document } = await aCompletedOrder(merchant);
+    const { body: order } = await merchant.client.post('/orders', anOrder({ document }));
+    await operator.query('START TRANSACTION');
+    await operator.query('SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE', [
+      merchant.id,
+      document,
+    ]);
+    const waiting = Array.from({ length: 60 }, () => merchant.client.post(`/orders/${order.id}/complete`));
+    // Those of half of the connections.
+    while ((await running()) < 5) await sleep(20);
+    for (let n = 0; n < 10; n++) await aCompletedOrder(other);
+    await operator.query('ROLLBACK');
+    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    expect(statuses).toContain(200);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
   });
 });
 

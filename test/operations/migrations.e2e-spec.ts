@@ -4,7 +4,7 @@ import { AbstractLogger, type DataSource, type LogMessage } from 'typeorm';
 import { applyMigrations } from '../../src/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
 import { runNode } from '../support/build.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { migrateFirstRelease } from '../support/first-release.js';
 import { describeSchema, tableNames, tablesWithoutKey } from '../support/schema.js';
@@ -205,6 +205,23 @@ describe('rows written by the service', () => {
       const listed = await merchant.client.get(`/orders?created_from=${order.created_at}`);
       expect(listed.body.data).toHaveLength(1);
     }
+  });
+
+  it('a credit that came back stays so when the migrations are reverted and applied again', async () => {
+    const fresh = await createMigratedDatabase();
+    const writer = await startService({ databaseUrl: fresh.url });
+    await aCompletedOrder(await aMerchant(writer));
+    await writer.stop();
+    const operator = await createDataSource(fresh.url).initialize();
+    await operator.query("UPDATE cashback_credits SET original_expires_at = '2026-01-02 03:00:00'");
+    for (let reverted = 0; reverted < 2; reverted++) await operator.undoLastMigration({ transaction: 'each' });
+    expect(await applyMigrations(operator, () => undefined)).toHaveLength(2);
+    const credits = await operator.query<unknown>(
+      'SELECT CAST(original_expires_at AS CHAR) AS first_expiry FROM cashback_credits',
+    );
+    expect(credits).toEqual([{ first_expiry: '2026-01-02 03:00:00.000' }]);
+    await operator.destroy();
+    await fresh.drop();
   });
 
   it('ledger entries cannot be updated or deleted', async () => {
