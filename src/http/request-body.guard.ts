@@ -27,6 +27,7 @@ export class RequestBodyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = context.switchToHttp().getResponse<Response>();
     this.known.remember(request);
+    if (request.user !== undefined) await Turn.of(request)?.belongTo(request.user.merchantId, response);
     refuseUnexpectedQuery(context);
     const body = takesBody(context) && hasBody(request) ? await this.#read(request, response) : undefined;
     // The client disconnected, or the deadline has already sent a response.

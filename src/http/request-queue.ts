@@ -51,13 +51,19 @@ export class RequestQueue {
 
   /** Whether a request of the caller would get its turn immediately. */
   isFree(caller: string): boolean {
-    return this.#running < this.maximum && this.#waiting.size === 0 && this.#mayRun(caller);
+    return this.#running < this.maximum && this.#waiting.size === 0 && this.mayRun(caller);
   }
 
   /** Takes a turn even if none is free, for a request on which work was already spent. Call `leave` to end the turn. */
   enterNow(caller: string): void {
     this.#running += 1;
-    this.#runningOf.set(caller, (this.#runningOf.get(caller) ?? 0) + 1);
+    this.#count(caller, 1);
+  }
+
+  /** Counts a running request for another caller. */
+  move(from: string, to: string): void {
+    this.#count(from, -1);
+    this.#count(to, 1);
   }
 
   /**
@@ -91,10 +97,14 @@ export class RequestQueue {
   /** Ends a turn and starts the next waiting request. */
   leave(caller: string): void {
     this.#running -= 1;
-    const ofCaller = (this.#runningOf.get(caller) ?? 0) - 1;
-    if (ofCaller > 0) this.#runningOf.set(caller, ofCaller);
-    else this.#runningOf.delete(caller);
+    this.#count(caller, -1);
     this.#startWaiting();
+  }
+
+  #count(caller: string, change: 1 | -1): void {
+    const running = (this.#runningOf.get(caller) ?? 0) + change;
+    if (running > 0) this.#runningOf.set(caller, running);
+    else this.#runningOf.delete(caller);
   }
 
   #startWaiting(): void {
@@ -106,7 +116,8 @@ export class RequestQueue {
     }
   }
 
-  #mayRun(caller: string): boolean {
+  /** Whether the caller has fewer turns than it may have. */
+  mayRun(caller: string): boolean {
     return (this.#runningOf.get(caller) ?? 0) < this.ofCaller;
   }
 
@@ -127,7 +138,7 @@ export class RequestQueue {
   /** Moves the caller that gets the turn to the end, so that callers take turns. */
   #next(): Waiter | undefined {
     for (const [caller, ofCaller] of this.#callers) {
-      if (!this.#mayRun(caller)) continue;
+      if (!this.mayRun(caller)) continue;
       this.#callers.delete(caller);
       this.#callers.set(caller, ofCaller);
       for (const waiter of ofCaller) return waiter;

@@ -10,7 +10,7 @@ export class Turn {
 
   private constructor(
     private readonly queue: RequestQueue,
-    private readonly caller: string,
+    private caller: string,
   ) {}
 
   /**
@@ -31,6 +31,24 @@ export class Turn {
 
   static of(request: Request): Turn | undefined {
     return turns.get(request);
+  }
+
+  /**
+   * Counts the turn for another caller, once it is known whose request it is.
+   *
+   * @throws Problem unavailable if the caller has all of its turns, and none ends in time.
+   */
+  async belongTo(caller: string, response: Response): Promise<void> {
+    if (caller === this.caller) return;
+    if (this.queue.mayRun(caller)) {
+      this.queue.move(this.caller, caller);
+      this.caller = caller;
+      return;
+    }
+    this.leave();
+    this.caller = caller;
+    await this.queue.enter(caller, response);
+    this.#isRunning = true;
   }
 
   /** Ends the turn, or interrupts it while the request waits for its client. */
