@@ -72,10 +72,10 @@ export function isDiskFull(error: unknown): boolean {
 const UNAVAILABLE = new Set([
   1037, // ER_OUTOFMEMORY
   1040, // ER_CON_COUNT_ERROR: max_connections.
+  1041, // ER_OUT_OF_RESOURCES
   1044, // ER_DBACCESS_DENIED_ERROR
   1045, // ER_ACCESS_DENIED_ERROR: the password has changed, or the user does not exist on a new primary.
   1049, // ER_BAD_DB_ERROR
-  1041, // ER_OUT_OF_RESOURCES
   1053, // ER_SERVER_SHUTDOWN
   1077, // ER_NORMAL_SHUTDOWN
   1129, // ER_HOST_IS_BLOCKED: too many connections of this host failed.
@@ -91,11 +91,11 @@ const UNAVAILABLE = new Set([
   1927, // ER_CONNECTION_KILLED
   1969, // ER_STATEMENT_TIMEOUT: MariaDB's max_statement_time.
   3024, // ER_QUERY_TIMEOUT: MySQL's max_execution_time.
-  3118, // ER_ACCOUNT_HAS_BEEN_LOCKED; 4151 in MariaDB.
+  3118, // ER_ACCOUNT_HAS_BEEN_LOCKED
   3168, // ER_SERVER_ISNT_AVAILABLE
   3169, // ER_SESSION_WAS_KILLED
   4031, // ER_CLIENT_INTERACTION_TIMEOUT
-  4151,
+  4151, // ER_ACCOUNT_HAS_BEEN_LOCKED: MariaDB.
 ]);
 
 const UNREACHABLE = new Set([

@@ -34,6 +34,9 @@ export class Connection {
     private readonly socket: Socket,
     private readonly serve: (request: IncomingMessage, response: ServerResponse) => void,
   ) {
+    // Node calls this after the last response, even if the client is still sending the body of its request.
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => (this.#isDiscarding ? void socket.end() : destroySoon());
     socket.once('close', () => {
       clearTimeout(this.#closing);
       for (const { request } of this.#waiting.splice(0)) request.destroy();
@@ -108,8 +111,6 @@ export class Connection {
     if (request.complete) return;
     this.#isDiscarding = true;
     this.#closeSoon();
-    // If the response is the last one, Node calls this instead of waiting for the body.
-    this.socket.destroySoon = () => void this.socket.end();
     if (hasTooManyChunks(request)) return void this.socket.end();
     let left = MAX_DISCARDED_BYTES;
     request.on('data', (chunk: Buffer) => {
@@ -120,6 +121,7 @@ export class Connection {
     });
     request.resume().read();
     request.once('end', () => {
+      this.#isDiscarding = false;
       if (this.socket.writable) clearTimeout(this.#closing);
     });
   }

@@ -16,8 +16,8 @@ export class FairList implements NestInterceptor {
     const response = context.switchToHttp().getResponse<Response>();
     const isAnswered = isAnsweredOf(response);
     const turn = Turn.of(request);
-    const read = (): Promise<unknown> => {
-      turn?.resume();
+    const read = async (): Promise<unknown> => {
+      await turn?.resume(response);
       return lastValueFrom(next.handle());
     };
     return defer(() => {

@@ -47,7 +47,7 @@ export class RequestBodyGuard implements CanActivate {
     const body = await memory.counted(request, response, () => readJsonBody(request));
     if (!hasArrived) {
       deadlineOf(request)?.resume();
-      Turn.of(request)?.resume();
+      await Turn.of(request)?.resume(response);
     }
     return body;
   }

@@ -41,7 +41,7 @@ export class RequestQueue {
    */
   constructor(
     private readonly maximum: number,
-    private readonly ofCaller = maximum,
+    private readonly ofCaller = Infinity,
   ) {}
 
   /** The number of running and of waiting requests. */

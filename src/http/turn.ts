@@ -47,8 +47,7 @@ export class Turn {
     }
     this.leave();
     this.caller = caller;
-    await this.queue.enter(caller, response);
-    this.#isRunning = true;
+    await this.resume(response);
   }
 
   /** Ends the turn, or interrupts it while the request waits for its client. */
@@ -57,9 +56,15 @@ export class Turn {
     this.#isRunning = false;
   }
 
-  /** Takes the turn again without waiting, because work was already spent on the request. */
-  resume(): void {
-    if (!this.#isRunning) this.queue.enterNow(this.caller);
+  /**
+   * Takes the turn again. It waits only for other requests of its caller, because work was already spent on it.
+   *
+   * @throws Problem unavailable if the caller has all of its turns, and none ends in time.
+   */
+  async resume(response: Response): Promise<void> {
+    if (this.#isRunning) return;
+    if (this.queue.mayRun(this.caller)) this.queue.enterNow(this.caller);
+    else await this.queue.enter(this.caller, response);
     this.#isRunning = true;
   }
 }

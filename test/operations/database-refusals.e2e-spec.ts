@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
@@ -5,6 +7,7 @@ import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
+import { aRequest, parseAnswer } from '../support/raw.js';
 import { lockOrder } from '../support/locked-order.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -126,21 +129,38 @@ describe('slow lists of one merchant', () => {
 });
 
 describe('a contended wallet of one merchant', () => {
-  it('requests that wait for the lock of a wallet leave connections for the requests of other merchants', async () => {
+  /** Sends the last byte of a body late, so that the request gives its turn back meanwhile. */
+  async function completeInPieces(id: string): Promise<number> {
+    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' };
+    const bytes = aRequest(`POST /orders/${id}/complete`, headers, '{}');
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    socket.write(bytes.subarray(0, -1));
+    await sleep(300);
+    socket.write(bytes.subarray(-1));
+    await once(socket, 'close');
+    return parseAnswer(received).status;
+  }
+
+  it.each([
+    ['whole', async (id: string) => (await merchant.client.post(`/orders/${id}/complete`)).status],
+    ['in pieces', completeInPieces],
+  ])('requests sent %s that wait for its lock leave connections for those of other merchants', async (_, complete) => {
     const other = await aMerchant(service);
     const { document } = await aCompletedOrder(merchant);
     const { body: order } = await merchant.client.post('/orders', anOrder({ document }));
     await operator.query('START TRANSACTION');
-    await operator.query('SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE', [
-      merchant.id,
-      document,
-    ]);
-    const waiting = Array.from({ length: 60 }, () => merchant.client.post(`/orders/${order.id}/complete`));
+    const wallet = 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE';
+    await operator.query(wallet, [merchant.id, document]);
+    const waiting = Array.from({ length: 60 }, () => complete(order.id));
     // Those of half of the connections.
     while ((await running()) < 5) await sleep(20);
+    await sleep(500);
     for (let n = 0; n < 10; n++) await aCompletedOrder(other);
     await operator.query('ROLLBACK');
-    const statuses = (await Promise.all(waiting)).map(({ status }) => status);
+    const statuses = await Promise.all(waiting);
     expect(statuses).toContain(200);
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
   });
