@@ -69,18 +69,21 @@ describe('a pool whose connections are all blocked', () => {
   });
 
   it('when all connections are blocked, requests wait or return 503, and all requests succeed afterwards', async () => {
-    const order = await aCreatedOrder(merchant);
-    const complete = () => merchant.client.post(`/orders/${order.id}/complete`, {});
-    const lock = await lockOrder(database.url, order.id);
-    const stuck = atOnce(2, complete);
-    await lock.untilWaiting(2);
+    // One merchant's changes block only half of the connections.
+    const merchants = [merchant, await aMerchant(service)];
+    const orders = await Promise.all(merchants.map((owner) => aCreatedOrder(owner)));
+    const complete = (): Promise<Answer[]> =>
+      Promise.all(merchants.map(({ client }, at) => client.post(`/orders/${orders[at].id}/complete`, {})));
+    const locks = await Promise.all(orders.map(({ id }) => lockOrder(database.url, id)));
+    const stuck = complete();
+    await locks[0]?.untilWaiting(2);
     const waited = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
-    await lock.release();
+    for (const lock of locks) await lock.release();
 
     // A blocked request releases its connection between its attempts, and gives up after the last one.
     waited.filter(({ status }) => status !== 201).forEach(expectRetryLater);
     (await stuck).filter(({ status }) => status !== 200).forEach(expectRetryLater);
-    for (const { status, body } of await atOnce(2, complete))
+    for (const { status, body } of await complete())
       expect({ status, order: body.status }).toEqual({ status: 200, order: 'completed' });
     for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
       expect(status).toBe(201);
