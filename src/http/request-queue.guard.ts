@@ -21,7 +21,7 @@ export const Locks = (): MethodDecorator => SetMetadata(LOCKS, true);
 
 /**
  * The first guard. It refuses requests with unreadable bodies, and makes the others wait for their turn. Callers with a
- * known token have one queue per merchant; all others have one per route and network.
+ * known token wait by merchant; all others by route and network until their token is found, and then by merchant.
  */
 @Injectable()
 export class RequestQueueGuard implements CanActivate {
@@ -41,8 +41,9 @@ export class RequestQueueGuard implements CanActivate {
     const merchant = isPublic ? undefined : this.known.merchantOf(request);
     const caller = merchant ?? `${context.getHandler().name} ${networkOf(request.ip)}`;
     const guarded = isMarked(LOCKS) ? this.queues.locking : this.queues.guarded;
-    const queue = isPublic ? this.queues.open : guarded;
-    await Turn.start(queue, caller, request, context.switchToHttp().getResponse<Response>());
+    const own = isPublic ? this.queues.open : guarded;
+    const now = isPublic || merchant !== undefined ? own : this.queues.strangers;
+    await Turn.start([now, own], caller, request, context.switchToHttp().getResponse<Response>());
     return true;
   }
 }

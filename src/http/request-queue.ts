@@ -60,12 +60,6 @@ export class RequestQueue {
     this.#count(caller, 1);
   }
 
-  /** Counts a running request for another caller. */
-  move(from: string, to: string): void {
-    this.#count(from, -1);
-    this.#count(to, 1);
-  }
-
   /**
    * Waits for a turn. Call `leave` to end the turn.
    *

@@ -12,6 +12,11 @@ const REQUESTS_PER_CONNECTION = 5;
 /** The queues of the process. They are separate so that a burst of logins does not delay orders. */
 @Injectable()
 export class RequestQueues {
+  /**
+   * Routes that need a token, until it is known whose it is: tokens that this process has not seen, from however many
+   * networks, take no merchant's turns.
+   */
+  readonly strangers: RequestQueue;
   /** Routes that need a token. */
   readonly guarded: RequestQueue;
   /**
@@ -23,6 +28,7 @@ export class RequestQueues {
   readonly open: RequestQueue;
 
   constructor({ DATABASE_POOL_SIZE, BCRYPT_CONCURRENCY, BCRYPT_QUEUE }: Config) {
+    this.strangers = new RequestQueue(DATABASE_POOL_SIZE * REQUESTS_PER_CONNECTION);
     this.guarded = new RequestQueue(DATABASE_POOL_SIZE * REQUESTS_PER_CONNECTION);
     this.locking = new RequestQueue(DATABASE_POOL_SIZE, Math.ceil(DATABASE_POOL_SIZE / 2));
     this.open = new RequestQueue(DATABASE_POOL_SIZE + BCRYPT_CONCURRENCY + BCRYPT_QUEUE);
@@ -30,7 +36,7 @@ export class RequestQueues {
 
   /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
-    const loads = [this.guarded, this.locking, this.open].map(({ load }) => load);
+    const loads = [this.strangers, this.guarded, this.locking, this.open].map(({ load }) => load);
     return {
       running: loads.reduce((sum, { running }) => sum + running, 0),
       waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),

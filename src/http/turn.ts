@@ -9,24 +9,31 @@ export class Turn {
   #isRunning = true;
 
   private constructor(
-    private readonly queue: RequestQueue,
+    private queue: RequestQueue,
     private caller: string,
+    private readonly later: RequestQueue,
   ) {}
 
   /**
    * Waits for the request's turn. Meanwhile the queue, not the deadline, refuses the request.
    *
+   * @param queues the queue for now, and the one once the merchant is known.
    * @param caller requests with the same caller share their turns.
    * @throws Problem unavailable if there is no turn in time.
    */
-  static async start(queue: RequestQueue, caller: string, request: Request, response: Response): Promise<void> {
+  static async start(
+    [queue, later]: [RequestQueue, RequestQueue],
+    caller: string,
+    request: Request,
+    response: Response,
+  ): Promise<void> {
     if (queue.isFree(caller)) queue.enterNow(caller);
     else {
       deadlineOf(request)?.suspend();
       await queue.enter(caller, response);
       deadlineOf(request)?.resume();
     }
-    turns.set(request, new Turn(queue, caller));
+    turns.set(request, new Turn(queue, caller, later));
   }
 
   static of(request: Request): Turn | undefined {
@@ -34,20 +41,18 @@ export class Turn {
   }
 
   /**
-   * Counts the turn for another caller, once it is known whose request it is.
+   * Waits for a turn of the merchant, if it was not known before.
    *
-   * @throws Problem unavailable if the caller has all of its turns, and none ends in time.
+   * @throws Problem unavailable if there is no turn in time.
    */
-  async belongTo(caller: string, response: Response): Promise<void> {
-    if (caller === this.caller) return;
-    if (this.queue.mayRun(caller)) {
-      this.queue.move(this.caller, caller);
-      this.caller = caller;
-      return;
-    }
+  async belongTo(merchantId: string, response: Response): Promise<void> {
+    if (this.queue === this.later) return;
     this.leave();
-    this.caller = caller;
-    await this.resume(response);
+    this.queue = this.later;
+    this.caller = merchantId;
+    if (this.queue.isFree(merchantId)) this.queue.enterNow(merchantId);
+    else await this.queue.enter(merchantId, response);
+    this.#isRunning = true;
   }
 
   /** Ends the turn, or interrupts it while the request waits for its client. */

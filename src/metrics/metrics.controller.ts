@@ -12,6 +12,8 @@ import { MetricsTokenGuard } from './metrics-token.guard.js';
 @UseGuards(MetricsTokenGuard)
 @Controller('metrics')
 export class MetricsController {
+  #collecting: Promise<string> | undefined;
+
   constructor(private readonly metrics: Metrics) {}
 
   /**
@@ -26,6 +28,8 @@ export class MetricsController {
   @ApiOkResponse({ description: 'Prometheus text format', schema: { type: 'string' } })
   @ApiProblems('missing_token', 'invalid_token')
   getMetrics(): Promise<string> {
-    return this.metrics.registry.metrics();
+    // Requests at the same time share one collection, which takes milliseconds.
+    this.#collecting ??= this.metrics.registry.metrics().finally(() => (this.#collecting = undefined));
+    return this.#collecting;
   }
 }
