@@ -56,7 +56,7 @@ export class HttpServer extends ExpressAdapter {
       ...LIMITS,
       highWaterMark: HIGH_WATER_MARK,
       requireHostHeader: false,
-      IncomingMessage: requestClass((socket) => this.#connections.get(socket)?.isFull ?? false),
+      IncomingMessage: requestClass((socket) => this.#isFull(socket)),
     };
     const server = createServer(options, serve);
     server.on('checkExpectation', serve);
@@ -80,6 +80,12 @@ export class HttpServer extends ExpressAdapter {
   /** Sets the observer that logs and counts refusals. */
   observeRefusals(observe: RefusalObserver): void {
     this.#observe = observe;
+  }
+
+  /** Whether a further request on the connection is one too many. */
+  #isFull(socket: Socket): boolean {
+    const connection = this.#connections.get(socket);
+    return connection !== undefined && (connection.isFull || (connection.isBusy && this.memory.isFull));
   }
 
   #bound(server: Server): void {

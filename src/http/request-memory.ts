@@ -29,9 +29,17 @@ const PIECE_BYTES = 256;
  * token, and few clients pipeline. So each has a limit of its own, and cannot be displaced by requests without a token.
  */
 export class RequestMemory {
-  readonly #behind = new OldestRefused(MAX_BYTES.behind);
+  readonly #behind = new OldestRefused(Infinity);
   readonly #unread = new OldestRefused(MAX_BYTES.unread);
   readonly #reading = new OldestRefused(MAX_BYTES.reading);
+
+  /**
+   * Whether no further request may wait behind another one of its connection. Those that wait are not refused: Node
+   * would keep them until it has received the requests of all other connections that are ready.
+   */
+  get isFull(): boolean {
+    return this.#behind.bytes >= MAX_BYTES.behind;
+  }
 
   /**
    * Counts the head of a request, and what its body may occupy before it is read.
@@ -75,6 +83,10 @@ class OldestRefused {
   readonly #requests = new Map<IncomingMessage, { response: ServerResponse; bytes: number }>();
 
   constructor(private readonly maximum: number) {}
+
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   count(request: IncomingMessage, response: ServerResponse, bytes: number): void {
     this.#bytes += bytes - (this.#requests.get(request)?.bytes ?? 0);

@@ -67,6 +67,16 @@ describe('the build with a heap of 160 MiB', () => {
       2000,
       `GET /orders HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(14_000)}\r\n\r\n`.repeat(17),
     ],
+    [
+      'pipelined requests that have thousands of chunks',
+      1000,
+      'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n' +
+        (
+          login('').replace('content-length: 1', 'transfer-encoding: chunked') +
+          '1\r\nx\r\n'.repeat(1990) +
+          '0\r\n\r\n'
+        ).repeat(15),
+    ],
   ])('connections with %s and no token do not exhaust the heap', async (_with, count, bytes) => {
     const { hostname, port } = new URL(service.url);
     const sockets = Array.from({ length: count }, () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -5,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import mysql from 'mysql2/promise';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aCompletedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aCompletedOrder, aMerchant, anOrder, logIn, type TestMerchant } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
 import { aRequest, parseAnswer } from '../support/raw.js';
 import { lockOrder } from '../support/locked-order.js';
@@ -163,6 +164,35 @@ describe('a contended wallet of one merchant', () => {
     const statuses = await Promise.all(waiting);
     expect(statuses).toContain(200);
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  });
+});
+
+describe('tokens that a process has not seen', () => {
+  it('fresh tokens of one merchant from many networks do not delay another merchant', async () => {
+    const env = { DATABASE_POOL_SIZE: '1', TRUST_PROXY: '1' };
+    const small = await startService({ databaseUrl: database.url, env });
+    const tokens = await Promise.all(Array.from({ length: 40 }, () => logIn(service, merchant.email)));
+    const other = await aMerchant(service);
+    const known = new Client(small, other.tokens.access_token);
+    expect((await known.get('/policy')).status).toBe(200);
+
+    const answered: string[] = [];
+    const ask = async (name: string, client: Client, network: string): Promise<void> => {
+      const headers = { 'x-forwarded-for': network };
+      expect((await client.get(`/wallets/${randomUUID()}`, { headers })).status).toBe(404);
+      answered.push(name);
+    };
+    await operator.query('LOCK TABLES wallets WRITE');
+    const requests = tokens.map(({ access_token: token }, at) => ask('one', new Client(small, token), `10.${at}.0.1`));
+    while ((await running()) < 1) await sleep(20);
+    await sleep(200);
+    requests.push(ask('other', known, '192.0.2.1'));
+    await sleep(200);
+    await operator.query('UNLOCK TABLES');
+    await Promise.all(requests);
+    await small.stop();
+    // It waits for the requests in progress, five per connection, but not for those that wait.
+    expect(answered.indexOf('other')).toBeLessThan(20);
   });
 });
 

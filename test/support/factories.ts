@@ -25,7 +25,7 @@ export interface TestMerchant {
 }
 
 /** Logs in, and retries after a 503 like any caller does on a slow machine. */
-async function logIn(service: Service, email: string): Promise<TestMerchant['tokens']> {
+export async function logIn(service: Service, email: string): Promise<TestMerchant['tokens']> {
   for (let attempt = 1; ; attempt++) {
     const { status, body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
     if (status === 201) return body as TestMerchant['tokens'];
