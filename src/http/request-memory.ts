@@ -29,7 +29,7 @@ const PIECE_BYTES = 256;
  * token, and few clients pipeline. So each has a limit of its own, and cannot be displaced by requests without a token.
  */
 export class RequestMemory {
-  readonly #behind = new OldestRefused(Infinity);
+  readonly #behind = new CountedRequests();
   readonly #unread = new OldestRefused(MAX_BYTES.unread);
   readonly #reading = new OldestRefused(MAX_BYTES.reading);
 
@@ -73,34 +73,43 @@ export class RequestMemory {
   }
 }
 
-/**
- * Requests with their bytes. Above the limit the oldest is refused: clients usually send a request within milliseconds,
- * so the oldest ones hold memory without making progress.
- */
-class OldestRefused {
+/** Requests with their bytes. */
+class CountedRequests {
   #bytes = 0;
   /** Oldest first. */
-  readonly #requests = new Map<IncomingMessage, { response: ServerResponse; bytes: number }>();
-
-  constructor(private readonly maximum: number) {}
+  protected readonly requests = new Map<IncomingMessage, { response: ServerResponse; bytes: number }>();
 
   get bytes(): number {
     return this.#bytes;
   }
 
   count(request: IncomingMessage, response: ServerResponse, bytes: number): void {
-    this.#bytes += bytes - (this.#requests.get(request)?.bytes ?? 0);
-    this.#requests.set(request, { response, bytes });
-    while (this.#bytes > this.maximum) this.#refuseOldest();
+    this.#bytes += bytes - (this.requests.get(request)?.bytes ?? 0);
+    this.requests.set(request, { response, bytes });
   }
 
   forget(request: IncomingMessage): void {
-    this.#bytes -= this.#requests.get(request)?.bytes ?? 0;
-    this.#requests.delete(request);
+    this.#bytes -= this.requests.get(request)?.bytes ?? 0;
+    this.requests.delete(request);
+  }
+}
+
+/**
+ * Above the limit the oldest request is refused: clients usually send a request within milliseconds, so the oldest ones
+ * hold memory without making progress.
+ */
+class OldestRefused extends CountedRequests {
+  constructor(private readonly maximum: number) {
+    super();
+  }
+
+  override count(request: IncomingMessage, response: ServerResponse, bytes: number): void {
+    super.count(request, response, bytes);
+    while (this.bytes > this.maximum) this.#refuseOldest();
   }
 
   #refuseOldest(): void {
-    for (const [request, { response }] of this.#requests) {
+    for (const [request, { response }] of this.requests) {
       this.forget(request);
       if (response.headersSent || !isServed(response)) return discard(request);
       response.once('finish', () => discard(request));

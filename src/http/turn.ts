@@ -11,7 +11,7 @@ export class Turn {
   private constructor(
     private queue: RequestQueue,
     private caller: string,
-    private readonly later: RequestQueue,
+    private readonly own: RequestQueue,
   ) {}
 
   /**
@@ -22,7 +22,7 @@ export class Turn {
    * @throws Problem unavailable if there is no turn in time.
    */
   static async start(
-    [queue, later]: [RequestQueue, RequestQueue],
+    [queue, own]: [RequestQueue, RequestQueue],
     caller: string,
     request: Request,
     response: Response,
@@ -33,7 +33,7 @@ export class Turn {
       await queue.enter(caller, response);
       deadlineOf(request)?.resume();
     }
-    turns.set(request, new Turn(queue, caller, later));
+    turns.set(request, new Turn(queue, caller, own));
   }
 
   static of(request: Request): Turn | undefined {
@@ -46,12 +46,11 @@ export class Turn {
    * @throws Problem unavailable if there is no turn in time.
    */
   async belongTo(merchantId: string, response: Response): Promise<void> {
-    if (this.queue === this.later) return;
+    if (this.queue === this.own) return;
     this.leave();
-    this.queue = this.later;
+    this.queue = this.own;
     this.caller = merchantId;
-    if (this.queue.isFree(merchantId)) this.queue.enterNow(merchantId);
-    else await this.queue.enter(merchantId, response);
+    await this.queue.enter(merchantId, response);
     this.#isRunning = true;
   }
 

@@ -4,7 +4,7 @@ import { newId } from '../common/ids.js';
 import { notFound, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from './merchant.entity.js';
-import { DEFAULT_POLICY, type Policy } from './policy.js';
+import { type Policy, policyFrom } from './policy.js';
 
 /** How long a policy is cached. */
 const POLICY_MAX_AGE_MS = 1000;
@@ -24,9 +24,9 @@ export class MerchantsService {
 
   /** @throws Problem validation_failed if the policy contradicts itself. */
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
-    refuseContradiction({ ...DEFAULT_POLICY, ...policy }, policy);
     const now = this.clock.now();
-    const merchant = { id: newId(now), name, policy: { ...DEFAULT_POLICY, ...policy }, createdAt: now };
+    const merchant = { id: newId(now), name, policy: policyFrom(policy), createdAt: now };
+    refuseContradiction(merchant.policy, policy);
     await this.unitOfWork.statement((manager) => manager.insert(Merchant, merchant));
     return merchant;
   }
