@@ -52,15 +52,12 @@ describe('the build with a heap of 160 MiB', () => {
 
   const login = (fields: string): string =>
     `POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1\r\n${fields}\r\n`;
+  const chunkedLogin = login('').replace('content-length: 1', 'transfer-encoding: chunked');
 
   it.each([
     ['a large header field', 8000, login(`x: ${'x'.repeat(15_000)}\r\n`)],
     ['thousands of header fields', 4000, login('a:\r\n'.repeat(2800))],
-    [
-      'thousands of chunks of a body',
-      400,
-      login('').replace('content-length: 1', 'transfer-encoding: chunked') + '1\r\nx\r\n'.repeat(20_000),
-    ],
+    ['thousands of chunks of a body', 400, `${chunkedLogin}${'1\r\nx\r\n'.repeat(20_000)}`],
     ['thousands of pipelined requests', 1000, 'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1700)],
     [
       'large pipelined requests',
@@ -70,12 +67,7 @@ describe('the build with a heap of 160 MiB', () => {
     [
       'pipelined requests that have thousands of chunks',
       1000,
-      'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n' +
-        (
-          login('').replace('content-length: 1', 'transfer-encoding: chunked') +
-          '1\r\nx\r\n'.repeat(1990) +
-          '0\r\n\r\n'
-        ).repeat(15),
+      `GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n${`${chunkedLogin}${'1\r\nx\r\n'.repeat(1990)}0\r\n\r\n`.repeat(15)}`,
     ],
   ])('connections with %s and no token do not exhaust the heap', async (_with, count, bytes) => {
     const { hostname, port } = new URL(service.url);
