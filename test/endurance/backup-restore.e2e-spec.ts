@@ -9,7 +9,7 @@ import { dump, findDumpPrograms, restore } from '../support/dump.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { catchUp } from '../support/load/catch-up.js';
-import { untilAnsweredAgain } from '../support/load/pauses.js';
+import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -65,13 +65,13 @@ if (programs) {
     /** Requests go on before, during and after the dump. All of them are answered in the end. */
     async function dumpUnderLoad(): Promise<void> {
       const loads = shops.map(({ load }) => load);
-      let isOver = false;
-      const working = loads.map((load) => load.work(original!.url, WORKERS, () => isOver));
-      await untilAnsweredAgain(loads, 40);
-      await dump(programs!, database!.url, file);
-      await untilAnsweredAgain(loads, 40);
-      isOver = true;
-      await Promise.all(working);
+      const work = (isOver: () => boolean): Promise<void>[] =>
+        loads.map((load) => load.work(original!.url, WORKERS, isOver));
+      await duringLoads(work, async () => {
+        await untilAnsweredAgain(loads, 40);
+        await dump(programs!, database!.url, file);
+        await untilAnsweredAgain(loads, 40);
+      });
       for (const load of loads) {
         await load.finish(original!.url);
         expect(load.unexpected).toEqual([]);

@@ -7,7 +7,7 @@ import { Client } from '../support/client.js';
 import { Compose, Containers, hasContainers } from '../support/containers.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { untilAnsweredAgain } from '../support/load/pauses.js';
+import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -89,13 +89,12 @@ if (await hasContainers()) {
 
       it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
         const load = stage.load('D');
-        let isOver = false;
-        const working = load.work(stage.compose.url, WORKERS, () => isOver);
-        await untilAnsweredAgain([load]);
         const id = await stage.compose.idOf('service');
-        await containers.docker(['stop', id]);
-        isOver = true;
-        await working;
+        const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
+        await duringLoads(work, async () => {
+          await untilAnsweredAgain([load]);
+          await containers.docker(['stop', id]);
+        });
         expect(await containers.docker(['inspect', '--format', '{{.State.ExitCode}}', id])).toBe('0');
         await load.expectStored(stage.observer.dataSource);
         await containers.docker(['start', id]);
@@ -118,15 +117,14 @@ if (await hasContainers()) {
       it('serves orders from three instances on a group of three servers, also after one of the servers is killed', async () => {
         expect((await stage.compose.run('ps', '--quiet', 'service')).split('\n')).toHaveLength(3);
         const load = stage.load('C', PAUSE_MS);
-        let isOver = false;
-        const working = load.work(stage.compose.url, WORKERS, () => isOver);
-        await untilAnsweredAgain([load]);
         const primary = await primaryOf(stage.observer);
         const killed = await stage.compose.idOf(primary);
-        await containers.docker(['kill', killed]);
-        await untilAnsweredAgain([load]).finally(() => containers.docker(['start', killed]));
-        isOver = true;
-        await working;
+        const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
+        await duringLoads(work, async () => {
+          await untilAnsweredAgain([load]);
+          await containers.docker(['kill', killed]);
+          await untilAnsweredAgain([load]).finally(() => containers.docker(['start', killed]));
+        });
         expect(await primaryOf(stage.observer)).not.toBe(primary);
         await load.expectStored(stage.observer.dataSource);
         await load.finish(stage.compose.url);

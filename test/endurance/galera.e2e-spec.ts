@@ -7,7 +7,7 @@ import { findGaleraParts } from '../support/clusters.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
+import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
 import { type Service, startService } from '../support/service.js';
@@ -91,23 +91,21 @@ if (parts) {
         const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
         return new Workload(merchant.tokens.access_token, `G${at}`, own);
       });
-      let isOver = false;
-      const working = loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, () => isOver));
-      await untilAnsweredAgain(loads);
-
-      const endWatch = watchPauses(loads.slice(0, 2));
-      await cluster.kill(2);
-      await untilAnsweredAgain(loads.slice(0, 2));
-      const pause = await endWatch();
-      const answer = await clients[2]!.post('/orders', anOrder());
-      expectProblem(answer, 503, 'unavailable');
-      expect(answer.headers.get('retry-after')).toBe('1');
-      expectProblem(await clients[2]!.get('/health/ready'), 503, 'unavailable');
-
-      await cluster.restart(2);
-      await untilAnsweredAgain(loads);
-      isOver = true;
-      await Promise.all(working);
+      const work = (isOver: () => boolean): Promise<void>[] =>
+        loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, isOver));
+      const pause = await duringLoads(work, async () => {
+        await untilAnsweredAgain(loads);
+        const endWatch = watchPauses(loads.slice(0, 2));
+        await cluster.kill(2);
+        await untilAnsweredAgain(loads.slice(0, 2));
+        const answer = await clients[2]!.post('/orders', anOrder());
+        expectProblem(answer, 503, 'unavailable');
+        expect(answer.headers.get('retry-after')).toBe('1');
+        expectProblem(await clients[2]!.get('/health/ready'), 503, 'unavailable');
+        await cluster.restart(2);
+        await untilAnsweredAgain(loads);
+        return endWatch();
+      });
       process.stdout.write(
         `a killed Galera node: the other two answered nothing for ${pause} s; ` +
           `${loads.reduce((sum, load) => sum + load.refused, 0)} requests got 503\n`,

@@ -8,7 +8,7 @@ import { findGroupReplicationServer } from '../support/clusters.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
+import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
 import { type Service, startService } from '../support/service.js';
@@ -56,15 +56,15 @@ if (server) {
     /** Runs the change during a load on all instances, and waits until each answers again. @returns what to print */
     async function underLoad(name: string, change: () => Promise<void>): Promise<string> {
       const loads = services.map((_, at) => new Workload(merchant.tokens.access_token, `${name}${at}`, documents));
-      let isOver = false;
-      const working = loads.map((load, at) => load.work(services[at]!.url, WORKERS, () => isOver));
-      await untilAnsweredAgain(loads);
-      const endWatch = watchPauses(loads);
-      await change();
-      await untilAnsweredAgain(loads);
-      const pause = await endWatch();
-      isOver = true;
-      await Promise.all(working);
+      const work = (isOver: () => boolean): Promise<void>[] =>
+        loads.map((load, at) => load.work(services[at]!.url, WORKERS, isOver));
+      const pause = await duringLoads(work, async () => {
+        await untilAnsweredAgain(loads);
+        const endWatch = watchPauses(loads);
+        await change();
+        await untilAnsweredAgain(loads);
+        return endWatch();
+      });
       for (const load of loads) {
         expect({ unexpected: load.unexpected, unanswered: load.unanswered }).toEqual({ unexpected: [], unanswered: 0 });
         await load.expectStored(services[0]!.dataSource);

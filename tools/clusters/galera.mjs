@@ -1,12 +1,13 @@
 // @ts-check
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../database/connection.mjs';
 import { startPrivateServer } from '../database/private-server.mjs';
 import { findServers, userOption } from '../database/server-binary.mjs';
+import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort } from '../support/ports.mjs';
-import { run, tail } from '../support/processes.mjs';
+import { tail } from '../support/processes.mjs';
 import { Cluster } from './cluster.mjs';
 
 /** Where Debian's package galera-4 and those of other distributions put the library. */
@@ -165,12 +166,19 @@ async function untilReady(url) {
  * @param {string[]} options of the node
  */
 async function positionOf(server, folder, options) {
-  const log = path.join(folder, 'recovery.log');
-  const own = ['--no-defaults', ...userOption(), `--datadir=${folder}`, '--skip-networking', `--log-error=${log}`];
-  const more = ['--wsrep-recover', `--socket=${path.join(folder, 'recovery.sock')}`];
-  const { output } = await run(server.file, [...own, ...options, ...more], { timeoutMs: 60_000 });
-  const said = existsSync(log) ? readFileSync(log, 'utf8') : output;
-  const position = /Recovered position: (\S+)/.exec(said)?.[1];
-  if (!position) throw new Error(`the node in ${folder} has no position:\n${tail(said)}`);
-  return position;
+  const logFile = path.join(folder, 'recovery.log');
+  const own = ['--no-defaults', ...userOption(), `--datadir=${folder}`, '--skip-networking', '--wsrep-recover'];
+  const args = [...own, `--socket=${path.join(folder, 'recovery.sock')}`, ...options];
+  const log = openSync(logFile, 'w');
+  const recovery = await startGuarded({ command: server.file, args, output: log, litter: folder });
+  closeSync(log);
+  const said = () => readFileSync(logFile, 'utf8');
+  const position = () => /Recovered position: (\S+)\n/.exec(said())?.[1];
+  const deadline = Date.now() + JOIN_MS;
+  while (!position() && !recovery.hasExited() && Date.now() < deadline) await sleep(50);
+  // The server may say the position and then not end: it waits for transactions that nobody will finish.
+  await recovery.end(0);
+  const found = position();
+  if (!found) throw new Error(`the node in ${folder} has no position:\n${tail(said())}`);
+  return found;
 }

@@ -25,8 +25,33 @@ export function watchPauses(loads: Workload[]): () => Promise<string> {
   };
 }
 
+/** How long a load may go without responses. A test that waits for ever would leave its load to the tests after it. */
+const ANSWERED_MS = 60_000;
+
 /** Waits until each load has received more successful responses. */
 export async function untilAnsweredAgain(loads: Workload[], count = 10): Promise<void> {
   const before = loads.map(({ answered }) => answered);
-  while (loads.some((load, at) => load.answered < before[at]! + count)) await sleep(50);
+  const deadline = Date.now() + ANSWERED_MS;
+  while (loads.some((load, at) => load.answered < before[at]! + count)) {
+    if (Date.now() > deadline) {
+      const after = loads.map(({ answered, refused, unanswered }) => ({ answered, refused, unanswered }));
+      throw new Error(`a load is not answered: ${JSON.stringify({ before, after })}`);
+    }
+    await sleep(50);
+  }
+}
+
+/** Does something during loads, which end with it, however it ends. @param start takes when to end */
+export async function duringLoads<T>(
+  start: (isOver: () => boolean) => Promise<void>[],
+  act: () => Promise<T>,
+): Promise<T> {
+  let isOver = false;
+  const working = start(() => isOver);
+  try {
+    return await act();
+  } finally {
+    isOver = true;
+    await Promise.all(working);
+  }
 }
