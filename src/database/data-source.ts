@@ -2,7 +2,7 @@ import type { DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { driverFor } from './pool.js';
 
-/** The entities and migrations; `src/schema.ts` lists them. */
+/** The entities and migrations, as `src/schema.ts` has them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
 /** How long before the client's timeout the server interrupts a statement. */

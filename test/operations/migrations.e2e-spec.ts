@@ -97,7 +97,7 @@ describe('migrations', () => {
     await fresh.drop();
   });
 
-  it('src/schema.ts lists exactly the migrations in the folder', () => {
+  it('the migrations run in the order of their file names, each of which has the name of its class', () => {
     const files = readdirSync('migrations').sort();
     expect(SCHEMA.migrations.map(({ name }) => name)).toEqual(
       files.map((file) => file.replace(/^(\d+)-(\w+)\.ts$/, '$2$1')),
