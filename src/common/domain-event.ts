@@ -1,6 +1,6 @@
 /**
- * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction.
- * Consequences, such as metrics, happen outside the use case.
+ * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction; it is not
+ * stored. Consequences, such as metrics, happen after the commit, outside the use case.
  */
 export type DomainEvent =
   | {

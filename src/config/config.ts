@@ -173,15 +173,19 @@ export class Config {
   @IntegerBetween(0, 10_000)
   readonly BCRYPT_QUEUE: number = 10;
 
+  /** How long an access token is valid, but no longer than its session. */
   @IntegerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;
 
+  /** How long a refresh token is valid, but no longer than its session. */
   @IntegerBetween(1, 31_536_000)
   readonly REFRESH_TOKEN_TTL_SECONDS: number = 2_592_000;
 
+  /** How long after the login its tokens can be refreshed. */
   @IntegerBetween(1, 31_536_000)
   readonly SESSION_TTL_SECONDS: number = 7_776_000;
 
+  /** For how long after a refresh the same refresh token gets the same token set again. */
   @IntegerBetween(0, 300)
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
 

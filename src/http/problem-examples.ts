@@ -1,4 +1,5 @@
 import type { ApiPropertyOptions } from '@nestjs/swagger';
+import { LIMITED_BY } from '../cashback/quote.js';
 import type { Fault, ProblemCode } from '../common/problem.js';
 
 type Schema = Exclude<ApiPropertyOptions, { type: 'object' }> & { $ref?: string; example: unknown };
@@ -23,7 +24,7 @@ const money = (description: string, example: string): Schema => ({ type: 'string
 const statuses = { $ref: '#/components/schemas/OrderStatus' };
 const limitedBy: Schema = {
   type: ['string', 'null'] as unknown as 'string',
-  enum: ['balance', 'order_share', 'minimum_total', null],
+  enum: [...LIMITED_BY],
   description: 'What limits the maximum; null if only the total does.',
   example: 'order_share',
 };

@@ -6,7 +6,7 @@ import { formatMoney, parseMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { refuseOverBalance } from './order-changes.js';
-import { readContent } from './order-content.js';
+import { readOrder } from './order-content.js';
 import { toOrderDto } from './order.mapper.js';
 import { newOrder } from './orders.service.js';
 import { toPolicyDto } from './policy.mapper.js';
@@ -23,12 +23,12 @@ export class QuotesService {
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
   async quote(merchantId: string, request: CreateQuoteDto, isAnswered: IsAnswered): Promise<QuoteDto> {
     const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
-    const content = readContent({ ...request, items: [], payment_methods: request.payment_methods ?? [] });
-    const { totalCents } = content;
-    const document = request.document ?? '';
+    const sent = { document: request.document ?? '', payment_methods: request.payment_methods ?? [] };
+    const requested = readOrder({ ...request, ...sent, external_id: '', items: [] });
+    const { totalCents } = requested;
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
-    const order = newOrder({ ...content, document, externalId: '' }, { merchantId, policy, contentDigest: null }, now);
+    const order = newOrder(requested, { merchantId, policy, contentDigest: null }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order, isAnswered) : totalCents;

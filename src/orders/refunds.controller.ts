@@ -8,8 +8,7 @@ import { FairList } from '../http/fair-list.interceptor.js';
 import { Locks } from '../http/request-queue.guard.js';
 import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
-import { CreateRefundDto } from './dto/finish-order.dto.js';
-import { RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')

@@ -11,7 +11,7 @@ const POLICIES = 'rateLimitPolicies';
 
 /**
  * Limits the requests to a route or a controller: per API user, or per network if the route needs no access token.
- * Routes with the same policies share one count per caller.
+ * Routes with the same policies share one count per caller. On a route, it replaces that of the controller.
  */
 export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
   return SetMetadata(POLICIES, policies);

@@ -1,5 +1,5 @@
 import { ArrayMaxSize, IsOptional } from 'class-validator';
-import { IsCallerId, IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
+import { IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
 import { PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 
 /** The amount of cashback to hold for an order. */
@@ -37,21 +37,4 @@ export class CompleteOrderDto {
   @ArrayMaxSize(20, PAYMENT_METHODS)
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
-}
-
-/** A full or partial refund of a completed order. */
-export class CreateRefundDto {
-  /**
-   * Your ID of the refund, unique per order. It is the idempotency key.
-   * @example DEV-1
-   */
-  @IsCallerId()
-  readonly external_id!: string;
-
-  /**
-   * Amount of the order's total to refund, in BRL. It must be greater than zero.
-   * @example "50.00"
-   */
-  @IsMoney({ zero: false })
-  readonly amount!: string;
 }

@@ -1,4 +1,4 @@
-import { type LimitedBy } from '../../cashback/quote.js';
+import { LIMITED_BY, type LimitedBy } from '../../cashback/quote.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { ApiProperty } from '@nestjs/swagger';
 
@@ -51,7 +51,7 @@ export class ToRedeemDto {
   /** What limits the maximum; null if only the total does, or once the order is completed or cancelled. */
   @ApiProperty({
     type: String,
-    enum: ['balance', 'order_share', 'minimum_total', null],
+    enum: LIMITED_BY,
     nullable: true,
     example: 'order_share',
   })

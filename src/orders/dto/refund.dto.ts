@@ -1,4 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { IsCallerId, IsMoney } from '../../http/validators.js';
+
+/** A full or partial refund of a completed order. */
+export class CreateRefundDto {
+  /**
+   * Your ID of the refund, unique per order. It is the idempotency key.
+   * @example DEV-1
+   */
+  @IsCallerId()
+  readonly external_id!: string;
+
+  /**
+   * Amount of the order's total to refund, in BRL. It must be greater than zero.
+   * @example "50.00"
+   */
+  @IsMoney({ zero: false })
+  readonly amount!: string;
+}
 
 /** A refund and its effects. It never changes. */
 export class RefundDto {
