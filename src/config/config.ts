@@ -65,8 +65,8 @@ function databaseUrlFault(value: unknown): string | undefined {
 }
 
 /**
- * The environment variables, validated once at startup. The members have the variables' names, so that `.env.example`,
- * startup errors and the code use the same ones.
+ * The environment variables, validated once at startup; `.env.example` says what each does. The members have the
+ * variables' names, so that startup errors and the code use the same ones.
  */
 export class Config {
   /**
@@ -76,137 +76,88 @@ export class Config {
   @IsIn(['production', 'development', 'test'], { message: 'must be production, development or test' })
   readonly NODE_ENV: 'production' | 'development' | 'test' = 'production';
 
-  /** The address to listen on. The Docker image sets 0.0.0.0. */
   @IsNotEmpty({ message: 'must be an address to listen on, such as 127.0.0.1' })
   readonly HOST: string = '127.0.0.1';
 
   @IntegerBetween(0, 65535)
   readonly PORT: number = 3000;
 
-  /**
-   * Whether several processes of the service can listen on the same port; the kernel distributes connections to them.
-   */
   @Flag()
   readonly REUSE_PORT: boolean = false;
 
-  /**
-   * Maximum number of client connections. Further ones are closed immediately, and idle ones are closed to make space.
-   */
   @IntegerBetween(1, 1_000_000)
   readonly MAX_CONNECTIONS: number = 8192;
 
-  /**
-   * How long an idle connection stays open, in seconds. It must be longer than the load balancer's limit, usually 60.
-   */
   @IntegerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
 
-  /** Whether Swagger UI (`/docs`) and the OpenAPI document (`/docs-json`) are served. */
   @Flag()
   readonly DOCS: boolean = true;
 
-  /**
-   * The address at which clients reach the service, for the OpenAPI document. The default is this machine and `PORT`.
-   */
   @IsOptional()
   @Satisfies(isPublicUrl, 'must be an address such as https://api.shop.example/cashback, without a slash at the end')
   readonly PUBLIC_URL?: string;
 
-  /** The bearer token for `/metrics`. Without it, every client that can reach the port can read the metrics. */
   @IsOptional()
   @MinLength(16, { message: 'must be at least 16 characters' })
   readonly METRICS_TOKEN?: string;
 
-  /**
-   * `mysql://` for MySQL 8.4 and 9, `mariadb://` for MariaDB 10.11 and later. `parseDatabaseUrl` lists the TLS
-   * parameters.
-   */
   @IsDatabaseUrl()
   readonly DATABASE_URL!: string;
 
-  /** The password of the user in `DATABASE_URL`, not encoded. In the URL itself it must be percent-encoded. */
   @IsOptional()
   @IsString()
   readonly DATABASE_PASSWORD?: string;
 
-  /** Database connections per process. A use case never takes more than one at a time. */
+  /** A use case never takes more than one connection at a time. */
   @IntegerBetween(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
-  /** Whether concurrent requests share the statements that create and read orders. */
   @Flag()
   readonly BATCH: boolean = true;
 
-  /** How long the service continues to serve requests after SIGTERM, while it reports that it is not ready. */
   @IntegerBetween(0, 60)
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;
 
-  /**
-   * Signs the JWT behind each access token. Other keys (tokens, digests, rate limit counters) are derived from it by
-   * HKDF.
-   */
   @Satisfies(
     (value, { NODE_ENV }) => isSigningSecret(value, NODE_ENV === 'production'),
     'must be at least 32 bytes with at least 8 different characters, and not a placeholder in production (try: openssl rand -base64 48)',
   )
   readonly JWT_SECRET!: string;
 
-  /** Previous secrets, separated by commas. They are accepted but do not sign, so that JWT_SECRET can be rotated. */
   @Satisfies(
     (value) => previousSecrets(value) !== undefined,
     'must be secrets of at least 32 bytes each, separated by commas',
   )
   readonly JWT_SECRET_PREVIOUS: string = '';
 
-  /** bcrypt cost of new passwords. At 12, a comparison takes about 250 ms. */
   @IntegerBetween(4, 16)
   readonly BCRYPT_COST: number = 12;
 
-  /** Maximum number of concurrent password comparisons. Each uses one core, at low priority. */
   @IntegerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
 
-  /**
-   * Maximum number of logins that wait for a comparison: up to 20 % per user and 50 % per network. Further ones get
-   * 503.
-   */
   @IntegerBetween(0, 10_000)
   readonly BCRYPT_QUEUE: number = 10;
 
-  /** How long an access token is valid, but no longer than its session. */
   @IntegerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;
 
-  /** How long a refresh token is valid, but no longer than its session. */
   @IntegerBetween(1, 31_536_000)
   readonly REFRESH_TOKEN_TTL_SECONDS: number = 2_592_000;
 
-  /** How long after the login its tokens can be refreshed. */
   @IntegerBetween(1, 31_536_000)
   readonly SESSION_TTL_SECONDS: number = 7_776_000;
 
-  /** For how long after a refresh the same refresh token gets the same token set again. */
   @IntegerBetween(0, 300)
   readonly REFRESH_RETRY_WINDOW_SECONDS: number = 30;
 
-  /**
-   * Maximum number of failed logins in 15 minutes per user and network. The limit per network, and per user from all
-   * networks that are new to it, is five times as high.
-   */
   @IntegerBetween(1, 1_000_000)
   readonly LOGIN_RATE_LIMIT: number = 10;
 
-  /**
-   * Requests per second to /orders and /wallets per API user, and to /auth/refresh per network, plus a burst of ten
-   * times as many per minute. 0 disables the limit.
-   */
   @IntegerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
-  /**
-   * The Redis server in which all instances count requests. Without it, or while it is unreachable, each counts its
-   * own.
-   */
   @IsOptional()
   @Satisfies(
     (value) => /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),
@@ -214,21 +165,18 @@ export class Config {
   )
   readonly REDIS_URL?: string;
 
-  /** The proxies whose `X-Forwarded-For` is trusted: their number or their addresses. Empty: none. */
   @Satisfies(
     (value) => trustedProxies(value) !== undefined,
     'must be the number of proxies in front of the service (0 to 10), or their addresses and subnets such as "10.0.0.0/8, fd00::/8" (the names loopback, linklocal and uniquelocal work too)',
   )
   readonly TRUST_PROXY: string = '';
 
-  /** Origins whose pages may call the service from a browser (CORS). Empty: none, and no response has CORS headers. */
   @Satisfies(
     (value) => allowedOrigins(value) !== undefined,
     'must be origins as browsers send them, such as "https://shop.example, https://admin.shop.example:8443": no path, no slash at the end, no *',
   )
   readonly CORS_ORIGINS: string = '';
 
-  /** Whether the two check digits of a document are validated. */
   @Flag()
   readonly CPF_CHECK_DIGITS: boolean = false;
 
