@@ -42,10 +42,10 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);
-  (app.getHttpAdapter() as unknown as HttpServer).observeRefusals((problem, requestId) => {
+  (app.getHttpAdapter() as unknown as HttpServer).observeRefusal = (problem, requestId) => {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
-  });
+  };
 }
 
 /** Most responses contain personal data or tokens, and all others change over time. */

@@ -35,11 +35,6 @@ export class AuthModule implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.metrics.gauge(
-      'bcrypt_comparisons',
-      'Password comparisons running and waiting',
-      () => this.passwords.load,
-      'state',
-    );
+    this.metrics.gauge('bcrypt_comparisons', 'Password comparisons running and waiting', () => this.passwords.load);
   }
 }

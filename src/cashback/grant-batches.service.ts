@@ -34,38 +34,29 @@ export class GrantBatchesService {
    */
   async grantAll(merchantId: string, batch: readonly NamedGrant[]): Promise<GrantOutcome[]> {
     const policy = await this.merchants.policyOf(merchantId);
-    const outcomes = new Map<NamedGrant, GrantOutcome>();
-    for (const grant of await this.#missing(merchantId, batch, outcomes))
-      outcomes.set(
-        grant,
-        outcomeOf(() => validityOfGrant(grant, policy, this.clock.now()), 'granted'),
-      );
-    const wanted = firstOfEach([...outcomes].flatMap(([grant, outcome]) => (outcome === 'granted' ? [grant] : [])));
-    const isDone = await this.#grantTogether(merchantId, policy, wanted);
-    const alone = [...outcomes].filter(
-      ([grant, outcome]) => outcome === 'granted' && !(isDone && wanted.includes(grant)),
-    );
-    for (const [grant] of alone) outcomes.set(grant, await this.#grantAlone(merchantId, grant));
-    return batch.map((grant) => outcomes.get(grant)!);
-  }
-
-  /** Finds the outcomes of the grants that exist, and returns the others. */
-  async #missing(
-    merchantId: string,
-    batch: readonly NamedGrant[],
-    outcomes: Map<NamedGrant, GrantOutcome>,
-  ): Promise<NamedGrant[]> {
     const ids = batch.map(({ externalId }) => externalId);
     const existing = await this.unitOfWork.snapshot((manager) => grantsByExternalId(manager, merchantId, ids));
-    return batch.filter((grant) => {
+    const outcomes = new Map<NamedGrant, GrantOutcome>();
+    for (const grant of batch) {
       const stored = existing.get(grant.externalId);
-      if (stored === undefined) return true;
-      outcomes.set(
-        grant,
-        outcomeOf(() => refuseDifferences(stored, grant), 'existing'),
-      );
-      return false;
-    });
+      const outcome = outcomeOf(() => {
+        if (stored !== undefined) refuseDifferences(stored, grant);
+        else validityOfGrant(grant, policy, this.clock.now());
+        return stored === undefined ? 'granted' : 'existing';
+      });
+      outcomes.set(grant, await outcome);
+    }
+    const wanted = batch.filter((grant) => outcomes.get(grant) === 'granted');
+    const together = firstOfEach(wanted);
+    const done = new Set((await this.#grantTogether(merchantId, policy, together)) ? together : []);
+    for (const grant of wanted.filter((grant) => !done.has(grant))) {
+      const alone = outcomeOf(async () => {
+        const { replayed } = await this.grants.grant(merchantId, grant);
+        return replayed ? 'existing' : 'granted';
+      });
+      outcomes.set(grant, await alone);
+    }
+    return batch.map((grant) => outcomes.get(grant)!);
   }
 
   /** @returns false if nothing was granted, because another transaction was in the way. */
@@ -86,23 +77,12 @@ export class GrantBatchesService {
       throw error;
     }
   }
-
-  async #grantAlone(merchantId: string, content: NamedGrant): Promise<GrantOutcome> {
-    try {
-      const { replayed } = await this.grants.grant(merchantId, content);
-      return replayed ? 'existing' : 'granted';
-    } catch (error) {
-      if (error instanceof Problem) return error;
-      throw error;
-    }
-  }
 }
 
-/** Returns the outcome, or the problem that the check throws. */
-function outcomeOf(check: () => unknown, outcome: 'granted' | 'existing'): GrantOutcome {
+/** Returns the outcome, or the problem that is thrown. */
+async function outcomeOf(attempt: () => GrantOutcome | Promise<GrantOutcome>): Promise<GrantOutcome> {
   try {
-    check();
-    return outcome;
+    return await attempt();
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

@@ -1,6 +1,6 @@
 import { addDays, startOfDay } from '../common/calendar-days.js';
 import { isStorable } from '../common/instants.js';
-import { type Fault, Problem, validationFailed } from '../common/problem.js';
+import { Problem, validationFailed } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
 import type { Grant } from './grant.entity.js';
@@ -45,27 +45,22 @@ export function validityOfGrant(content: GrantContent, policy: Policy, now: Date
 
 /** @throws Problem validation_failed. */
 function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: GrantContent): void {
-  const errors: Fault[] = [];
+  const refused = (pointer: string, detail: string): Problem => validationFailed([{ pointer, detail }]);
   const inDays = content.availableOn !== undefined || content.expiresOn !== undefined;
   const [first, last] = inDays ? ['/available_on', '/expires_on'] : ['/available_at', '/expires_at'];
   const hasExpiry = content.expiresOn !== undefined || content.expiresAt !== undefined;
-  if (!isStorable(availableAt)) errors.push({ pointer: first, detail: 'must be in the years 1970 to 9998' });
-  else if (!isStorable(expiresAt))
-    errors.push({
-      pointer: hasExpiry ? last : first,
-      detail: 'must be earlier: the cashback would expire after the year 9998',
-    });
-  else if (expiresAt <= availableAt || expiresAt <= now) {
-    const detail = inDays
-      ? 'must be today or later, and not before available_on'
-      : 'must be later than now and than the instant from which it is available';
-    errors.push({ pointer: last, detail });
-  }
-  if (errors.length > 0) throw validationFailed(errors);
+  if (!isStorable(availableAt)) throw refused(first, 'must be in the years 1970 to 9998');
+  if (!isStorable(expiresAt))
+    throw refused(hasExpiry ? last : first, 'must be earlier: the cashback would expire after the year 9998');
+  if (expiresAt > availableAt && expiresAt > now) return;
+  const detail = inDays
+    ? 'must be today or later, and not before available_on'
+    : 'must be later than now and than the instant from which it is available';
+  throw refused(last, detail);
 }
 
-/** Returns the pointers of the members in which a request differs from the grant with its external ID. */
-export function differingMembers({ grant, credit, document }: StoredGrant, requested: GrantContent): string[] {
+/** @throws Problem external_id_conflict, pointing at each member that differs. */
+export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
   // An erased customer has neither a document nor a reason to compare.
   const isErased = !/^\d{11}$/.test(document);
   const pairs: [string, unknown, unknown][] = [
@@ -77,15 +72,8 @@ export function differingMembers({ grant, credit, document }: StoredGrant, reque
     ['/expires_on', grant.requestedExpiresOn ?? undefined, requested.expiresOn],
     ['/reason', isErased ? requested.reason : (credit.reason ?? undefined), requested.reason],
   ];
-  return pairs.filter(([, existing, sent]) => existing !== sent).map(([pointer]) => pointer);
-}
-
-/** @throws Problem external_id_conflict, pointing at each member that differs. */
-export function refuseDifferences(stored: StoredGrant, requested: GrantContent): void {
-  const errors: Fault[] = differingMembers(stored, requested).map((pointer) => ({
-    pointer,
-    detail: 'differs from the grant with this external_id',
-  }));
+  const different = pairs.filter(([, existing, sent]) => existing !== sent);
+  const errors = different.map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
   if (errors.length === 0) return;
   throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
 }

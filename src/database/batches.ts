@@ -5,23 +5,16 @@ import { Config } from '../config/config.js';
 import { Batch } from './batch.js';
 import { UnitOfWork } from './unit-of-work.js';
 
-/** Receives the kind of a statement and its number of keys. */
-type Listener = (kind: string, keys: number) => void;
-
 /** Creates batches, one per kind of statement. */
 @Injectable()
 export class Batches {
-  #onSend: Listener = () => undefined;
+  /** Called for each statement with its kind and its number of keys. */
+  onSend: (kind: string, keys: number) => void = () => undefined;
 
   constructor(
     private readonly config: Config,
     private readonly unitOfWork: UnitOfWork,
   ) {}
-
-  /** Sets the listener that is called for each statement. */
-  onSend(listener: Listener): void {
-    this.#onSend = listener;
-  }
 
   /**
    * Creates the batch of a kind of statement. It must not be used inside a transaction.
@@ -36,7 +29,7 @@ export class Batches {
     sizeOf: (key: Key) => number = () => 1,
   ): Batch<Key, Value> {
     const count = (keys: readonly Key[]): Promise<Value[]> => {
-      this.#onSend(kind, keys.length);
+      this.onSend(kind, keys.length);
       return this.unitOfWork.statement((manager, record) => send(manager, keys, record), keys.length === 1);
     };
     return new Batch(count, this.config.BATCH ? sizeOf : undefined);

@@ -19,8 +19,10 @@ type Attempt<T> = (record: Recorder) => Promise<T>;
 @Injectable()
 export class UnitOfWork {
   readonly #log = new Logger('Database');
-  #onRetry: (reason: LockConflict) => void = () => undefined;
-  #onCommit: (event: DomainEvent) => void = () => undefined;
+  /** Called for each retry. */
+  onRetry: (reason: LockConflict) => void = () => undefined;
+  /** Called after the commit for each event that the use case recorded. */
+  onCommit: (event: DomainEvent) => void = () => undefined;
   #diskFullAt = -Infinity;
 
   constructor(private readonly dataSource: DataSource) {}
@@ -51,16 +53,6 @@ export class UnitOfWork {
     return this.dataSource.transaction('REPEATABLE READ', reading);
   }
 
-  /** Sets the listener that is called for each retry. */
-  onRetry(listener: (reason: LockConflict) => void): void {
-    this.#onRetry = listener;
-  }
-
-  /** Sets the listener that is called after the commit for each event that the use case recorded. */
-  onCommit(listener: (event: DomainEvent) => void): void {
-    this.#onCommit = listener;
-  }
-
   /** Milliseconds since a change last failed because the database had no free space. */
   get msSinceDiskFull(): number {
     return performance.now() - this.#diskFullAt;
@@ -71,7 +63,7 @@ export class UnitOfWork {
     const events: DomainEvent[] = [];
     try {
       const result = await attempt((event) => events.push(event));
-      for (const event of events) this.#onCommit(event);
+      for (const event of events) this.onCommit(event);
       return result;
     } catch (error) {
       if (isDiskFull(error)) this.#diskFullAt = performance.now();
@@ -92,7 +84,7 @@ export class UnitOfWork {
           throw error;
         }
         this.#log.debug({ event: 'database_conflict_retried', reason, attempt }, 'retrying after a conflict');
-        this.#onRetry(reason);
+        this.onRetry(reason);
         // Full jitter, so that two transactions that collided do not collide again.
         await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt);
       }

@@ -37,7 +37,8 @@ export class HttpServer extends ExpressAdapter {
   /** Counts the requests that have not been read. */
   readonly memory = new RequestMemory();
   readonly #connections = new Map<Duplex, Connection>();
-  #observe: RefusalObserver = () => undefined;
+  /** Logs and counts refusals. */
+  observeRefusal: RefusalObserver = () => undefined;
 
   constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
     // Express reads these options when the adapter's constructor adds the first middleware.
@@ -77,11 +78,6 @@ export class HttpServer extends ExpressAdapter {
     return super.reply(response, body, statusCode) as unknown;
   }
 
-  /** Sets the observer that logs and counts refusals. */
-  observeRefusals(observe: RefusalObserver): void {
-    this.#observe = observe;
-  }
-
   /** Whether a further request on the connection is one too many. */
   #isFull(socket: Socket): boolean {
     const connection = this.#connections.get(socket);
@@ -110,7 +106,7 @@ export class HttpServer extends ExpressAdapter {
     const problem = problemOf(request);
     if (problem === undefined) return void this.getInstance<Express>()(request, response);
     const requestId = requestIdOf(request);
-    this.#observe(problem, requestId);
+    this.observeRefusal(problem, requestId);
     const body = bodyOf(problem, requestId);
     response.writeHead(problem.status, headersOf(body, requestId)).end(body);
   }
@@ -121,7 +117,7 @@ export class HttpServer extends ExpressAdapter {
     this.#connections.get(socket)?.refuse(() => {
       const problem = new Problem(CODES[errorCode] ?? 'malformed_request');
       const requestId = requestIdOf({ headers: {} });
-      this.#observe(problem, requestId);
+      this.observeRefusal(problem, requestId);
       socket.end(rawResponse(problem, requestId));
     });
   }

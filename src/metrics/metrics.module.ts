@@ -19,20 +19,14 @@ export class MetricsModule implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.unitOfWork.onCommit((event) => this.metrics.count(event));
-    this.unitOfWork.onRetry((reason) => this.metrics.databaseRetried(reason));
-    this.batches.onSend((kind, keys) => this.metrics.batchSent(kind, keys));
+    this.unitOfWork.onCommit = (event) => this.metrics.count(event);
+    this.unitOfWork.onRetry = (reason) => this.metrics.databaseRetried(reason);
+    this.batches.onSend = (kind, keys) => this.metrics.batchSent(kind, keys);
     this.metrics.gauge(
       'database_pool_connections',
       'Database connections in use and idle, and requests waiting for one',
       () => poolFigures(this.dataSource),
-      'state',
     );
-    this.metrics.gauge(
-      'http_requests',
-      'Requests running and waiting for their turn',
-      () => ({ ...this.queues.load }),
-      'state',
-    );
+    this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => ({ ...this.queues.load }));
   }
 }

@@ -66,15 +66,15 @@ export class Metrics {
     for (const reason of lockConflicts()) this.#databaseRetries.inc({ reason }, 0);
   }
 
-  /** Adds a gauge that is measured each time the metrics are read. */
-  gauge(name: string, help: string, measure: () => Record<string, number>, label: string): void {
+  /** Adds a gauge of several states, which are measured each time the metrics are read. */
+  gauge(name: string, help: string, measure: () => Record<string, number>): void {
     new Gauge({
       name,
       help,
-      labelNames: [label],
+      labelNames: ['state'],
       registers: [this.registry],
       collect() {
-        for (const [value, figure] of Object.entries(measure())) this.set({ [label]: value }, figure);
+        for (const [state, figure] of Object.entries(measure())) this.set({ state }, figure);
       },
     });
   }

@@ -18,14 +18,11 @@ export class CounterKeys {
   }
 
   /**
+   * Returns the key, followed by those that instances with another JWT_SECRET use for the same subject: 64 hexadecimal
+   * digits each.
+   *
    * @param parts the subject that is counted, such as a user and a network.
-   * @returns 64 hexadecimal digits.
    */
-  of(policy: RateLimitPolicy, ...parts: string[]): string {
-    return this.all(policy, ...parts)[0];
-  }
-
-  /** Returns the key, followed by those that instances with another JWT_SECRET use for the same subject. */
   all({ name }: RateLimitPolicy, ...parts: string[]): [string, ...string[]] {
     const text = JSON.stringify([name, ...parts]);
     const [current, ...previous] = this.#secrets;

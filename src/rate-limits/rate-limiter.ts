@@ -42,7 +42,7 @@ export class RateLimiter implements OnApplicationShutdown {
     const usedUp: UsedUp[] = [];
     for (const policy of policies) {
       try {
-        await this.#limiterOf(policy).consume(this.keys.of(policy, ...subject));
+        await this.#limiterOf(policy).consume(this.keys.all(policy, ...subject)[0]);
         return;
       } catch (error) {
         // For a refusal, the library throws its result.
