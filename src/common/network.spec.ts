@@ -19,10 +19,10 @@ describe('networkOf', () => {
     ['::1', '0:0:0:0::/64'],
     ['::', '0:0:0:0::/64'],
     ['unknown', 'unknown'],
-    ['_hidden:80', '_hidden:80'],
-    ['2001:db8::1::', '2001:db8::1::'],
-    ['', ''],
-    [undefined, ''],
+    ['_hidden:80', 'unknown'],
+    ['2001:db8::1::', 'unknown'],
+    ['', 'unknown'],
+    [undefined, 'unknown'],
   ])('the network of the address %s is %s', (address, network) => {
     expect(networkOf(address)).toBe(network);
   });

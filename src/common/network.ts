@@ -5,11 +5,11 @@ import { isIP } from 'node:net';
  * because providers assign at least a /64 to each customer.
  *
  * @param address as Express reports it; with TRUST_PROXY, as the proxy wrote it. A port is removed, because some
- *   proxies add one and each connection has a different one. Text that is not an address is returned unchanged.
+ *   proxies add one and each connection has a different one. Text that is not an address is one network.
  */
 export function networkOf(address: string | undefined): string {
   const bare = withoutPort(address?.trim() ?? '').replace(/%.*$/, '');
-  if (isIP(bare) !== 6) return bare;
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : 'unknown';
   const groups = groupsOf(bare);
   const [high = 0, low = 0] = groups.slice(6);
   // A dual-stack socket reports an IPv4 address as ::ffff:192.0.2.1.

@@ -4,12 +4,28 @@ import type { Socket } from 'node:net';
 /** Each chunk takes much more time than its bytes. Clients that buffer nothing send one per JSON token. */
 export const MAX_CHUNKS = 2000;
 
+/** Clients that pipeline send fewer. */
+const MANY_CHUNKS = 100;
+
 const EMPTY = Buffer.alloc(0);
 
+const inManyChunks = new WeakSet<IncomingMessage>();
 const cutShort = new WeakSet<IncomingMessage>();
+
+/**
+ * Whether the chunks of a body took so much time that no further request may wait behind it, and that a client whose
+ * request is refused has to connect again: new connections are accepted one by one, between the requests of all others.
+ */
+export const hasManyChunks = (request: IncomingMessage): boolean => inManyChunks.has(request);
 
 /** Whether the body of a request has too many chunks. The rest of it is not read. */
 export const hasTooManyChunks = (request: IncomingMessage): boolean => cutShort.has(request);
+
+function noteChunks(request: IncomingMessage, count: number): void {
+  // Without this field, a chunk is what the network delivers at once.
+  if (count === MANY_CHUNKS && 'transfer-encoding' in request.headers) inManyChunks.add(request);
+  if (count > MAX_CHUNKS) cutShort.add(request);
+}
 
 /**
  * Returns the class of a server's requests. Node receives up to 64 KiB at once, and would keep an object for each of
@@ -42,7 +58,7 @@ export function requestClass(isFull: (socket: Socket) => boolean): typeof Incomi
         }
         if (cutShort.has(this)) return false;
         if (this.#bytes === 0) setImmediate(pushJoined);
-        if (++this.#count > MAX_CHUNKS) cutShort.add(this);
+        noteChunks(this, ++this.#count);
         return this.#join(chunk);
       };
     }

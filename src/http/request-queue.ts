@@ -37,11 +37,12 @@ export class RequestQueue {
 
   /**
    * @param maximum the maximum number of requests that run at once.
-   * @param ofCaller the maximum number of those that have the same caller.
+   * @param isShared whether each caller leaves as many turns free as it has: one takes half of them, two a third each.
+   *   So a caller without any finds one free, even if the turns of others take long.
    */
   constructor(
     private readonly maximum: number,
-    private readonly ofCaller = Infinity,
+    private readonly isShared = false,
   ) {}
 
   /** The number of running and of waiting requests. */
@@ -112,7 +113,8 @@ export class RequestQueue {
 
   /** Whether the caller has fewer turns than it may have. */
   mayRun(caller: string): boolean {
-    return (this.#runningOf.get(caller) ?? 0) < this.ofCaller;
+    const running = this.#runningOf.get(caller) ?? 0;
+    return !this.isShared || running === 0 || running < this.maximum - this.#running;
   }
 
   #add(waiter: Waiter): void {

@@ -20,8 +20,8 @@ export class RequestQueues {
   /** Routes that need a token. */
   readonly guarded: RequestQueue;
   /**
-   * Routes that wait for locks, each with a connection meanwhile. One merchant gets half of the connections, so that it
-   * cannot take all of them with its slow or contended wallets.
+   * Routes that wait for locks, each with a connection meanwhile. Merchants share the connections, so that a few cannot
+   * take all of them with their slow or contended wallets.
    */
   readonly locking: RequestQueue;
   /** Login and refresh. Logins also wait in a bcrypt queue, where they need no database connection. */
@@ -30,7 +30,7 @@ export class RequestQueues {
   constructor({ DATABASE_POOL_SIZE, BCRYPT_CONCURRENCY, BCRYPT_QUEUE }: Config) {
     this.strangers = new RequestQueue(DATABASE_POOL_SIZE * REQUESTS_PER_CONNECTION);
     this.guarded = new RequestQueue(DATABASE_POOL_SIZE * REQUESTS_PER_CONNECTION);
-    this.locking = new RequestQueue(DATABASE_POOL_SIZE, Math.ceil(DATABASE_POOL_SIZE / 2));
+    this.locking = new RequestQueue(DATABASE_POOL_SIZE, true);
     this.open = new RequestQueue(DATABASE_POOL_SIZE + BCRYPT_CONCURRENCY + BCRYPT_QUEUE);
   }
 

@@ -180,9 +180,9 @@ describe('request headers', () => {
   const inChunks = (chunk: string, count: number): string =>
     `${chunk.length.toString(16)}\r\n${chunk}\r\n`.repeat(count);
 
-  function chunked(body: string): Buffer {
-    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked', 'content-length': undefined };
-    return Buffer.concat([aRequest('POST /auth/login', headers), Buffer.from(body)]);
+  function chunked(body: string, connection = 'close', path = '/auth/login'): Buffer {
+    const sent = { 'content-type': 'application/json', 'transfer-encoding': 'chunked', 'content-length': undefined };
+    return Buffer.concat([aRequest(`POST ${path}`, { ...sent, connection }), Buffer.from(body)]);
   }
 
   it('a body of 2000 chunks is read', async () => {
@@ -197,6 +197,25 @@ describe('request headers', () => {
   ])('a body of more than 2000 chunks that is %s returns 413', async (_is, body) => {
     const received = await exchange(chunked(body));
     expect(parseAnswer(received)).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
+  });
+
+  it('a client whose request in 100 chunks is refused has to connect again', async () => {
+    const refused = (count: number): Buffer => chunked(`${inChunks(' ', count)}0\r\n\r\n`, 'keep-alive', '/orders');
+    const last = aRequest('GET /health/live');
+    expect(statusesOf(await exchange(Buffer.concat([refused(99), last])))).toEqual([401, 200]);
+    const [answer, ...others] = (await exchange(refused(100))).split(/(?=HTTP\/1\.1)/);
+    expect(others).toEqual([]);
+    expect(parseAnswer(answer!)).toMatchObject({ status: 401, body: { code: 'missing_token' } });
+    expect(parseAnswer(answer!).headers.get('connection')).toBe('close');
+  });
+
+  it('behind a body in 100 chunks, no further request is parsed: the client is disconnected', async () => {
+    const order = anOrder();
+    const login = inChunks(JSON.stringify({ email: merchant.email, password: PASSWORD }), 1);
+    const slow = chunked(`${inChunks(' ', 99)}${login}0\r\n\r\n`, 'keep-alive');
+    expect(await exchange(Buffer.concat([slow, authorized('POST /orders', order, 'close')]))).toBe('');
+    const { body } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    expect(body.data).toEqual([]);
   });
 
   it('after a response to a body of more than 2000 chunks that nobody reads, a complete body ends normally', async () => {

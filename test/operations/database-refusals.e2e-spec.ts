@@ -129,10 +129,13 @@ describe('slow lists of one merchant', () => {
   });
 });
 
-describe('a contended wallet of one merchant', () => {
+describe('contended wallets', () => {
+  const completeAtOnce = async ({ client }: TestMerchant, id: string): Promise<number> =>
+    (await client.post(`/orders/${id}/complete`)).status;
+
   /** Sends the last byte of a body late, so that the request gives its turn back meanwhile. */
-  async function completeInPieces(id: string): Promise<number> {
-    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' };
+  async function completeInPieces({ tokens }: TestMerchant, id: string): Promise<number> {
+    const headers = { authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' };
     const bytes = aRequest(`POST /orders/${id}/complete`, headers, '{}');
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
@@ -145,18 +148,31 @@ describe('a contended wallet of one merchant', () => {
     return parseAnswer(received).status;
   }
 
-  it.each([
-    ['whole', async (id: string) => (await merchant.client.post(`/orders/${id}/complete`)).status],
-    ['in pieces', completeInPieces],
-  ])('requests sent %s that wait for its lock leave connections for those of other merchants', async (_, complete) => {
-    const other = await aMerchant(service);
-    const { document } = await aCompletedOrder(merchant);
-    const { body: order } = await merchant.client.post('/orders', anOrder({ document }));
-    await operator.query('START TRANSACTION');
+  /** Locks a wallet of the merchant, and returns an order that waits for it. */
+  async function anOrderWithLockedWallet(owner: TestMerchant): Promise<string> {
+    const { document } = await aCompletedOrder(owner);
+    const { body: order } = await owner.client.post('/orders', anOrder({ document }));
     const wallet = 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE';
-    await operator.query(wallet, [merchant.id, document]);
-    const waiting = Array.from({ length: 60 }, () => complete(order.id));
-    // Those of half of the connections.
+    await operator.query(wallet, [owner.id, document]);
+    return order.id;
+  }
+
+  it.each([
+    ['whole by one merchant', 1, completeAtOnce],
+    ['in pieces by one merchant', 1, completeInPieces],
+    ['whole by three merchants', 3, completeAtOnce],
+  ])('requests sent %s that wait for locks leave connections for those of others', async (_, count, complete) => {
+    const other = await aMerchant(service);
+    const owners = await Promise.all(Array.from({ length: count }, () => aMerchant(service)));
+    // Otherwise the locks would keep others from adding wallets beside the locked ones.
+    await operator.query('SET TRANSACTION ISOLATION LEVEL READ COMMITTED');
+    await operator.query('START TRANSACTION');
+    const waiting: Promise<number>[] = [];
+    for (const owner of owners) {
+      const id = await anOrderWithLockedWallet(owner);
+      waiting.push(...Array.from({ length: 60 }, () => complete(owner, id)));
+    }
+    // One merchant gets half of the connections.
     while ((await running()) < 5) await sleep(20);
     await sleep(500);
     for (let n = 0; n < 10; n++) await aCompletedOrder(other);
