@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { hasManyChunks, hasTooManyChunks } from './request-class.js';
+import { hasTooManyChunks } from './request-class.js';
 
 /** Requests that may wait for the responses to earlier requests of their connection. Clients rarely pipeline at all. */
 const MAX_WAITING = 16;
@@ -55,10 +55,7 @@ export class Connection {
 
   /** Whether no further request may wait. A client that sends one is disconnected. */
   get isFull(): boolean {
-    if (this.#waiting.length >= MAX_WAITING || !this.socket.writable) return true;
-    return (
-      this.#current !== undefined && [this.#current, ...this.#waiting].some(({ request }) => hasManyChunks(request))
-    );
+    return this.#waiting.length >= MAX_WAITING || !this.socket.writable;
   }
 
   /** Serves a request after the earlier ones, unless it could not be answered. */

@@ -57,7 +57,7 @@ export class HttpServer extends ExpressAdapter {
       ...LIMITS,
       highWaterMark: HIGH_WATER_MARK,
       requireHostHeader: false,
-      IncomingMessage: requestClass((socket) => this.#isFull(socket)),
+      IncomingMessage: requestClass((request) => this.#isOneTooMany(request)),
     };
     const server = createServer(options, serve);
     server.on('checkExpectation', serve);
@@ -78,10 +78,11 @@ export class HttpServer extends ExpressAdapter {
     return super.reply(response, body, statusCode) as unknown;
   }
 
-  /** Whether a further request on the connection is one too many. */
-  #isFull(socket: Socket): boolean {
+  /** Whether the client is to be disconnected instead. Requests in chunks must not wait, because chunks take time. */
+  #isOneTooMany({ socket, headers }: IncomingMessage): boolean {
     const connection = this.#connections.get(socket);
-    return connection !== undefined && (connection.isFull || (connection.isBusy && this.memory.isFull));
+    if (connection === undefined || connection.isFull) return connection !== undefined;
+    return connection.isBusy && (this.memory.isFull || 'transfer-encoding' in headers);
   }
 
   #bound(server: Server): void {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** Each chunk takes much more time than its bytes. Clients that buffer nothing send one per JSON token. */
 export const MAX_CHUNKS = 2000;
 
-/** Clients that pipeline send fewer. */
+/** A client whose buffer has 4 KiB, which is small, sends fewer. */
 const MANY_CHUNKS = 100;
 
 const EMPTY = Buffer.alloc(0);
@@ -13,8 +13,8 @@ const inManyChunks = new WeakSet<IncomingMessage>();
 const cutShort = new WeakSet<IncomingMessage>();
 
 /**
- * Whether the chunks of a body took so much time that no further request may wait behind it, and that a client whose
- * request is refused has to connect again: new connections are accepted one by one, between the requests of all others.
+ * Whether the chunks of a body took so much time that a client whose request is refused has to connect again: new
+ * connections are accepted one by one, each after a request of every other one.
  */
 export const hasManyChunks = (request: IncomingMessage): boolean => inManyChunks.has(request);
 
@@ -31,11 +31,11 @@ function noteChunks(request: IncomingMessage, count: number): void {
  * Returns the class of a server's requests. Node receives up to 64 KiB at once, and would keep an object for each of
  * the thousands of requests, or chunks of a body, that fit in them.
  *
- * @param isFull whether no further request may wait on a connection.
+ * @param isOneTooMany whether a request must not wait on its connection. Its headers are known, its body is not.
  */
-export function requestClass(isFull: (socket: Socket) => boolean): typeof IncomingMessage {
+export function requestClass(isOneTooMany: (request: IncomingMessage) => boolean): typeof IncomingMessage {
   return class extends IncomingMessage {
-    readonly #isOneTooMany = isFull(this.socket);
+    #isOneTooMany: boolean | undefined;
     /** The chunks that Node has just received, joined. */
     #joined: Buffer = EMPTY;
     #bytes = 0;
@@ -79,7 +79,7 @@ export function requestClass(isFull: (socket: Socket) => boolean): typeof Incomi
      * server disconnects the client. Others are served as if they did not ask for it.
      */
     get upgrade(): boolean {
-      return this.method === 'CONNECT' || this.#isOneTooMany;
+      return (this.#isOneTooMany ??= this.method === 'CONNECT' || isOneTooMany(this));
     }
 
     set upgrade(_isRequested: boolean) {}
