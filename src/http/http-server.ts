@@ -79,10 +79,10 @@ export class HttpServer extends ExpressAdapter {
   }
 
   /** Whether the client is to be disconnected instead. Requests in chunks must not wait, because chunks take time. */
-  #isOneTooMany({ socket, headers }: IncomingMessage): boolean {
-    const connection = this.#connections.get(socket);
+  #isOneTooMany(request: IncomingMessage): boolean {
+    const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.isFull) return connection !== undefined;
-    return connection.isBusy && (this.memory.isFull || 'transfer-encoding' in headers);
+    return connection.isBusy && (this.memory.isFull || 'transfer-encoding' in request.headers);
   }
 
   #bound(server: Server): void {
