@@ -6,7 +6,7 @@ import express, { type Express, type Response } from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import type { Config } from '../config/config.js';
 import { Connection } from './connection.js';
-import { requestClass } from './request-class.js';
+import { hasManyChunks, requestClass } from './request-class.js';
 import { requestIdOf } from './request-id.js';
 import { RequestMemory } from './request-memory.js';
 import { Turn } from './turn.js';
@@ -75,6 +75,7 @@ export class HttpServer extends ExpressAdapter {
     Turn.of(response.req)?.leave();
     // The deadline has answered. The client sends the request again and gets this result.
     if (response.headersSent) return undefined;
+    if (hasManyChunks(response.req)) response.set('connection', 'close');
     return super.reply(response, body, statusCode) as unknown;
   }
 

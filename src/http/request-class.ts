@@ -13,8 +13,8 @@ const inManyChunks = new WeakSet<IncomingMessage>();
 const cutShort = new WeakSet<IncomingMessage>();
 
 /**
- * Whether the chunks of a body took so much time that a client whose request is refused has to connect again: new
- * connections are accepted one by one, each after a request of every other one.
+ * Whether the chunks of a body took so much time that the client has to connect again after the response. Node accepts
+ * one connection at a time, after a request of every other one: clients that send such bodies must not keep theirs.
  */
 export const hasManyChunks = (request: IncomingMessage): boolean => inManyChunks.has(request);
 
