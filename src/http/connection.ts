@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { hasTooManyChunks } from './request-class.js';
+import { hasManyChunks, hasTooManyChunks } from './request-class.js';
 
 /** Requests that may wait for the responses to earlier requests of their connection. Clients rarely pipeline at all. */
 const MAX_WAITING = 16;
@@ -121,6 +121,7 @@ export class Connection {
     });
     request.resume().read();
     request.once('end', () => {
+      if (hasManyChunks(request)) return void this.socket.end();
       this.#isDiscarding = false;
       if (this.socket.writable) clearTimeout(this.#closing);
     });

@@ -218,7 +218,11 @@ describe('request headers', () => {
     expect(statusesOf(await exchange(Buffer.concat(first)))).toEqual([201, 200]);
   });
 
-  it('after a response to a body of more than 2000 chunks that nobody reads, a complete body ends normally', async () => {
+  it.each([
+    [99, [401, 200]],
+    [100, [401]],
+    [3000, [401]],
+  ])('after a response, %i chunks of a body that nobody reads return %j on the connection', async (count, expected) => {
     const socket = open();
     const statuses: number[] = [];
     const headers = {
@@ -230,10 +234,10 @@ describe('request headers', () => {
     socket.write(aRequest('POST /orders', headers));
     socket.on('data', (chunk: Buffer) => {
       statuses.push(...statusesOf(chunk.toString()));
-      if (statuses.length === 1) socket.write(`${inChunks(' ', 3000)}0\r\n\r\n`);
-      if (statuses.length === 1) setTimeout(() => socket.write(aRequest('GET /health/live')), 1500);
+      if (statuses.length === 1) socket.write(`${inChunks(' ', count)}0\r\n\r\n`);
+      if (statuses.length === 1) setTimeout(() => socket.write(aRequest('GET /health/live')), 500);
     });
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(statuses).toEqual([401, 200]);
+    expect(statuses).toEqual(expected);
   });
 });
