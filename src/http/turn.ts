@@ -61,9 +61,9 @@ export class Turn {
   }
 
   /**
-   * Takes the turn again. It waits only for other requests of its caller, because work was already spent on it.
+   * Takes the turn again: immediately, because work was already spent on it, unless its caller has all of its turns.
    *
-   * @throws Problem unavailable if the caller has all of its turns, and none ends in time.
+   * @throws Problem unavailable if none ends in time.
    */
   async resume(response: Response): Promise<void> {
     if (this.#isRunning) return;
