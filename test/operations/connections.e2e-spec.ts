@@ -235,7 +235,7 @@ describe('request headers', () => {
     socket.on('data', (chunk: Buffer) => {
       statuses.push(...statusesOf(chunk.toString()));
       if (statuses.length === 1) socket.write(`${inChunks(' ', count)}0\r\n\r\n`);
-      if (statuses.length === 1) setTimeout(() => socket.write(aRequest('GET /health/live')), 500);
+      if (statuses.length === 1) setTimeout(() => socket.write(aRequest('GET /health/live')), 1500);
     });
     await new Promise((resolve) => socket.once('close', resolve));
     expect(statuses).toEqual(expected);
