@@ -10,7 +10,7 @@ const MIB = 1024 * 1024;
  * Total bytes of requests that wait behind another one of their connection, of others that nobody has begun to read,
  * and of bodies that are being read.
  */
-const MAX_BYTES = { behind: 8 * MIB, unread: 24 * MIB, reading: 24 * MIB };
+const MAX_BYTES = { behind: 8 * MIB, unread: 16 * MIB, reading: 24 * MIB };
 
 /** Node receives this much of a body before anybody reads it, for example while the request waits for its turn. */
 const READ_AHEAD_BYTES = 64 * 1024;
