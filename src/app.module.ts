@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessTokenGuard } from './auth/access-token.guard.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './common/clock.js';
@@ -7,8 +7,7 @@ import { type Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
-import { RequestBodyGuard } from './http/request-body.guard.js';
-import { RequestQueueGuard } from './http/request-queue.guard.js';
+import { Admission } from './http/admission.js';
 import { HealthModule } from './health/health.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
@@ -20,7 +19,7 @@ import { TracingModule } from './tracing/tracing.module.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
 /** The guards of every route, in the order in which they run. */
-const GUARDS = [RequestQueueGuard, AccessTokenGuard, RateLimitGuard, RequestBodyGuard];
+const GUARDS = [AccessTokenGuard, RateLimitGuard];
 
 /** The modules of the service. */
 @Module({})
@@ -42,7 +41,10 @@ export class AppModule {
         ReconcileModule,
         TracingModule,
       ],
-      providers: GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
+      providers: [
+        ...GUARDS.map((useClass) => ({ provide: APP_GUARD, useClass })),
+        { provide: APP_INTERCEPTOR, useExisting: Admission },
+      ],
     };
   }
 }

@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { startDeadlines } from './http/request-deadline.js';
+import { limitTime } from './http/deadline.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { assignRequestId } from './http/request-id.js';
@@ -18,7 +18,7 @@ import type { HttpServer } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
-/** Options for `NestFactory.create`. Bodies are read by `RequestBodyGuard`, after authentication. */
+/** Options for `NestFactory.create`. Bodies are read by `Admission`, after authentication. */
 export const APP_OPTIONS = { bodyParser: false } as const;
 
 /** Sets up everything between the socket and the controllers, identically in production and in tests. */
@@ -38,7 +38,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(neverStore);
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
-  app.use(startDeadlines());
+  app.use(limitTime);
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);

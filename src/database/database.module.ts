@@ -4,13 +4,12 @@ import { Config } from '../config/config.js';
 import { Batches } from './batches.js';
 import { dataSourceOptions, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
-import { PoolShares } from './pool-shares.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** An unresponsive server must not block a request forever. */
 export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 
-const PROVIDERS = [UnitOfWork, Batches, DatabaseHealth, PoolShares];
+const PROVIDERS = [UnitOfWork, Batches, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })

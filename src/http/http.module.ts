@@ -1,8 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import { KnownCallers } from './known-callers.js';
-import { RequestQueues } from './request-queues.js';
+import { Admission } from './admission.js';
 
-/** What the guards of `AppModule` share. */
 @Global()
-@Module({ providers: [KnownCallers, RequestQueues], exports: [KnownCallers, RequestQueues] })
+@Module({ providers: [Admission], exports: [Admission] })
 export class HttpModule {}

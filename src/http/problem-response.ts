@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import type { Problem } from '../common/problem.js';
-import { hasManyChunks } from './request-class.js';
 import { requestIdOf } from './request-id.js';
 
 /**
@@ -9,7 +8,6 @@ import { requestIdOf } from './request-id.js';
 export function sendProblem(request: Request, response: Response, problem: Problem): void {
   if (response.headersSent) return void response.destroy();
   response.locals.problemCode = problem.code;
-  if (hasManyChunks(request)) response.set('connection', 'close');
   response.status(problem.status).set(problem.headers).type('application/problem+json');
   response.end(JSON.stringify(problem.toBody(request.path, requestIdOf(request))));
 }

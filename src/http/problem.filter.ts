@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
@@ -8,7 +7,6 @@ import { maskDocument } from '../common/cpf.js';
 import { Problem, type ProblemCode, unavailable } from '../common/problem.js';
 import { sendProblem } from './problem-response.js';
 import { requestIdOf } from './request-id.js';
-import { Turn } from './turn.js';
 
 /** The codes of the framework's own exceptions, by status. */
 const OF_FRAMEWORK: Record<number, ProblemCode> = {
@@ -27,30 +25,19 @@ const OF_FRAMEWORK: Record<number, ProblemCode> = {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #log = new Logger('Problem');
-  /** Settles when all refusals of strangers so far have had their turn. */
-  #refusals: Promise<void> = Promise.resolve();
 
-  async catch(error: unknown, host: ArgumentsHost): Promise<void> {
+  catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request & { user?: Caller }>();
     const response = host.switchToHttp().getResponse<Response>();
-    Turn.of(request)?.leave();
+    // The deadline may already have sent a response.
+    if (response.writableEnded) return;
     const problem = this.#problemOf(error, request);
     if (problem.code === 'internal_error')
       this.#log.error({ request_id: requestIdOf(request), err: loggable(error) }, 'internal_error');
     // A refusal by a full queue has no cause: the metrics count it, and a log line would cost more than the refusal.
     if (problem.code === 'unavailable' && problem.cause !== undefined)
       this.#log.warn({ request_id: requestIdOf(request), err: loggable(problem.cause) }, 'unavailable');
-    if (request.user === undefined && problem.code !== 'unavailable') await this.#refusalTurn();
-    // The deadline may already have sent a response.
-    if (!response.writableEnded) sendProblem(request, response, problem);
-  }
-
-  /**
-   * Strangers, whose requests are cheap to refuse, get one response per turn of the event loop. Otherwise 60 of them
-   * that send again immediately would get 60 responses in each turn, and an order takes several turns.
-   */
-  #refusalTurn(): Promise<void> {
-    return (this.#refusals = this.#refusals.then(() => nextTurn()));
+    sendProblem(request, response, problem);
   }
 
   #problemOf(error: unknown, request: Request): Problem {

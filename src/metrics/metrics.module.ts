@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Batches } from '../database/batches.js';
 import { poolFigures } from '../database/pool.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { RequestQueues } from '../http/request-queues.js';
+import { Admission } from '../http/admission.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 
@@ -15,7 +15,7 @@ export class MetricsModule implements OnModuleInit {
     private readonly dataSource: DataSource,
     private readonly unitOfWork: UnitOfWork,
     private readonly batches: Batches,
-    private readonly queues: RequestQueues,
+    private readonly admission: Admission,
   ) {}
 
   onModuleInit(): void {
@@ -27,6 +27,8 @@ export class MetricsModule implements OnModuleInit {
       'Database connections in use and idle, and requests waiting for one',
       () => poolFigures(this.dataSource),
     );
-    this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => ({ ...this.queues.load }));
+    this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => ({
+      ...this.admission.load,
+    }));
   }
 }

@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
@@ -6,8 +6,7 @@ import type { IsAnswered } from '../common/caller.js';
 import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
-import { FairList } from '../http/fair-list.interceptor.js';
-import { Locks } from '../http/request-queue.guard.js';
+import { Heavy } from '../http/admission.js';
 import { IdParam } from '../http/id-param.js';
 import { Answered, isAnsweredOf } from '../http/is-answered.js';
 import { IfMatch } from '../http/if-match.js';
@@ -55,7 +54,7 @@ export class OrdersController {
    * and 1 MiB, but at least one order if any is left. Continue with `next_cursor` until it is null.
    */
   @Get()
-  @UseInterceptors(FairList)
+  @Heavy()
   @ApiQuery({ name: 'status', enum: ORDER_STATUSES, isArray: true, required: false, explode: false })
   @ApiProblems.query()
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
@@ -105,7 +104,7 @@ export class OrdersController {
    * changes nothing.
    */
   @Put(':id')
-  @Locks()
+  @Heavy()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
     @MerchantId() merchantId: string,
@@ -123,7 +122,7 @@ export class OrdersController {
    * order. An expired order is renewed: it is pending again until the new `expires_at`.
    */
   @Put(':id/redemption')
-  @Locks()
+  @Heavy()
   @ApiProblems.write('redemption_exceeds_maximum')
   holdRedemption(
     @MerchantId() merchantId: string,
@@ -141,7 +140,7 @@ export class OrdersController {
    * returns the order.
    */
   @Post(':id/complete')
-  @Locks()
+  @Heavy()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiProblems.write('redemption_no_longer_available', 'payments_exceed_total', 'redemption_exceeds_maximum')
@@ -159,7 +158,7 @@ export class OrdersController {
    * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
    */
   @Post(':id/cancel')
-  @Locks()
+  @Heavy()
   @HttpCode(200)
   @ApiProblems.write()
   cancelOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {

@@ -1,11 +1,10 @@
-import { Body, Get, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Get, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
-import { FairList } from '../http/fair-list.interceptor.js';
-import { Locks } from '../http/request-queue.guard.js';
+import { Heavy } from '../http/admission.js';
 import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
@@ -21,7 +20,7 @@ export class RefundsController {
    * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
    */
   @Post()
-  @Locks()
+  @Heavy()
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
   async createRefund(
@@ -41,7 +40,7 @@ export class RefundsController {
    * @remarks The refunds of the order, newest first, one page at a time. Continue with `next_cursor` until it is null.
    */
   @Get()
-  @UseInterceptors(FairList)
+  @Heavy()
   @ApiProblems.query('not_found')
   listRefunds(
     @MerchantId() merchantId: string,

@@ -5,7 +5,7 @@ import { ApiProblems } from '../http/api-problems.js';
 import { MerchantId } from '../http/caller.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { IdParam } from '../http/id-param.js';
-import { Locks } from '../http/request-queue.guard.js';
+import { Heavy } from '../http/admission.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 import { MerchantGrantsService } from './merchant-grants.service.js';
 
@@ -21,7 +21,7 @@ export class GrantsController {
    * different body 409.
    */
   @Post()
-  @Locks()
+  @Heavy()
   @ApiCreated(GrantDto, 'The grant in its current state')
   @ApiProblems.create('validation_failed')
   async createGrant(
@@ -53,7 +53,7 @@ export class GrantsController {
    * request changes nothing and returns the same grant.
    */
   @Post(':id/void')
-  @Locks()
+  @Heavy()
   @HttpCode(200)
   @ApiProblems.read()
   voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {

@@ -1,10 +1,10 @@
-import { Body, Get, HttpCode, Post, Query, UseInterceptors } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { MerchantId } from '../http/caller.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../http/api-problems.js';
-import { FairList } from '../http/fair-list.interceptor.js';
+import { Heavy } from '../http/admission.js';
 import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 
@@ -41,7 +41,7 @@ export class WalletsController {
    * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
    */
   @Get(':id/entries')
-  @UseInterceptors(FairList)
+  @Heavy()
   @ApiProblems.query('not_found')
   listWalletEntries(
     @MerchantId() merchantId: string,
