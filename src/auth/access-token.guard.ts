@@ -1,11 +1,10 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
 import { attachPhantomToken } from './access-token.strategy.js';
 import { IS_PUBLIC } from '../http/caller.js';
-import { isAnsweredOf } from '../http/is-answered.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
@@ -33,8 +32,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
         headers: { 'www-authenticate': CHALLENGE },
       });
     }
-    const response = context.switchToHttp().getResponse<Response>();
-    const jwt = await this.tokenSets.swap(token, isAnsweredOf(response));
+    const jwt = await this.tokenSets.swap(token);
     if (jwt === undefined) throw invalidToken();
     attachPhantomToken(request, jwt);
     return (await super.canActivate(context)) as boolean;

@@ -1,11 +1,10 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../http/api-problems.js';
-import { Answered } from '../http/is-answered.js';
 import { AuthService } from './auth.service.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
-import type { Caller, IsAnswered } from '../common/caller.js';
+import type { Caller } from '../common/caller.js';
 import { CurrentCaller, Public } from '../http/caller.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 
@@ -22,12 +21,8 @@ export class AuthController {
   @Post('login')
   @Public()
   @ApiProblems('invalid_credentials')
-  login(
-    @Body() body: LoginDto,
-    @Ip() address: string | undefined,
-    @Answered() isAnswered: IsAnswered,
-  ): Promise<ConfigurationUserTokensDto> {
-    return this.auth.login(body, address, isAnswered);
+  login(@Body() body: LoginDto, @Ip() address: string | undefined): Promise<ConfigurationUserTokensDto> {
+    return this.auth.login(body, address);
   }
 
   /**

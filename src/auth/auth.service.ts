@@ -12,7 +12,7 @@ import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
 import { REFRESH } from '../rate-limits/policies.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
-import type { Caller, IsAnswered } from '../common/caller.js';
+import type { Caller } from '../common/caller.js';
 import type { Recorder } from '../common/domain-event.js';
 import type { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 import { Session } from './session.entity.js';
@@ -49,20 +49,15 @@ export class AuthService {
    * Starts a session.
    *
    * @param address the client's address.
-   * @param isAnswered whether the client no longer waits.
    * @throws Problem invalid_credentials, with the same response and after the same work for an unknown email, a wrong
    *   password and a disabled user; too_many_requests after too many failures; unavailable if the user kept changing.
    */
-  async login(
-    { email, password }: LoginDto,
-    address: string | undefined,
-    isAnswered: IsAnswered,
-  ): Promise<ConfigurationUserTokensDto> {
+  async login({ email, password }: LoginDto, address: string | undefined): Promise<ConfigurationUserTokensDto> {
     const attempt = await this.loginLimit.admit(canonicalEmail(email), address);
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
-      const known = await this.passwords.verify(password, user?.passwordHash, commonCost, isAnswered);
+      const known = await this.passwords.verify(password, user?.passwordHash, commonCost);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
         throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { IsAnswered } from '../common/caller.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 
@@ -37,23 +36,17 @@ export class Passwords {
    *
    * @param hash the user's hash, or undefined for an unknown user.
    * @param commonCost the bcrypt cost of the comparison for an unknown user.
-   * @param isAnswered whether the client no longer waits; a comparison that has not started is then skipped.
    * @returns whether the password is the user's.
    * @throws Problem unavailable if the queue is full or the comparison fails; too_many_requests if too many logins of
    *   this user or network wait.
    */
-  async verify(
-    password: string,
-    hash: string | undefined,
-    commonCost: number,
-    isAnswered: IsAnswered,
-  ): Promise<boolean> {
+  async verify(password: string, hash: string | undefined, commonCost: number): Promise<boolean> {
     const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
     const against = hash ?? (await this.#dummyOf(commonCost));
     const { active, waiting } = this.load;
     if (active >= this.config.BCRYPT_CONCURRENCY && waiting >= this.config.BCRYPT_QUEUE)
       throw unavailable(new Error('the login queue is full'));
-    const same = await this.#limit(() => this.#compare(password, against, isAnswered));
+    const same = await this.#limit(() => this.#compare(password, against));
     return same && fits && hash !== undefined;
   }
 
@@ -68,8 +61,7 @@ export class Passwords {
     return dummy;
   }
 
-  async #compare(password: string, hash: string, isAnswered: IsAnswered): Promise<boolean> {
-    if (isAnswered()) throw unavailable(new Error('the client no longer waits for this login'));
+  async #compare(password: string, hash: string): Promise<boolean> {
     return bcrypt.compare(password, hash);
   }
 

@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
-import type { IsAnswered } from '../common/caller.js';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import type { Batch } from '../database/batch.js';
@@ -90,12 +89,11 @@ export class TokenSetsService {
   /**
    * Swaps an access token for its JWT. A made-up token costs no database query.
    *
-   * @param isAnswered whether the client no longer waits.
    * @returns undefined if the token is unknown, expired or revoked, or its user is disabled.
    */
-  async swap(accessToken: string, isAnswered: IsAnswered): Promise<string | undefined> {
+  async swap(accessToken: string): Promise<string | undefined> {
     if (!looksIssued(accessToken, this.#keys)) return undefined;
-    return this.#jwts.get(digest(accessToken), isAnswered);
+    return this.#jwts.get(digest(accessToken));
   }
 }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { IsAnswered } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
 import type { Batch } from '../database/batch.js';
@@ -44,8 +43,8 @@ export class BalancesService {
   }
 
   /** @returns the available centavos of one customer; 0 if there is no wallet. Not for use inside a transaction. */
-  availableNow(owner: WalletOwner, isAnswered: IsAnswered): Promise<number> {
-    return this.#available.get(owner, isAnswered);
+  availableNow(owner: WalletOwner): Promise<number> {
+    return this.#available.get(owner);
   }
 
   /** @returns the available centavos of one customer; 0 if there is no wallet. */

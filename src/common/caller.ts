@@ -5,6 +5,3 @@ export interface Caller {
   /** The `jti` of the JWT. */
   tokenSetId: string;
 }
-
-/** Whether the client of a request no longer waits: it has disconnected, or has been answered. */
-export type IsAnswered = () => boolean;

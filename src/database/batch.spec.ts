@@ -1,9 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Problem } from '../common/problem.js';
 import { Batch } from './batch.js';
-
-const waits = (): boolean => false;
 
 /** Statements that end when the test says so. Their value for a key is the key in upper case. */
 class Statements {
@@ -35,10 +32,10 @@ describe('a batch', () => {
   it('keys that come together go together, and keys that come while a statement runs go in the next one', async () => {
     const statements = new Statements();
     const batch = new Batch(statements.send, one);
-    const first = Promise.all(['a', 'b'].map((key) => batch.get(key, waits)));
+    const first = Promise.all(['a', 'b'].map((key) => batch.get(key)));
     await setImmediate();
     expect(statements.sent).toEqual([['a', 'b']]);
-    const next = Promise.all(['c', 'd', 'e'].map((key) => batch.get(key, waits)));
+    const next = Promise.all(['c', 'd', 'e'].map((key) => batch.get(key)));
     await setImmediate();
     expect(statements.sent).toEqual([['a', 'b']]);
     await statements.end();
@@ -52,7 +49,7 @@ describe('a batch', () => {
   it('a key whose statement fails is refused alone', async () => {
     const statements = new Statements();
     const batch = new Batch(statements.send, one);
-    const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => batch.get(key, waits)));
+    const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => batch.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'refused', 'b'], ['a'], ['refused'], ['b']]);
     expect((await settled).map((result) => (result.status === 'fulfilled' ? result.value : result.reason))).toEqual([
@@ -65,27 +62,18 @@ describe('a batch', () => {
   it('a batch has a maximum size, and a larger key goes alone', async () => {
     const statements = new Statements();
     const batch = new Batch(statements.send, (key) => (key === 'large' ? 500 : 90));
-    const values = Promise.all(['a', 'b', 'c', 'large', 'd'].map((key) => batch.get(key, waits)));
+    const values = Promise.all(['a', 'b', 'c', 'large', 'd'].map((key) => batch.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'b'], ['c'], ['large'], ['d']]);
     expect(await values).toHaveLength(5);
   });
 
-  it('a key whose client no longer waits is not sent', async () => {
-    const statements = new Statements();
-    const batch = new Batch(statements.send, one);
-    const settled = Promise.allSettled([batch.get('a', waits), batch.get('gone', () => true), batch.get('b', waits)]);
-    await statements.end();
-    expect(statements.sent).toEqual([['a', 'b']]);
-    expect((await settled)[1]).toEqual({ status: 'rejected', reason: expect.any(Problem) });
-  });
-
   it('a slow statement does not hold back later keys', async () => {
     const statements = new Statements();
     const batch = new Batch(statements.send, one);
-    const slow = batch.get('a', waits);
+    const slow = batch.get('a');
     await setImmediate();
-    const later = batch.get('b', waits);
+    const later = batch.get('b');
     while (statements.sent.length < 2) await setImmediate();
     expect(statements.sent).toEqual([['a'], ['b']]);
     await statements.end();
@@ -95,7 +83,7 @@ describe('a batch', () => {
   it('without sizes, each key has its own statement', async () => {
     const statements = new Statements();
     const batch = new Batch(statements.send, undefined);
-    const values = Promise.all(['a', 'b', 'c'].map((key) => batch.get(key, waits)));
+    const values = Promise.all(['a', 'b', 'c'].map((key) => batch.get(key)));
     expect(statements.sent).toEqual([['a'], ['b'], ['c']]);
     await statements.end();
     expect(await values).toEqual(['A', 'B', 'C']);

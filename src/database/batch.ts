@@ -1,6 +1,3 @@
-import type { IsAnswered } from '../common/caller.js';
-import { unavailable } from '../common/problem.js';
-
 /** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
 const SLOW_MS = 20;
 
@@ -9,7 +6,6 @@ const MAX_SIZE = 200;
 
 interface Waiting<Key, Value> {
   readonly key: Key;
-  readonly isAnswered: IsAnswered;
   readonly resolve: (value: Value) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -34,12 +30,11 @@ export class Batch<Key, Value> {
   /**
    * Returns the value of a key, from a statement that is sent after this call.
    *
-   * @param isAnswered whether the client no longer waits; the key is then not sent.
-   * @throws Problem unavailable if the client no longer waits; or the statement's error for this key alone.
+   * @throws the statement's error for this key alone.
    */
-  get(key: Key, isAnswered: IsAnswered): Promise<Value> {
+  get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
-      const waiting = { key, isAnswered, resolve, reject };
+      const waiting = { key, resolve, reject };
       if (this.sizeOf === undefined) return void this.#answer([waiting]);
       this.#waiting.push(waiting);
       this.#sendNext();
@@ -79,17 +74,13 @@ export class Batch<Key, Value> {
 
   /** Settles all requests of a batch, except those that it tries again one by one. */
   async #answer(batch: readonly Waiting<Key, Value>[]): Promise<void> {
-    const wanted = batch.filter(({ isAnswered }) => !isAnswered());
-    for (const { reject } of batch.filter((waiting) => !wanted.includes(waiting)))
-      reject(unavailable(new Error('the client no longer waits')));
-    if (wanted.length === 0) return;
     try {
-      const values = await this.send(wanted.map(({ key }) => key));
-      wanted.forEach(({ resolve }, index) => resolve(values[index] as Value));
+      const values = await this.send(batch.map(({ key }) => key));
+      batch.forEach(({ resolve }, index) => resolve(values[index] as Value));
     } catch (error) {
       // One key's error must not fail the others.
-      if (wanted.length > 1) for (const waiting of wanted) void this.#answer([waiting]);
-      else wanted[0]?.reject(error);
+      if (batch.length > 1) for (const waiting of batch) void this.#answer([waiting]);
+      else batch[0]?.reject(error);
     }
   }
 }

@@ -3,7 +3,7 @@ import { unavailable } from '../common/problem.js';
 
 const MAX_WAIT_MS = 3000;
 
-/** At most `limit` requests run at once. At most `places` others wait, in order of arrival and at most three seconds. */
+/** At most `limit` requests run at once. At most `places` others wait, in order of arrival, for three seconds. */
 export class Gate {
   running = 0;
   readonly #waiting = new Set<() => void>();

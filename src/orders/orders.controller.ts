@@ -2,13 +2,11 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/commo
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import type { IsAnswered } from '../common/caller.js';
 import { MerchantId } from '../http/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { ApiCreated, markCreated } from '../http/created.js';
 import { Heavy } from '../http/admission.js';
 import { IdParam } from '../http/id-param.js';
-import { Answered, isAnsweredOf } from '../http/is-answered.js';
 import { IfMatch } from '../http/if-match.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
@@ -42,7 +40,7 @@ export class OrdersController {
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(merchantId, body, isAnsweredOf(response));
+    const { order, replayed } = await this.orders.create(merchantId, body);
     markCreated(response, `/orders/${order.id}`, replayed);
     return order;
   }
@@ -68,12 +66,8 @@ export class OrdersController {
    */
   @Get(':id')
   @ApiProblems.read()
-  getOrder(
-    @MerchantId() merchantId: string,
-    @IdParam('The order') id: string,
-    @Answered() isAnswered: IsAnswered,
-  ): Promise<OrderDto> {
-    return this.orders.get(merchantId, id, isAnswered);
+  getOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
+    return this.orders.get(merchantId, id);
   }
 
   /**
@@ -88,12 +82,8 @@ export class OrdersController {
     schema: { type: 'string', minLength: 1, maxLength: 100 },
   })
   @ApiProblems.read()
-  getOrderByExternalId(
-    @MerchantId() merchantId: string,
-    @Param('external_id') externalId: string,
-    @Answered() isAnswered: IsAnswered,
-  ): Promise<OrderDto> {
-    return this.orders.getByExternalId(merchantId, externalId, isAnswered);
+  getOrderByExternalId(@MerchantId() merchantId: string, @Param('external_id') externalId: string): Promise<OrderDto> {
+    return this.orders.getByExternalId(merchantId, externalId);
   }
 
   /**

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import type { IsAnswered } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
@@ -43,15 +42,10 @@ export class OrdersService {
    * Creates an order, or replays the one with this `external_id`. The unique key decides which of several concurrent
    * requests creates it, so no lock is needed.
    *
-   * @param isAnswered whether the client no longer waits.
    * @returns the order in its current state, and whether it existed before.
    * @throws Problem payments_exceed_total; external_id_conflict, which points to each member that differs.
    */
-  async create(
-    merchantId: string,
-    request: CreateOrderDto,
-    isAnswered: IsAnswered,
-  ): Promise<{ order: OrderDto; replayed: boolean }> {
+  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now();
@@ -59,28 +53,25 @@ export class OrdersService {
     const refusal = requested.requestedExpiry && expiryProblem(requested.requestedExpiry, policy, createdAt);
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
-      const [isNew, availableCents] = await Promise.all([
-        this.#inserted.get(order, isAnswered),
-        this.balances.availableNow(order, isAnswered),
-      ]);
+      const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
       if (isNew)
         return { order: toOrderDto(order, { availableCents, heldCents: 0 }, this.clock.now()), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
-    const existing = await this.#findSame({ merchantId, ...requested }, isAnswered);
+    const existing = await this.#findSame({ merchantId, ...requested });
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
     return { order: this.#view(existing), replayed: true };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
-  async get(merchantId: string, id: string, isAnswered: IsAnswered): Promise<OrderDto> {
-    return this.#view(await this.#byId.get({ merchantId, value: id }, isAnswered));
+  async get(merchantId: string, id: string): Promise<OrderDto> {
+    return this.#view(await this.#byId.get({ merchantId, value: id }));
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
-  async getByExternalId(merchantId: string, externalId: string, isAnswered: IsAnswered): Promise<OrderDto> {
-    return this.#view(await this.#byExternalId.get({ merchantId, value: externalId }, isAnswered));
+  async getByExternalId(merchantId: string, externalId: string): Promise<OrderDto> {
+    return this.#view(await this.#byExternalId.get({ merchantId, value: externalId }));
   }
 
   #view(found: OrderWithBalance | undefined): OrderDto {
@@ -93,13 +84,10 @@ export class OrdersService {
    *
    * @throws Problem external_id_conflict if its content is different.
    */
-  #findSame(
-    sent: RequestedOrder & Pick<Order, 'merchantId'>,
-    isAnswered: IsAnswered,
-  ): Promise<OrderWithBalance | undefined> {
+  #findSame(sent: RequestedOrder & Pick<Order, 'merchantId'>): Promise<OrderWithBalance | undefined> {
     return this.unitOfWork.statement(async (_manager, record) => {
       const { merchantId, externalId } = sent;
-      const existing = await this.#byExternalId.get({ merchantId, value: externalId }, isAnswered);
+      const existing = await this.#byExternalId.get({ merchantId, value: externalId });
       if (existing === undefined) return undefined;
       this.#refuseDifferences(sent, existing.order);
       record({ type: 'order.replayed', merchantId, orderId: existing.order.id });

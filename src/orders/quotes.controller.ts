@@ -1,9 +1,7 @@
 import { Body, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
-import type { IsAnswered } from '../common/caller.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { MerchantId } from '../http/caller.js';
-import { Answered } from '../http/is-answered.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { QuotesService } from './quotes.service.js';
 
@@ -20,11 +18,7 @@ export class QuotesController {
   @Post()
   @HttpCode(200)
   @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
-  createQuote(
-    @MerchantId() merchantId: string,
-    @Body() body: CreateQuoteDto,
-    @Answered() isAnswered: IsAnswered,
-  ): Promise<QuoteDto> {
-    return this.quotes.quote(merchantId, body, isAnswered);
+  createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
+    return this.quotes.quote(merchantId, body);
   }
 }

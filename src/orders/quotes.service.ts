@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import type { IsAnswered } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -21,7 +20,7 @@ export class QuotesService {
   ) {}
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
-  async quote(merchantId: string, request: CreateQuoteDto, isAnswered: IsAnswered): Promise<QuoteDto> {
+  async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
     const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
     const sent = { document: request.document ?? '', payment_methods: request.payment_methods ?? [] };
     const requested = readOrder({ ...request, ...sent, external_id: '', items: [] });
@@ -31,7 +30,7 @@ export class QuotesService {
     const order = newOrder(requested, { merchantId, policy, contentDigest: null }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
-    const availableCents = isKnown ? await this.balances.availableNow(order, isAnswered) : totalCents;
+    const availableCents = isKnown ? await this.balances.availableNow(order) : totalCents;
     const balance = { availableCents, heldCents: 0 };
     refuseOverBalance(order, balance, redeemCents, now);
     const { cashback, payment_methods } = toOrderDto({ ...order, redemptionCents: redeemCents }, balance, now);
