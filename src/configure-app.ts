@@ -1,9 +1,10 @@
+import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { limitTime } from './http/deadline.js';
+import { startDeadline } from './http/deadline.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { assignRequestId } from './http/request-id.js';
@@ -13,8 +14,7 @@ import { allowedOrigins } from './config/origins.js';
 import { trustedProxies } from './config/trust-proxy.js';
 import { allowOrigins } from './http/cors.js';
 import { serveDocumentation } from './http/documentation.js';
-import { requireOneHost } from './http/host.js';
-import type { HttpServer } from './http/http-server.js';
+import { limitConnections } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
@@ -34,18 +34,17 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(logRequests(logger));
   app.use(metrics.observeRequests());
   app.use(app.get(Drain).closeConnections());
-  app.use(requireOneHost);
   app.use(neverStore);
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
-  app.use(limitTime);
+  app.use(startDeadline);
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);
-  (app.getHttpAdapter() as unknown as HttpServer).observeRefusal = (problem, requestId) => {
+  limitConnections(app.getHttpServer() as Server, config.KEEP_ALIVE_SECONDS, (problem, requestId) => {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
-  };
+  });
 }
 
 /** Most responses contain personal data or tokens, and all others change over time. */

@@ -5,7 +5,7 @@ import { AuthService } from './auth.service.js';
 import { REQUESTS } from '../rate-limits/policies.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import type { Caller } from '../common/caller.js';
-import { CurrentCaller, Public } from '../http/caller.js';
+import { CurrentCaller, Public } from '../http/decorators.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 
 @ApiTags('auth')

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Public } from '../http/caller.js';
-import { SkipsQueue } from '../http/admission.js';
+import { Public } from '../http/decorators.js';
+import { Unlimited } from '../http/admission.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
@@ -12,7 +12,7 @@ const OK: HealthDto = { status: 'ok' };
 
 @ApiTags('operation')
 @Public()
-@SkipsQueue()
+@Unlimited()
 @Controller('health')
 export class HealthController {
   constructor(

@@ -1,8 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Request, RequestHandler } from 'express';
+import type { NextFunction, Response } from 'express';
 import { type Level, type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
-import { requestIdOf } from '../http/request-id.js';
+import type { AppRequest } from '../http/app-request.js';
 
 /** The size of the buffer for a slow reader of the log. When it is full, lines are dropped. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -65,14 +65,14 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
  * Writes one line per request when it ends, never with headers, the body or the query. A request whose client
  * disconnected before the response is `aborted`.
  */
-export function logRequests(logger: Logger): RequestHandler {
+export function logRequests(logger: Logger): (request: AppRequest, response: Response, next: NextFunction) => void {
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { user } = request as unknown as { user?: { merchantId: string } };
+      const { user } = request;
       const { problemCode } = response.locals as { problemCode?: string };
       const line = {
-        request_id: requestIdOf(request),
+        request_id: request.id,
         method: request.method,
         route: routeOf(request),
         status: response.statusCode,
@@ -88,8 +88,8 @@ export function logRequests(logger: Logger): RequestHandler {
 }
 
 /** Returns the pattern of the route. Other paths are not logged, because they can contain documents or tokens. */
-function routeOf(request: Request): string {
-  const { route } = request as unknown as { route?: { path: string } };
+function routeOf(request: AppRequest): string {
+  const route = request.route as { path: string } | undefined;
   return route?.path ?? 'unknown';
 }
 

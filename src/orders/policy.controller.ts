@@ -1,6 +1,6 @@
 import { Get } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { MerchantId } from '../http/caller.js';
+import { MerchantId } from '../http/decorators.js';
 import { ApiProblems } from '../http/api-problems.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { PolicyDto } from './dto/policy.dto.js';

@@ -1,7 +1,18 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { type Fault, validationFailed } from '../common/problem.js';
-import { takesQuery } from './handler-arguments.js';
+import type { AppRequest } from './app-request.js';
+
+/** Returns whether the handler has a `@Body()` argument. */
+export const takesBody = (context: ExecutionContext): boolean => hasArgument(context, RouteParamtypes.BODY);
+
+/** Nest keeps the arguments of a handler by keys that start with their kind, such as `3:0` for a body. */
+function hasArgument(context: ExecutionContext, kind: RouteParamtypes): boolean {
+  const handler = context.getHandler().name;
+  const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), handler) ?? {}) as object;
+  return Object.keys(args).some((key) => key.startsWith(`${kind}:`));
+}
 
 /**
  * Returns an error for each parameter that an operation does not have: a misspelled filter must not return everything.
@@ -14,15 +25,15 @@ export function unknownParameters(query: object, known: (name: string) => boolea
 
 /**
  * Refuses parameters that cannot be decoded, and every parameter of an operation that has none: its handler has no
- * `@Query()` argument to validate.
+ * `@Query()` argument, which `RequestValidationPipe` would validate.
  *
  * @throws Problem validation_failed.
  */
 export function refuseUnexpectedQuery(context: ExecutionContext): void {
-  const request = context.switchToHttp().getRequest<Request>();
+  const request = context.switchToHttp().getRequest<AppRequest>();
   if (!request.url.includes('?')) return;
   const faults = undecodableParameters(request.url);
-  if (!takesQuery(context)) faults.push(...unknownParameters(request.query, () => false));
+  if (!hasArgument(context, RouteParamtypes.QUERY)) faults.push(...unknownParameters(request.query, () => false));
   if (faults.length > 0) throw validationFailed(faults);
 }
 

@@ -1,6 +1,25 @@
-import { Param, type PipeTransform } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, Param, type PipeTransform, SetMetadata } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
+import type { Caller } from '../common/caller.js';
 import { notFound } from '../common/problem.js';
+import type { AppRequest } from './app-request.js';
+
+export const IS_PUBLIC = 'isPublic';
+
+/** Marks a route that needs no access token. */
+export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
+
+/** The caller of a guarded route. */
+export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context));
+
+/** The merchant of the caller of a guarded route. */
+export const MerchantId = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context).merchantId);
+
+function callerOf(context: ExecutionContext): Caller {
+  const { user } = context.switchToHttp().getRequest<AppRequest>();
+  if (user === undefined) throw new Error('a public route has no caller');
+  return user;
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
