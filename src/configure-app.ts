@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { startDeadline } from './http/deadline.js';
+import { limitTime } from './http/deadline.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { assignRequestId } from './http/request-id.js';
@@ -37,7 +37,7 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(neverStore);
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
-  app.use(startDeadline);
+  app.use(limitTime);
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);

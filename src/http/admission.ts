@@ -7,7 +7,7 @@ import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
 import { readJsonBody } from './body.js';
-import { Gate } from './gate.js';
+import { Lane } from './lane.js';
 import { refuseUnexpectedQuery, takesBody } from './query.js';
 
 const COST = 'cost';
@@ -23,40 +23,10 @@ export const Heavy = (): MethodDecorator => SetMetadata(COST, 'heavy');
  * statement only if they run at the same time.
  */
 const REQUESTS_PER_CONNECTION = 5;
-/** The logins of one network that run at once. Others wait, so that no network takes all turns with bcrypt. */
+/** Heavy requests leave the other connections to light ones. */
+const HEAVY_SHARE = 0.8;
+/** Other logins from the same network wait, so that no network takes all turns with bcrypt. */
 const LOGINS_PER_NETWORK = 4;
-const MAX_WAITING = 2000;
-const MAX_WAITING_PER_CALLER = 500;
-
-/** A limit for the requests of all callers together, and a smaller one for each caller. */
-class Lane {
-  readonly #all: Gate;
-  readonly #callers = new Map<string, Gate>();
-
-  constructor(
-    limit: number,
-    private readonly perCaller: number,
-  ) {
-    this.#all = new Gate(limit, MAX_WAITING);
-  }
-
-  get load(): { running: number; waiting: number } {
-    const { running, waiting } = this.#all.load;
-    const ofCallers = [...this.#callers.values()].reduce((sum, { load }) => sum + load.waiting, 0);
-    return { running, waiting: waiting + ofCallers };
-  }
-
-  /** The caller's own limit comes first, so that no caller has more requests in the common queue than may run. */
-  async run<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const own = this.#callers.get(caller) ?? new Gate(this.perCaller, MAX_WAITING_PER_CALLER);
-    this.#callers.set(caller, own);
-    try {
-      return await own.run(() => this.#all.run(work));
-    } finally {
-      if (own.load.running === 0) this.#callers.delete(caller);
-    }
-  }
-}
 
 /**
  * Admits a request, after the guards: bounds how many run at once, in all and for each merchant (or network, if the
@@ -65,7 +35,6 @@ class Lane {
 @Injectable()
 export class Admission implements NestInterceptor {
   readonly #light: Lane;
-  /** Leaves connections for light requests, and for other merchants while the rows of one are locked. */
   readonly #heavy: Lane;
   readonly #public: Lane;
 
@@ -73,10 +42,10 @@ export class Admission implements NestInterceptor {
     private readonly reflector: Reflector,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
-    const limit = pool * REQUESTS_PER_CONNECTION;
-    this.#light = new Lane(limit, limit - pool);
-    this.#heavy = new Lane(Math.max(1, pool - 2), Math.max(1, Math.floor(pool / 3)));
-    this.#public = new Lane(limit, LOGINS_PER_NETWORK);
+    this.#light = new Lane(pool * REQUESTS_PER_CONNECTION, () => true);
+    // Each merchant leaves as much as it takes, so that a few whose rows are locked do not keep others waiting.
+    this.#heavy = new Lane(Math.max(1, Math.floor(pool * HEAVY_SHARE)), (own, free) => own < free);
+    this.#public = new Lane(pool * REQUESTS_PER_CONNECTION, (own) => own < LOGINS_PER_NETWORK);
   }
 
   /** The number of running and of waiting requests. */

@@ -1,7 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import { Problem } from '../common/problem.js';
+
+type MethodsResponse = Response<unknown, { allow?: Set<string> }>;
 
 /**
  * Refuses methods that a path does not support with a 405 that lists the supported ones (RFC 9110, section 15.5.6).
@@ -13,8 +15,8 @@ export class AllowedMethods implements OnModuleInit {
 
   onModuleInit(): void {
     const app = this.adapterHost.httpAdapter?.getInstance<Express>();
-    for (const [path, methods] of methodsByPath(app))
-      app.all(path, (_request: Request, _response: Response, next: NextFunction) => next(notAllowed(methods)));
+    for (const [path, methods] of methodsByPath(app)) app.all(path, noteMethods(methods));
+    app.use(refuseMethod);
   }
 }
 
@@ -30,7 +32,16 @@ function methodsByPath(app: Express): Map<string, Set<string>> {
   return found;
 }
 
-function notAllowed(methods: Set<string>): Problem {
-  const allow = [...methods].sort().join(', ');
-  return new Problem('method_not_allowed', { detail: `allowed: ${allow}`, headers: { allow } });
+/** Several paths can match a request, such as `/orders/:id` and `/orders/search`. */
+function noteMethods(methods: Set<string>): RequestHandler {
+  return (_request, response: MethodsResponse, next) => {
+    response.locals.allow = new Set([...(response.locals.allow ?? []), ...methods]);
+    next();
+  };
+}
+
+function refuseMethod(_request: Request, response: MethodsResponse, next: NextFunction): void {
+  if (response.locals.allow === undefined) return next();
+  const allow = [...response.locals.allow].sort().join(', ');
+  next(new Problem('method_not_allowed', { detail: `allowed: ${allow}`, headers: { allow } }));
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import express, { type Response } from 'express';
 import { Problem } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
+import { startDeadline } from './deadline.js';
 
 const MAX_BYTES = 256 * 1024;
 
@@ -26,13 +27,16 @@ const parseJson = promisify(
 export async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
   if (!hasBody(request)) return;
   refuseUnreadableBody(request);
-  request.on('data', () => request.deadline.refresh());
+  // How long the client takes is limited by the server's `requestTimeout`.
+  clearTimeout(request.deadline);
   try {
     await parseJson(request, response);
   } catch (error) {
     if (error instanceof Problem) throw error;
     const { type, message } = error as { type?: string; message: string };
     throw type === 'entity.too.large' ? tooLarge() : malformed(message);
+  } finally {
+    startDeadline(request, response);
   }
 }
 

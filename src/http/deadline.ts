@@ -8,13 +8,20 @@ const DEADLINE_MS = 4500;
 
 /**
  * Sends a 503 if nothing else was sent in time. The work may still complete: every operation is safe to retry, which
- * shows the outcome. Each piece of the body that arrives restarts the deadline.
+ * shows the outcome. Does not count the time in which the body arrives: see `readJsonBody`.
  */
-export function startDeadline(request: AppRequest, response: Response, next: NextFunction): void {
+export function limitTime(request: AppRequest, response: Response, next: NextFunction): void {
+  startDeadline(request, response);
+  response.once('close', () => clearTimeout(request.deadline));
+  next();
+}
+
+/** Starts or restarts the deadline of a request. */
+export function startDeadline(request: AppRequest, response: Response): void {
+  if (response.closed) return;
+  clearTimeout(request.deadline);
   request.deadline = setTimeout(() => {
     if (!response.headersSent)
       sendProblem(request, response, unavailable(new Error('the request was not answered in time')));
   }, DEADLINE_MS);
-  response.once('close', () => clearTimeout(request.deadline));
-  next();
 }
