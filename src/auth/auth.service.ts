@@ -57,7 +57,7 @@ export class AuthService {
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
-      const known = await this.passwords.verify(attempt.email, password, user?.passwordHash, commonCost);
+      const known = await this.passwords.verify({ ...attempt, password }, user?.passwordHash, commonCost);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
         throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });

@@ -2,12 +2,12 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { Lane } from '../common/lane.js';
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
 import { readJsonBody } from './body.js';
-import { Lane } from './lane.js';
 import { refuseUnexpectedQuery, takesBody } from './query.js';
 
 const COST = 'cost';
@@ -25,8 +25,9 @@ export const Heavy = (): MethodDecorator => SetMetadata(COST, 'heavy');
 const REQUESTS_PER_CONNECTION = 5;
 /** Heavy requests leave the other connections to light ones. */
 const HEAVY_SHARE = 0.8;
-/** Other logins from the same network wait, so that no network takes all turns with bcrypt. */
-const LOGINS_PER_NETWORK = 4;
+
+/** Each caller leaves as much as it takes, so that a few whose requests take long do not keep others waiting. */
+const leavesHalf = (own: number, free: number): boolean => own < free;
 
 /**
  * Admits a request, after the guards: bounds how many run at once, in all and for each merchant (or network, if the
@@ -42,10 +43,9 @@ export class Admission implements NestInterceptor {
     private readonly reflector: Reflector,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
-    this.#light = new Lane(pool * REQUESTS_PER_CONNECTION, () => true);
-    // Each merchant leaves as much as it takes, so that a few whose rows are locked do not keep others waiting.
-    this.#heavy = new Lane(Math.max(1, Math.floor(pool * HEAVY_SHARE)), (own, free) => own < free);
-    this.#public = new Lane(pool * REQUESTS_PER_CONNECTION, (own) => own < LOGINS_PER_NETWORK);
+    this.#light = new Lane(pool * REQUESTS_PER_CONNECTION);
+    this.#heavy = new Lane(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
+    this.#public = new Lane(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
   /** The number of running and of waiting requests. */

@@ -40,8 +40,8 @@ describe('request bodies', () => {
     expect(answer).toContain(code);
   });
 
-  it.each(['/auth/login', '/auth/refresh'])('POST %s ignores 30,000 unknown members', async (path) => {
-    const unknown = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`a${at}`, 0]));
+  it.each(['/auth/login', '/auth/refresh'])('POST %s ignores 20,000 unknown members', async (path) => {
+    const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`a${at}`, 0]));
     const { status } = await new Client(service).post(path, {
       ...unknown,
       email: 'nobody@shop.example',
@@ -59,8 +59,8 @@ describe('request bodies', () => {
     },
   );
 
-  it('POST /orders creates an order when the body has 30,000 unknown members', async () => {
-    const unknown = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`a${at}`, 0]));
+  it('POST /orders creates an order when the body has 20,000 unknown members', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`a${at}`, 0]));
     const { status } = await merchant.client.post('/orders', { ...unknown, ...anOrder() });
     expect(status).toBe(201);
   });

@@ -245,17 +245,17 @@ describe('a database server that is replaced by another one', () => {
     const lock = await lockOrder(database.url, order.id);
     const completion = client.post(`/orders/${order.id}/complete`, {});
     await lock.untilWaiting();
-    let refused = 0;
+    expect(await create()).toBe(503);
+    await lock.release();
+    // The transaction that had begun is not interrupted.
+    expect((await completion).status).toBe(200);
+    let refused = 1;
     for (let inARow = 0; inARow < 30; inARow++) {
       if ((await create()) === 201) continue;
       refused += 1;
       inARow = -1;
     }
-    await lock.release();
-    expect(refused).toBeGreaterThan(0);
     expect(refused).toBeLessThanOrEqual(former.length);
-    // The transaction that had begun was not interrupted.
-    expect((await completion).status).toBe(200);
   });
 });
 

@@ -1,30 +1,30 @@
-import { unavailable } from '../common/problem.js';
+import { unavailable } from './problem.js';
 
 const MAX_WAIT_MS = 3000;
 const MAX_WAITING = 2000;
 const MAX_WAITING_PER_CALLER = 500;
 
-/** The requests of one merchant, or of one network. */
+/** Whose work it is: a merchant, or a network. */
 interface Caller {
   running: number;
   /** In order of arrival. */
   readonly waiting: Set<() => void>;
 }
 
-/** Bounds how many requests run at once. The others wait for three seconds at most, and their callers take turns. */
+/** Bounds how much work runs at once. Other work waits for three seconds at most, and its callers take turns. */
 export class Lane {
   #running = 0;
   #waiting = 0;
-  /** Those with requests, in the order of their turns. */
+  /** Those with work, in the order of their turns. */
   readonly #callers = new Map<string, Caller>();
 
   /**
-   * @param limit the number of requests that run at once.
-   * @param mayRun whether a caller of which `own` requests run may start another one while `free` more could run.
+   * @param limit how much may run at once.
+   * @param mayRun whether a caller with `own` running may start more while `free` more could run. By default, always.
    */
   constructor(
     private readonly limit: number,
-    private readonly mayRun: (own: number, free: number) => boolean,
+    private readonly mayRun: (own: number, free: number) => boolean = () => true,
   ) {}
 
   get load(): { running: number; waiting: number } {
@@ -32,16 +32,16 @@ export class Lane {
   }
 
   /**
-   * Runs a request, now or when it is the caller's turn.
+   * Runs work, now or when it is the caller's turn.
    *
-   * @throws Problem unavailable if too many requests wait, or if it could not start in time.
+   * @throws Problem unavailable if too much waits, or if it could not start in time.
    */
-  async run<T>(name: string, request: () => Promise<T>): Promise<T> {
+  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const caller = this.#callers.get(name) ?? { running: 0, waiting: new Set() };
     if (!this.#mayStart(caller)) await this.#wait(name, caller);
     else this.#start(name, caller);
     try {
-      return await request();
+      return await work();
     } finally {
       caller.running--;
       this.#running--;
@@ -55,7 +55,7 @@ export class Lane {
     return free > 0 && this.mayRun(caller.running, free);
   }
 
-  /** Counts a request as running. The caller's next turn comes after those of all others. */
+  /** The caller's next turn comes after those of all others. */
   #start(name: string, caller: Caller): void {
     caller.running++;
     this.#running++;
