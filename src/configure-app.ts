@@ -12,7 +12,7 @@ import { Config } from './config/config.js';
 import { allowedOrigins } from './config/origins.js';
 import { trustedProxies } from './config/trust-proxy.js';
 import { allowOrigins } from './http/cors.js';
-import { serveDocumentation } from './http/documentation.js';
+import { serveDocumentation } from './openapi/swagger-ui.js';
 import { requireOneHost } from './http/host.js';
 import type { HttpServer } from './http/http-server.js';
 import { Drain } from './health/drain.js';

@@ -1,9 +1,6 @@
 import { asciiLowerCase } from '../common/text.js';
+import type { LimitedBy } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
-
-/** What limits the maximum; null if only the total does. */
-export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', null] as const;
-export type LimitedBy = (typeof LIMITED_BY)[number];
 
 export interface RedeemableMaximum {
   maximumCents: number;

@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../http/caller.js';
 import { SkipsQueue } from '../http/admission.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
 import { Drain } from './drain.js';

@@ -1,9 +1,9 @@
 import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { MerchantId } from '../http/caller.js';
-import { ApiCreated, markCreated } from '../http/created.js';
+import { markCreated } from '../http/created.js';
 import { IdParam } from '../http/id-param.js';
 import { Heavy } from '../http/admission.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
