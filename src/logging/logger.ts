@@ -1,7 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Request, RequestHandler } from 'express';
+import type { NextFunction, Response } from 'express';
 import { type Level, type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
+import type { AppRequest } from '../http/app-request.js';
 import { requestIdOf } from '../http/request-id.js';
 
 /** The size of the buffer for a slow reader of the log. When it is full, lines are dropped. */
@@ -65,11 +66,10 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
  * Writes one line per request when it ends, never with headers, the body or the query. A request whose client
  * disconnected before the response is `aborted`.
  */
-export function logRequests(logger: Logger): RequestHandler {
+export function logRequests(logger: Logger): (request: AppRequest, response: Response, next: NextFunction) => void {
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { user } = request as unknown as { user?: { merchantId: string } };
       const { problemCode } = response.locals as { problemCode?: string };
       const line = {
         request_id: requestIdOf(request),
@@ -77,7 +77,7 @@ export function logRequests(logger: Logger): RequestHandler {
         route: routeOf(request),
         status: response.statusCode,
         duration_ms: Math.round(performance.now() - startedAt),
-        ...(user && { merchant_id: user.merchantId }),
+        ...(request.user && { merchant_id: request.user.merchantId }),
         ...(problemCode && { code: problemCode }),
         ...(!response.writableEnded && { aborted: true }),
       };
@@ -88,9 +88,8 @@ export function logRequests(logger: Logger): RequestHandler {
 }
 
 /** Returns the pattern of the route. Other paths are not logged, because they can contain documents or tokens. */
-function routeOf(request: Request): string {
-  const { route } = request as unknown as { route?: { path: string } };
-  return route?.path ?? 'unknown';
+function routeOf(request: AppRequest): string {
+  return (request.route as { path: string } | undefined)?.path ?? 'unknown';
 }
 
 /** The contexts of Nest's startup messages, which are logged at the debug level. */
