@@ -80,17 +80,6 @@ describe('password comparisons', () => {
     expect((await logIn()).status).toBe(201);
     expect(comparisons.costs).toHaveLength(CONCURRENCY + 1);
   });
-
-  it('when the bcrypt thread dies, its logins return 503 and a new thread compares the queued ones', async () => {
-    const first = await startMaximumLogins();
-    const next = logIn();
-    await untilLoadIs(CONCURRENCY, 1);
-    await comparisons.killThreads();
-
-    for (const answer of await Promise.all(first)) expectProblem(answer, 503, 'unavailable');
-    expect((await next).status).toBe(201);
-    expect((await logIn()).status).toBe(201);
-  });
 });
 
 describe('the login queue', () => {
