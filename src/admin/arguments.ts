@@ -21,7 +21,7 @@ export function money(text: string): number {
   return parseMoney(text);
 }
 
-export function moneyOverZero(text: string): number {
+export function positiveMoney(text: string): number {
   const cents = money(text);
   if (cents === 0) throw new InvalidArgumentError('It must be greater than zero.');
   return cents;

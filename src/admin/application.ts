@@ -10,10 +10,10 @@ import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
-import { OutstandingService } from '../wallets/outstanding.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { ContentDigests } from '../orders/order-content.js';
 import { AuditService } from './audit.service.js';
+import { OutstandingService } from './outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
