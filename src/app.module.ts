@@ -14,7 +14,7 @@ import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
 import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { SCHEMA } from './schema.js';
-import { TracingModule } from './tracing/tracing.module.js';
+import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
 /** The guards of every route, in the order in which they run. */

@@ -67,7 +67,7 @@ export class LoginLimit {
    * Clears the failures of the user on this network, and marks the network as known. The other counts stay, so that one
    * valid login does not allow further guesses at other users' passwords.
    *
-   * @throws Problem too_many_requests if a limit was reached while the attempt waited for its turn.
+   * @throws Problem too_many_requests if a limit was reached while the password was compared.
    */
   async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);
