@@ -10,7 +10,7 @@ import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
-import { REFRESH } from '../rate-limits/policies.js';
+import { REFRESH } from '../rate-limits/quotas.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../common/caller.js';
 import type { Recorder } from '../common/domain-event.js';

@@ -26,8 +26,8 @@ export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Lo
 }
 
 /**
- * Writes lines in batches of 100 ms, because one system call per line takes 5 % of the CPU time of an order, and never
- * waits for the reader. The rest is written when the process exits; SIGKILL loses the last 100 ms.
+ * Writes lines in batches of 100 ms instead of with one system call per line, and never waits for the reader. The rest
+ * is written when the process exits; SIGKILL loses the last 100 ms.
  */
 function withoutWaiting(options: LoggerOptions): Logger {
   const destination = pino.destination({
@@ -49,7 +49,8 @@ function withoutWaiting(options: LoggerOptions): Logger {
 
 /**
  * A full disk or a closed pipe may lose log lines, but must not crash the process with an unhandled error. It must not
- * prevent the process from exiting either: sonic-boom's `flushSync` retries a write that fails with ENOSPC forever.
+ * prevent the process from exiting either: since pinojs/sonic-boom#95, `flushSync` repeats a write that fails with
+ * ENOSPC forever, and no option limits that. This is the only method of a library that the service replaces.
  */
 function surviveFailures(destination: ReturnType<typeof pino.destination>): void {
   const flushSync = destination.flushSync.bind(destination);
@@ -69,7 +70,6 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { user } = request;
       const { problemCode } = response.locals as { problemCode?: string };
       const line = {
         request_id: request.id,
@@ -77,7 +77,7 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
         route: routeOf(request),
         status: response.statusCode,
         duration_ms: Math.round(performance.now() - startedAt),
-        ...(user && { merchant_id: user.merchantId }),
+        ...(request.user && { merchant_id: request.user.merchantId }),
         ...(problemCode && { code: problemCode }),
         ...(!response.writableEnded && { aborted: true }),
       };

@@ -2,7 +2,7 @@ import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Public } from '../http/decorators.js';
 import { Unlimited } from '../http/admission.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { Metrics } from './metrics.js';
 import { MetricsTokenGuard } from './metrics-token.guard.js';
 

@@ -3,11 +3,13 @@ import { DomainEvents } from '../common/domain-event.js';
 import { Batches } from '../database/batch.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Admission } from '../http/admission.js';
+import { RateLimiter } from '../rate-limits/rate-limiter.js';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { MetricsController } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
 
 @Global()
-@Module({ controllers: [MetricsController], providers: [Metrics], exports: [Metrics] })
+@Module({ imports: [RateLimitsModule], controllers: [MetricsController], providers: [Metrics], exports: [Metrics] })
 export class MetricsModule implements OnModuleInit {
   constructor(
     private readonly metrics: Metrics,
@@ -15,12 +17,14 @@ export class MetricsModule implements OnModuleInit {
     private readonly unitOfWork: UnitOfWork,
     private readonly batches: Batches,
     private readonly admission: Admission,
+    private readonly rateLimiter: RateLimiter,
   ) {}
 
   onModuleInit(): void {
     this.events.subscribe((event) => this.metrics.count(event));
     this.unitOfWork.retries.subscribe((reason) => this.metrics.databaseRetried(reason));
     this.batches.statements.subscribe(({ kind, keys }) => this.metrics.batchSent(kind, keys));
+    this.rateLimiter.storeFailures.subscribe(() => this.metrics.rateLimitStoreFailed());
     this.metrics.gauge(
       'database_pool_connections',
       'Database connections in use, and use cases waiting for one',

@@ -1,4 +1,4 @@
-import { type Fault, Problem } from '../common/problem.js';
+import { type Fault, type OrderOperation, Problem } from '../common/problem.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
 /** The statuses in the API. `expired` is computed on every read, so no job is needed. */
@@ -31,7 +31,7 @@ const TRANSITIONS = {
     to: ['partially_refunded', 'refunded'],
     refusal: 'only a completed order that is not fully refunded can be refunded',
   },
-} satisfies Record<string, Transition>;
+} satisfies Record<OrderOperation, Transition>;
 
 /** Returns the status of an order at an instant. */
 export function statusOf(order: Pick<Order, 'status' | 'expiresAt'>, now: Date): OrderStatus {
@@ -49,7 +49,7 @@ export function wasCompleted(order: Pick<Order, 'completedAt'>): boolean {
 }
 
 /** @throws Problem invalid_transition if the order's status does not allow the operation. */
-export function requireTransition(order: Order, operation: keyof typeof TRANSITIONS, now: Date): void {
+export function requireTransition(order: Order, operation: OrderOperation, now: Date): void {
   const { from, refusal }: Transition = TRANSITIONS[operation];
   if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
 }

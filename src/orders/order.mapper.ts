@@ -1,7 +1,6 @@
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn } from '../cashback/validity.js';
-import { formatMoney } from '../common/money.js';
-import { formatRate } from '../common/rates.js';
+import { formatMoney, formatRate } from '../common/money.js';
 import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
 import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-quote.js';

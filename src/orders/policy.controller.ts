@@ -1,7 +1,7 @@
 import { Get } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { MerchantId } from '../http/decorators.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { PolicyDto } from './dto/policy.dto.js';
 import { toPolicyDto } from './policy.mapper.js';

@@ -1,5 +1,4 @@
-import { formatMoney } from '../common/money.js';
-import { formatRate } from '../common/rates.js';
+import { formatMoney, formatRate } from '../common/money.js';
 import type { Policy } from '../merchants/policy.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 

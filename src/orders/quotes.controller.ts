@@ -1,6 +1,6 @@
 import { Body, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { MerchantId } from '../http/decorators.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { QuotesService } from './quotes.service.js';

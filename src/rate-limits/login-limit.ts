@@ -1,10 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { CounterKeys } from './counter-keys.js';
-import { type Count, type Counter, LoginCounts } from './login-counts.js';
 import { networkOf } from '../common/network.js';
-import { KNOWN_NETWORK, loginNetworkPolicy, loginPolicy, loginUserPolicy } from './policies.js';
-import { tooManyRequests } from './too-many-requests.js';
+import { Config } from '../config/config.js';
+import { type Count, type Counter, LoginCounts } from './login-counts.js';
+import { KNOWN_NETWORK, loginNetworkQuota, loginQuota, loginUserQuota, tooManyRequests } from './quotas.js';
 
 /** A login that is within the limits, so that its password may be compared. */
 export interface LoginAttempt {
@@ -29,7 +27,6 @@ export class LoginLimit {
 
   constructor(
     private readonly config: Config,
-    private readonly keys: CounterKeys,
     private readonly counts: LoginCounts,
   ) {}
 
@@ -42,15 +39,16 @@ export class LoginLimit {
    */
   async admit(email: string, address: string | undefined): Promise<LoginAttempt> {
     const network = networkOf(address);
-    const userAndNetwork = this.#counter(loginPolicy(this.config), email, network);
-    const byNetwork = this.#counter(loginNetworkPolicy(this.config), network);
-    const byUser = this.#counter(loginUserPolicy(this.config), email);
-    const knownNetwork = this.#counter(KNOWN_NETWORK, email, network);
-    const [known, ...counts] = await this.counts.read([knownNetwork, userAndNetwork, byNetwork, byUser]);
-    const isKnownNetwork = (known?.points ?? 0) > 0;
+    const [userAndNetwork] = this.counts.countersOf(loginQuota(this.config), email, network);
+    const [byNetwork] = this.counts.countersOf(loginNetworkQuota(this.config), network);
+    const [byUser] = this.counts.countersOf(loginUserQuota(this.config), email);
+    // After a change of JWT_SECRET, counts restart, but a network stays known while its key's secret is accepted.
+    const knownNetworks = this.counts.countersOf(KNOWN_NETWORK, email, network);
+    const counts = await this.counts.read([userAndNetwork, byNetwork, byUser, ...knownNetworks]);
+    const isKnownNetwork = counts.slice(3).some(({ points }) => points > 0);
     const counters = isKnownNetwork ? [userAndNetwork, byNetwork] : [userAndNetwork, byNetwork, byUser];
     refuseIfUsedUp(counters, counts);
-    return { email, network, isKnownNetwork, counters, userAndNetwork, knownNetwork };
+    return { email, network, isKnownNetwork, counters, userAndNetwork, knownNetwork: knownNetworks[0] };
   }
 
   /**
@@ -69,7 +67,7 @@ export class LoginLimit {
    * Clears the failures of the user on this network, and marks the network as known. The other counts stay, so that one
    * valid login does not allow further guesses at other users' passwords.
    *
-   * @throws Problem too_many_requests if a limit was reached while the attempt waited for its turn.
+   * @throws Problem too_many_requests if a limit was reached while the password was compared.
    */
   async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);
@@ -78,18 +76,14 @@ export class LoginLimit {
     await this.counts.restart(knownNetwork);
   }
 
-  #counter(policy: Counter['policy'], ...parts: string[]): Counter {
-    return { policy, keys: this.keys.all(policy, ...parts) };
-  }
-
   /** Logs a lockout once, when the last failure that the limit allows is counted. */
-  #reportLockout({ email, network }: LoginAttempt, { policy }: Counter, count: Count | undefined): void {
-    if (count?.points !== policy.quota) return;
+  #reportLockout({ email, network }: LoginAttempt, { quota }: Counter, count: Count | undefined): void {
+    if (count?.points !== quota.limit) return;
     this.#log.warn({
       event: 'login_locked_out',
-      limit: policy.name,
-      ...(policy.name !== 'login-user' && { network }),
-      ...(policy.name !== 'login-network' && { email: masked(email) }),
+      limit: quota.name,
+      ...(quota.name !== 'login-user' && { network }),
+      ...(quota.name !== 'login-network' && { email: masked(email) }),
       seconds: Math.ceil(count.msLeft / 1000),
     });
   }
@@ -97,9 +91,9 @@ export class LoginLimit {
 
 /** @param own the points that the caller's own failure has just added. */
 function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
-  counters.forEach(({ policy }, index) => {
+  counters.forEach(({ quota }, index) => {
     const { points, msLeft } = counts[index] as Count;
-    if (points - own >= policy.quota) throw tooManyRequests([{ policy, msBeforeNext: msLeft }]);
+    if (points - own >= quota.limit) throw tooManyRequests([{ quota, msBeforeNext: msLeft }]);
   });
 }
 

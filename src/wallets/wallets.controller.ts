@@ -3,7 +3,7 @@ import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { Heavy } from '../http/admission.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 

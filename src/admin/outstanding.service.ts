@@ -6,10 +6,10 @@ import { exactCents } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
-/** How far ahead `expiringCents` looks. */
+/** The days from now of which `expiringCents` is the sum. */
 const EXPIRING_DAYS = 30;
 
-/** How many merchants are read at a time. */
+/** The number of merchants that are read at a time. */
 const PAGE_SIZE = 500;
 
 /** What a merchant owes its customers, in centavos. */
@@ -42,7 +42,7 @@ const HELD = `
     FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at > ?
    WHERE w.merchant_id = ?`;
 
-/** Lapsed holds return to their credits when somebody next writes the wallet. */
+/** The next write to a wallet returns its lapsed holds to their credits. */
 const RETURNED = `
   SELECT SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS})) AS available,
          SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS} AND c.expires_at <= ?)) AS expiring
@@ -50,7 +50,7 @@ const RETURNED = `
    WHERE w.merchant_id = ? AND EXISTS (
            SELECT 1 FROM cashback_holds l WHERE l.wallet_id = w.id AND l.merchant_id = w.merchant_id AND l.expires_at <= ?)`;
 
-/** Adds up what merchants owe their customers. The database adds, so the memory does not grow with the wallets. */
+/** Adds up what merchants owe their customers. The database adds, so memory does not grow with the wallets. */
 @Injectable()
 export class OutstandingService {
   constructor(

@@ -34,7 +34,7 @@ export const RESPONSE_HEADERS = {
     description: 'With 429: the quota and the window of those limits in seconds',
     schema: { type: 'string', example: '"requests";q=100;w=1' },
   },
-} as const;
+} satisfies Headers;
 
 /** Returns references to header fields, for a response. */
 export function headerReferences(...names: (keyof typeof RESPONSE_HEADERS)[]): Headers {

@@ -1,5 +1,7 @@
-import { ApiExtension } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { ApiCreatedResponse, ApiExtension } from '@nestjs/swagger';
 import type { ProblemCode } from '../common/problem.js';
+import { headerReferences } from './response-headers.js';
 
 /** Where an operation keeps its problems until `describeProblems` turns them into responses. */
 export const PROBLEMS_EXTENSION = 'x-problems';
@@ -24,3 +26,8 @@ ApiProblems.create = (...codes: ProblemCode[]): MethodDecorator => ApiProblems('
 /** For an operation that changes a resource whose status may not allow it. */
 ApiProblems.write = (...codes: ProblemCode[]): MethodDecorator =>
   ApiProblems('not_found', 'invalid_transition', ...codes);
+
+/** Documents the 201 of an operation that is idempotent by its `external_id`. */
+export function ApiCreated(type: Type, description: string): MethodDecorator {
+  return ApiCreatedResponse({ type, description, headers: headerReferences('Location', 'Idempotency-Replayed') });
+}

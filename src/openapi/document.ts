@@ -1,11 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { Config } from '../config/config.js';
-import { describeProblems } from './problem-responses.js';
+import { describeProblems } from './problem-schemas.js';
 import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
-import { COMPACT_STYLE, completeTriedRequest } from './swagger-ui.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -39,7 +37,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   document.info.contact = { name: 'The operator of the service' };
   document.info.license = { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' } as License;
-  document.components = { ...document.components, headers: RESPONSE_HEADERS as unknown as Headers };
+  document.components = { ...document.components, headers: RESPONSE_HEADERS };
   const operations = operationsOf(document);
   for (const operation of operations) completeOperation(operation);
   describeProblems(document, operations);
@@ -47,7 +45,6 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
 }
 
 type License = NonNullable<OpenAPIObject['info']['license']>;
-type Headers = NonNullable<OpenAPIObject['components']>['headers'];
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 function operationsOf(document: OpenAPIObject): Operation[] {
@@ -69,19 +66,4 @@ function completeOperation(operation: Operation): void {
 /** The address that clients use. By default, the one on this machine. */
 function publicUrl({ PUBLIC_URL, PORT }: Config): string {
   return PUBLIC_URL ?? `http://localhost:${PORT}`;
-}
-
-/** Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. */
-export function serveDocumentation(app: INestApplication): void {
-  app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
-  SwaggerModule.setup('docs', app, () => openApiDocument(app), {
-    customSiteTitle: 'Cashback order service',
-    customCss: COMPACT_STYLE,
-    swaggerOptions: {
-      persistAuthorization: true,
-      displayRequestDuration: true,
-      tryItOutEnabled: true,
-      requestInterceptor: completeTriedRequest,
-    },
-  });
 }

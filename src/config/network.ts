@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** Express's 'trust proxy' setting: no proxy, the n nearest ones, or those at these addresses. */
-export type TrustedProxies = false | number | string[];
+type TrustedProxies = false | number | string[];
 
 /** Express's names of the private address ranges. */
 const RANGES = ['loopback', 'linklocal', 'uniquelocal'];
@@ -30,4 +30,27 @@ function isSubnet(entry: string): boolean {
   const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
   if (bits === 0 || rest.length > 0) return false;
   return length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= bits);
+}
+
+/**
+ * Reads CORS_ORIGINS.
+ *
+ * @param text empty (no origin), or origins as browsers send them, separated by commas.
+ * @returns undefined if one is not valid: `*`, or an origin with a path or a trailing slash.
+ */
+export function allowedOrigins(text: string): string[] | undefined {
+  if (text.trim() === '') return [];
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every(isOrigin) ? origins : undefined;
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** Returns whether a text is an HTTP address without a query, a fragment, credentials and a trailing slash. */
+export function isPublicUrl(text: string): boolean {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { origin, pathname } = new URL(text);
+  return text === (pathname === '/' ? origin : origin + pathname) && !text.endsWith('/');
 }

@@ -5,16 +5,15 @@ import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { ClockModule } from '../common/clock.js';
 import { createLogger, NestLogger } from '../logging/logger.js';
-import { type Config, loadProcessConfig } from '../config/config.js';
-import { ConfigModule } from '../config/config.module.js';
+import { type Config, ConfigModule, loadProcessConfig } from '../config/config.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
-import { OutstandingService } from '../wallets/outstanding.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { ContentDigests } from '../orders/order-content.js';
 import { AuditService } from './audit.service.js';
+import { OutstandingService } from './outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})

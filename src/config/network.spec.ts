@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import express from 'express';
-import { trustedProxies } from './trust-proxy.js';
+import { trustedProxies } from './network.js';
 
 describe('TRUST_PROXY', () => {
   it.each([

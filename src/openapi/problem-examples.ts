@@ -1,8 +1,9 @@
-import type { ApiPropertyOptions } from '@nestjs/swagger';
-import { LIMITED_BY } from '../cashback/quote.js';
-import type { Fault, ProblemCode } from '../common/problem.js';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
 
-type Schema = Exclude<ApiPropertyOptions, { type: 'object' }> & { $ref?: string; example: unknown };
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+/** OpenAPI 3.1 allows members beside a `$ref`. */
+export type Schema = Extract<Schemas[string], { type?: unknown }> & { $ref?: string };
 
 /** What the documentation says about a problem in addition to the catalogue of codes. */
 export interface ProblemExample {
@@ -23,7 +24,7 @@ const ORDER = '/orders/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
 const money = (description: string, example: string): Schema => ({ type: 'string', description, example });
 const statuses = { $ref: '#/components/schemas/OrderStatus' };
 const limitedBy: Schema = {
-  type: ['string', 'null'] as unknown as 'string',
+  type: ['string', 'null'],
   enum: [...LIMITED_BY],
   description: 'What limits the maximum; null if only the total does.',
   example: 'order_share',
@@ -66,7 +67,7 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       },
       operations: {
         type: 'array',
-        items: { type: 'string', enum: ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund'] },
+        items: { type: 'string', enum: [...ORDER_OPERATIONS] },
         description: 'What can be done with the order now.',
         example: ['refund'],
       },
