@@ -7,7 +7,8 @@ export type Line = { number: number; text: string } | { number: number; error: s
 const LINE_FEED = 0x0a;
 
 /**
- * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect others.
+ * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect
+ * others.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;

@@ -25,9 +25,6 @@ export class Config {
   @IntegerBetween(0, 65535)
   readonly PORT: number = 3000;
 
-  @IntegerBetween(1, 1_000_000)
-  readonly MAX_CONNECTIONS: number = 8192;
-
   @IntegerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
 
@@ -76,9 +73,6 @@ export class Config {
 
   @IntegerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
-
-  @IntegerBetween(0, 10_000)
-  readonly BCRYPT_QUEUE: number = 10;
 
   @IntegerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;

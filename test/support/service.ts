@@ -23,7 +23,6 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     DATABASE_URL: databaseUrl,
     JWT_SECRET: TEST_SECRET,
     BCRYPT_COST: '4',
-    BCRYPT_QUEUE: '1000',
     RATE_LIMIT: '0',
     LOGIN_RATE_LIMIT: '100000',
     PORT: '0',
