@@ -36,7 +36,10 @@ describe('a change of JWT_SECRET', () => {
     database = await createMigratedDatabase();
     email = await seedMerchant(createDataSource(database.url));
     const start = async ([name, env]: [string, Record<string, string>]): Promise<unknown> =>
-      instances.set(name, await startBuiltService(database.url, { ...env, LOGIN_RATE_LIMIT: '1', TRUST_PROXY: 'loopback' }));
+      instances.set(
+        name,
+        await startBuiltService(database.url, { ...env, LOGIN_RATE_LIMIT: '1', TRUST_PROXY: 'loopback' }),
+      );
     await Promise.all(Object.entries(STEPS).map(start));
   });
   afterAll(async () => {
