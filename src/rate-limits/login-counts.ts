@@ -26,13 +26,12 @@ export interface Counter {
   key: string;
 }
 
-/** A count, and the remaining time of its window. */
+/** The count under a quota, and the remaining time of its window. */
 export interface Count {
+  quota: Quota;
   points: number;
   msLeft: number;
 }
-
-const NOTHING: Count = { points: 0, msLeft: 0 };
 
 /**
  * The login counts, rows of `rate_limits` that all instances share. A window counts as over if it has ended, or if more
@@ -108,8 +107,7 @@ async function countsOf(manager: EntityManager, counters: Counter[]): Promise<Co
   return counters.map(({ key, quota }) => {
     const row = rows.find((stored) => stored.key === key);
     const msLeft = Number(row?.ms_left ?? 0);
-    return row !== undefined && msLeft > 0 && msLeft <= quota.windowSeconds * 1000
-      ? { points: row.points, msLeft }
-      : NOTHING;
+    const isRunning = msLeft > 0 && msLeft <= quota.windowSeconds * 1000;
+    return row !== undefined && isRunning ? { quota, points: row.points, msLeft } : { quota, points: 0, msLeft: 0 };
   });
 }

@@ -8,11 +8,8 @@ import { KNOWN_NETWORK, loginNetworkQuota, loginQuota, loginUserQuota, tooManyRe
 export interface LoginAttempt {
   email: string;
   network: string;
-  /** Whether the user has logged in from this network recently. */
-  isKnownNetwork: boolean;
-  /** The counters of a failure: user and network, network, and user if the network is not known. */
-  counters: Counter[];
-  userAndNetwork: Counter;
+  /** The counters of a failure: user and network, network, and user if the network is new to it. */
+  counters: [Counter, ...Counter[]];
   knownNetwork: Counter;
 }
 
@@ -46,9 +43,9 @@ export class LoginLimit {
     const knownNetworks = this.counts.countersOf(KNOWN_NETWORK, email, network);
     const counts = await this.counts.read([userAndNetwork, byNetwork, byUser, ...knownNetworks]);
     const isKnownNetwork = counts.slice(3).some(({ points }) => points > 0);
-    const counters = isKnownNetwork ? [userAndNetwork, byNetwork] : [userAndNetwork, byNetwork, byUser];
-    refuseIfUsedUp(counters, counts);
-    return { email, network, isKnownNetwork, counters, userAndNetwork, knownNetwork: knownNetworks[0] };
+    refuseIfUsedUp(counts.slice(0, isKnownNetwork ? 2 : 3));
+    const counters: LoginAttempt['counters'] = [userAndNetwork, byNetwork, ...(isKnownNetwork ? [] : [byUser])];
+    return { email, network, counters, knownNetwork: knownNetworks[0] };
   }
 
   /**
@@ -59,8 +56,8 @@ export class LoginLimit {
    */
   async failed(attempt: LoginAttempt): Promise<void> {
     const counts = await this.counts.add(attempt.counters);
-    attempt.counters.forEach((counter, index) => this.#reportLockout(attempt, counter, counts[index]));
-    refuseIfUsedUp(attempt.counters, counts, 1);
+    for (const count of counts) this.#reportLockout(attempt, count);
+    refuseIfUsedUp(counts, 1);
   }
 
   /**
@@ -69,32 +66,30 @@ export class LoginLimit {
    *
    * @throws Problem too_many_requests if a limit was reached while the password was compared.
    */
-  async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
+  async succeeded({ counters, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);
-    refuseIfUsedUp(counters, counts);
-    if ((counts[0]?.points ?? 0) > 0) await this.counts.clear(userAndNetwork);
+    refuseIfUsedUp(counts);
+    if ((counts[0]?.points ?? 0) > 0) await this.counts.clear(counters[0]);
     await this.counts.restart(knownNetwork);
   }
 
   /** Logs a lockout once, when the last failure that the limit allows is counted. */
-  #reportLockout({ email, network }: LoginAttempt, { quota }: Counter, count: Count | undefined): void {
-    if (count?.points !== quota.limit) return;
+  #reportLockout({ email, network }: LoginAttempt, { quota, points, msLeft }: Count): void {
+    if (points !== quota.limit) return;
     this.#log.warn({
       event: 'login_locked_out',
       limit: quota.name,
       ...(quota.name !== 'login-user' && { network }),
       ...(quota.name !== 'login-network' && { email: masked(email) }),
-      seconds: Math.ceil(count.msLeft / 1000),
+      seconds: Math.ceil(msLeft / 1000),
     });
   }
 }
 
 /** @param own the points that the caller's own failure has just added. */
-function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
-  counters.forEach(({ quota }, index) => {
-    const { points, msLeft } = counts[index] as Count;
-    if (points - own >= quota.limit) throw tooManyRequests([{ quota, msBeforeNext: msLeft }]);
-  });
+function refuseIfUsedUp(counts: Count[], own = 0): void {
+  const usedUp = counts.find(({ quota, points }) => points - own >= quota.limit);
+  if (usedUp !== undefined) throw tooManyRequests([usedUp]);
 }
 
 /** Keeps enough to recognize a merchant's email, but not the address itself. */

@@ -73,12 +73,12 @@ export function counterKey(secret: KeyObject, { name }: Quota, subject: string[]
 /** A quota that is used up, and the time until its window ends. */
 export interface UsedUp {
   quota: Quota;
-  msBeforeNext: number;
+  msLeft: number;
 }
 
 /** At least a second, because an immediate retry would be refused; at most the window, even if a clock was changed. */
-const secondsOf = ({ quota, msBeforeNext }: UsedUp): number =>
-  Math.min(quota.windowSeconds, Math.max(1, Math.ceil(msBeforeNext / 1000)));
+const secondsOf = ({ quota, msLeft }: UsedUp): number =>
+  Math.min(quota.windowSeconds, Math.max(1, Math.ceil(msLeft / 1000)));
 
 /**
  * Returns a 429 with `Retry-After` (RFC 9110, section 10.2.3) and the fields of draft-ietf-httpapi-ratelimit-headers.

@@ -51,7 +51,7 @@ export class RateLimiter implements OnApplicationShutdown {
       } catch (error) {
         // For a refusal, the library throws its result.
         if (!(error instanceof RateLimiterRes)) throw error;
-        usedUp.push({ quota, msBeforeNext: error.msBeforeNext });
+        usedUp.push({ quota, msLeft: error.msBeforeNext });
       }
     }
     if (usedUp.length > 0) throw tooManyRequests(usedUp);
