@@ -85,13 +85,15 @@ describe('logins at once', () => {
     expect(comparisons.costs).toHaveLength(2);
   });
 
-  it('many logins from one network delay a login from another network by the one that runs', async () => {
+  it('many logins from one network delay a login from another network by two of them', async () => {
     const many = atOnce(WORKERS, (index) => logIn({ email: `user-${index}@shop.example` }));
     await untilLoadIs(WORKERS, 0);
     const other = logIn(merchant, '198.51.100.1');
     await untilLoadIs(WORKERS + 1, 0);
-    comparisons.releaseOne();
-    await until(() => comparisons.hashes.length === 2);
+    for (const started of [2, 3]) {
+      comparisons.releaseOne();
+      await until(() => comparisons.hashes.length === started);
+    }
     comparisons.releaseOne();
     expect((await other).status).toBe(201);
     comparisons.release();
