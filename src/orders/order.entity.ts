@@ -130,7 +130,9 @@ export class Order {
 
   /**
    * The lifetime of a pending order: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for
-   * other statuses. The database computes it for the index that finds pending and expired orders.
+   * other statuses. The database computes it for the index that finds pending and expired orders. MariaDB changes the
+   * columns of `orders` in place (`ALGORITHM = INSTANT`) only while no index contains a virtual column: such a
+   * migration drops `ix_orders_status` first and adds it again.
    */
   @Column({
     name: 'lifetime_bucket',
