@@ -13,7 +13,6 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { OutstandingService } from '../wallets/outstanding.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
-import { ContentDigests } from '../orders/order-content.js';
 import { AuditService } from './audit.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
@@ -31,7 +30,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [AuditService, ContentDigests, ErasureService, OutstandingService, StatementsService],
+      providers: [AuditService, ErasureService, OutstandingService, StatementsService],
     };
   }
 }

@@ -19,7 +19,7 @@ const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
   creditId: 'a',
   amountCents: 30,
   expiresAt: day(5),
-  comesBackUntil: null,
+  comesBackUntil: day(13),
   ...members,
 });
 const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>

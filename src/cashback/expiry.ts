@@ -1,9 +1,7 @@
-import { after } from '../common/clock.js';
 import type { Credit } from './credit.entity.js';
 import { byExpiry } from './earliest-first.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
-import { EARLIER_COMEBACK_MS } from './validity.js';
 
 /** The part of a credit that dates change. */
 export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt' | 'originalExpiresAt'>;
@@ -126,13 +124,7 @@ export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Mo
 }
 
 function lapseOf({ amountCents, orderId, expiresAt: at, comesBackUntil }: DatedHold): Return {
-  return {
-    kind: 'release',
-    amountCents,
-    orderId,
-    at,
-    comesBackUntil: comesBackUntil ?? after(at, EARLIER_COMEBACK_MS),
-  };
+  return { kind: 'release', amountCents, orderId, at, comesBackUntil };
 }
 
 function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {

@@ -1,5 +1,5 @@
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
-import { after, DAY_MS } from '../common/clock.js';
+import { after } from '../common/clock.js';
 import type { Policy } from '../merchants/policy.js';
 
 /** When cashback can be spent: from `availableAt` until just before `expiresAt`. */
@@ -34,16 +34,7 @@ export function comebackUntil(policy: Pick<Policy, 'timeZone'>, returnedAt: Date
   return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), COMEBACK_DAYS + 1), policy.timeZone);
 }
 
-/** For holds of an earlier release, in which a credit came back for 7 days of 24 hours. */
-export const EARLIER_COMEBACK_MS = 7 * DAY_MS;
-
 /** Returns the last day on which cashback can be spent that expires at an instant. */
 export function expiresOn(expiresAt: Date, timeZone: string): string {
   return dayOf(after(expiresAt, -1), timeZone);
-}
-
-/** Returns the validity of cashback that an earlier release granted: there, a day was 24 hours from the completion. */
-export function earlierValidityOf(policy: Policy, completedAt: Date): Validity {
-  const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
-  return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
 }

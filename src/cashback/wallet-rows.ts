@@ -3,7 +3,6 @@ import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { AVAILABLE_BY_DATE, availableByDateParameters, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
-import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import type { WalletOwner } from './balances.service.js';
 import { WalletAggregate } from './wallet-aggregate.js';
@@ -68,8 +67,8 @@ export async function loadWallet(
 
 const SAVE_WALLET = `
   UPDATE wallets
-     SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_seq = ?,
-         available_until = ${NEXT_CHANGE}, available_until_seq = ?
+     SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?,
+         available_until = ${NEXT_CHANGE}
    WHERE id = ? AND merchant_id = ?`;
 
 /** Saves the row of a locked wallet, after its credits and holds. */
@@ -78,9 +77,9 @@ export async function saveWallet(
   { wallet, availableCents, now }: WalletAggregate,
 ): Promise<void> {
   const { id, merchantId, debtCents, balanceCents, lastSeq } = wallet;
-  const sums = [debtCents, balanceCents, lastSeq, availableCents, now, lastSeq];
+  const sums = [debtCents, balanceCents, lastSeq, availableCents, now];
   const nextChange = nextChangeParameters(id, merchantId, now);
-  await manager.query(SAVE_WALLET, [...sums, ...nextChange, lastSeq, id, merchantId]);
+  await manager.query(SAVE_WALLET, [...sums, ...nextChange, id, merchantId]);
 }
 
 export async function creditsById(
@@ -166,17 +165,6 @@ export async function viewWallet(
 ): Promise<WalletAggregate | null> {
   const wallet = await manager.findOneBy(Wallet, { merchantId, document });
   return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now), now);
-}
-
-/** @returns the instant of a wallet's last entry; null before the first one. */
-export async function lastEntryAt(manager: EntityManager, wallet: Wallet): Promise<Date | null> {
-  if (wallet.availableSeq === wallet.lastSeq) return wallet.availableAsOf;
-  const last = await manager.findOneBy(Entry, {
-    walletId: wallet.id,
-    merchantId: wallet.merchantId,
-    seq: wallet.lastSeq,
-  });
-  return last?.createdAt ?? null;
 }
 
 export function* batches<T>(rows: Iterable<T>): Generator<T[]> {

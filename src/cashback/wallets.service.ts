@@ -12,14 +12,13 @@ import { WalletAggregate } from './wallet-aggregate.js';
 import {
   batches,
   creditsById,
-  lastEntryAt,
   loadWallet,
   openCredits,
   redeemedByCredit,
   saveWallet,
   expiredByEntries,
 } from './wallet-rows.js';
-import { Wallet } from './wallet.entity.js';
+import { NEVER, Wallet } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
 const FIRST_PAGE = 50;
@@ -132,8 +131,8 @@ export class WalletsService {
   }
 
   async #open(manager: EntityManager, wallet: Wallet, orderId?: string): Promise<WalletAggregate> {
-    const [now, last] = [this.clock.now(), await lastEntryAt(manager, wallet)];
-    const at = last !== null && last > now ? last : now;
+    const now = this.clock.now();
+    const at = wallet.availableAsOf > now ? wallet.availableAsOf : now;
     return new WalletAggregate(await loadWallet(manager, wallet, at, orderId), at);
   }
 
@@ -165,7 +164,7 @@ function newWallet(owner: WalletOwner, now: Date): Wallet {
     balanceCents: 0,
     availableCents: 0,
     availableAsOf: now,
-    availableSeq: 0,
+    availableUntil: new Date(`${NEVER}Z`),
     lastSeq: 0,
     createdAt: now,
   };

@@ -141,30 +141,22 @@ export class ContentDigests {
   }
 
   /** Returns whether the digest is that of the content. */
-  matches(content: RequestedOrder, expected: Buffer | null): boolean {
-    return expected !== null && this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
+  matches(content: RequestedOrder, expected: Buffer): boolean {
+    return this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
   }
 }
 
-/**
- * Members are in a fixed order, because the database reorders JSON members. Members that earlier releases did not have
- * are absent by default, so that the digests of those releases still match.
- */
+/** Members are in a fixed order, because the database reorders JSON members. */
 function digest(key: KeyObject, order: RequestedOrder): Buffer {
   const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods, requestedExpiry } = order;
   const content = [
     externalId,
     document,
     totalCents,
-    items.map(({ id, priceCents, description, quantity = 1 }) => [
-      id,
-      priceCents,
-      description ?? null,
-      ...(quantity === 1 ? [] : [quantity]),
-    ]),
+    eligibleTotalCents,
+    items.map(({ id, priceCents, description = null, quantity = 1 }) => [id, priceCents, description, quantity]),
     paymentMethods.map(({ id, amountCents }) => [id, amountCents]),
-    ...(requestedExpiry === undefined ? [] : [requestedExpiry.toISOString()]),
-    ...(eligibleTotalCents === null ? [] : [{ eligibleTotalCents }]),
+    requestedExpiry ?? null,
   ];
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

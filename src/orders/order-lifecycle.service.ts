@@ -12,13 +12,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import {
-  ContentDigests,
-  differences,
-  differingPaymentMethods,
-  readContent,
-  readPaymentMethods,
-} from './order-content.js';
+import { differences, differingPaymentMethods, readContent, readPaymentMethods } from './order-content.js';
 import type { Order } from './order.entity.js';
 import { balanceOf, OrderChanges, refuseOverMaximum } from './order-changes.js';
 import { defaultExpiry, expiryProblem } from './order-expiry.js';
@@ -40,7 +34,6 @@ export class OrderLifecycleService {
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
     private readonly changes: OrderChanges,
-    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
@@ -93,9 +86,7 @@ export class OrderLifecycleService {
       if (!isChanged && !isLowered) return this.changes.save(manager, order, wallet, {});
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
-      // The first content replays later, so an order of a release without digests gets its digest before the change.
-      const contentDigest = order.contentDigest ?? this.digests.of(order);
-      return this.changes.save(manager, order, wallet, { ...content, contentDigest, redemptionCents });
+      return this.changes.save(manager, order, wallet, { ...content, redemptionCents });
     });
   }
 

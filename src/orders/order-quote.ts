@@ -1,5 +1,5 @@
 import { cashbackToReceive, type PaidOrder, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
-import { earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
+import { type Validity, validityOf } from '../cashback/validity.js';
 import type { Order } from './order.entity.js';
 import { isOpen, wasCompleted } from './order-status.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
@@ -54,10 +54,10 @@ export function totalsOf(order: Order): Omit<PaidOrder, 'redeemedCents'> {
 /**
  * Returns when the cashback can be spent. An open order has the dates of an order that is completed at its creation.
  */
-function validityOfOrder({ policy, createdAt, completedAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
-  if (cashbackAvailableAt !== null && cashbackExpiresAt !== null)
-    return { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
-  return completedAt === null ? validityOf(policy, createdAt) : earlierValidityOf(policy, completedAt);
+function validityOfOrder({ policy, createdAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
+  return cashbackAvailableAt === null || cashbackExpiresAt === null
+    ? validityOf(policy, createdAt)
+    : { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
 }
 
 function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackToReceive['status'] {

@@ -1,18 +1,9 @@
 import { Problem } from '../common/problem.js';
 import type { Order } from './order.entity.js';
 
-/** Returns when the order last changed. Orders of earlier releases have no `updatedAt`: their latest instant counts. */
-export function lastChange({ updatedAt, createdAt, completedAt, cancelledAt }: Order): Date {
-  return [updatedAt, completedAt, cancelledAt].reduce<Date>(
-    (last, instant) => (instant !== null && instant > last ? instant : last),
-    createdAt,
-  );
-}
-
 /** Returns the members that every change of an order changes too. The clocks of two instances can differ. */
-export function nextVersion(order: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
-  const last = lastChange(order);
-  return { version: order.version + 1, updatedAt: last > now ? last : now };
+export function nextVersion({ version, updatedAt }: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
+  return { version: version + 1, updatedAt: updatedAt > now ? updatedAt : now };
 }
 
 /**

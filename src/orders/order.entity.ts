@@ -91,22 +91,20 @@ export class Order {
   @CentsColumn('clawed_back_cents')
   clawedBackCents!: number;
 
-  /**
-   * Digest of the content that the order was created with (`order-content.ts`); null if an older release created it.
-   */
-  @DigestColumn('content_digest', { nullable: true })
-  contentDigest!: Buffer | null;
+  /** Digest of the content that the order was created with (`order-content.ts`). */
+  @DigestColumn('content_digest')
+  contentDigest!: Buffer;
 
-  /** 1 at first; grows with each change of the order. */
-  @Column({ name: 'version', type: 'int', default: 1 })
+  /** Starts at 1 and increases with each change of the order. */
+  @Column({ name: 'version', type: 'int' })
   version!: number;
 
   @InstantColumn('created_at')
   createdAt!: Date;
 
-  /** The last change; null if an earlier release made it (`order-version.ts`). */
-  @InstantColumn('updated_at', { nullable: true })
-  updatedAt!: Date | null;
+  /** When the order last changed. */
+  @InstantColumn('updated_at')
+  updatedAt!: Date;
 
   @InstantColumn('expires_at')
   expiresAt!: Date;
@@ -117,10 +115,7 @@ export class Order {
   @InstantColumn('cancelled_at', { nullable: true })
   cancelledAt!: Date | null;
 
-  /**
-   * When the cashback granted at completion becomes available; null before, and if an earlier release completed the
-   * order, in which days had 24 hours.
-   */
+  /** When the cashback granted at completion becomes available; null before. */
   @InstantColumn('cashback_available_at', { nullable: true })
   cashbackAvailableAt!: Date | null;
 

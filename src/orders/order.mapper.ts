@@ -6,7 +6,6 @@ import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
 import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-quote.js';
 import { statusOf } from './order-status.js';
-import { lastChange } from './order-version.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
 
 /** Builds the response for an order. */
@@ -38,7 +37,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
       amount_to_pay_back: formatMoney(order.refundedCents - order.returnedCents),
     },
     created_at: order.createdAt,
-    updated_at: lastChange(order),
+    updated_at: order.updatedAt,
     expires_at: order.expiresAt,
     completed_at: order.completedAt,
     cancelled_at: order.cancelledAt,

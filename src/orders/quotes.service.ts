@@ -27,7 +27,8 @@ export class QuotesService {
     const { totalCents } = requested;
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
-    const order = newOrder(requested, { merchantId, policy, contentDigest: null }, now);
+    // A quote is not stored, so nothing is compared with its digest.
+    const order = newOrder(requested, { merchantId, policy, contentDigest: Buffer.alloc(0) }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order) : totalCents;

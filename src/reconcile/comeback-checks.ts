@@ -1,6 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { comebackUntil, EARLIER_COMEBACK_MS } from '../cashback/validity.js';
-import { after, DAY_MS } from '../common/clock.js';
+import { comebackUntil } from '../cashback/validity.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './finding.js';
 import { isSameStart } from './order-dates.js';
@@ -12,21 +11,13 @@ const isReturn = (entry: string): string => `${entry}.kind IN ('release', 'resto
    WHERE captured.wallet_id = ${entry}.wallet_id AND captured.seq = ${entry}.seq + 1 AND captured.kind = 'redeem'
      AND captured.credit_id = ${entry}.credit_id AND captured.order_id = ${entry}.order_id)`;
 
-/**
- * SQL condition: an earlier release let the credit come back for 7 days of 24 hours, and an entry explains its expiry.
- */
-export const CAME_BACK_EARLIER = `EXISTS (
-  SELECT 1 FROM cashback_entries b
-   WHERE b.credit_id = c.id AND b.kind IN ('release', 'restore')
-     AND b.effective_at = COALESCE(c.original_expires_at, c.expires_at) - INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)`;
-
 /** Checks of what returns to expired credits, by wallet. */
 export const RETURN_CHECKS: SqlChecks = {
   'a credit expired at its expiry, or was available again for some days since then': `
     SELECT c.id AS credit_id, c.original_expires_at, c.expires_at, e.wallet_id, e.seq, e.effective_at
       FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
      WHERE ${inPage('e.wallet_id')} AND e.kind = 'expire' AND e.effective_at <> c.expires_at
-       AND NOT (e.effective_at <=> c.original_expires_at) AND NOT ${CAME_BACK_EARLIER}`,
+       AND NOT (e.effective_at <=> c.original_expires_at)`,
 
   'an amount that returns to an expired credit makes it available again or, if it was before, expires at once': `
     SELECT c.id AS credit_id, c.original_expires_at, c.expires_at, e.wallet_id, e.seq, e.kind, e.amount_cents, e.effective_at
@@ -56,13 +47,12 @@ const CREDITS = `
 const HOLDS = `
   SELECT h.order_id, h.credit_id, h.expires_at, h.comes_back_until, CAST(o.policy AS CHAR) AS policy
     FROM cashback_holds h JOIN orders o ON o.id = h.order_id
-   WHERE ${inPage('h.wallet_id')} AND h.comes_back_until IS NOT NULL`;
+   WHERE ${inPage('h.wallet_id')}`;
 
 interface CreditRow extends Record<string, unknown> {
   available_at: Date;
   original_expires_at: Date;
   expires_at: Date;
-  kind: string | null;
   came_back_at: Date | null;
   held_at: Date | null;
   policy: string | null;
@@ -100,7 +90,5 @@ export async function wrongComebacks(manager: EntityManager, page: Page, parse: 
 function cameBackOnce(credit: CreditRow, policy: Policy): boolean {
   const { came_back_at: cameBackAt, expires_at: expiresAt } = credit;
   if (cameBackAt === null || credit.held_at !== null || credit.original_expires_at <= credit.available_at) return false;
-  // A hold that an earlier release wrote has no date.
-  const isOfEarlierHold = credit.kind === 'release' && +expiresAt === +after(cameBackAt, EARLIER_COMEBACK_MS);
-  return isOfEarlierHold || isSameStart(expiresAt, comebackUntil(policy, cameBackAt));
+  return isSameStart(expiresAt, comebackUntil(policy, cameBackAt));
 }

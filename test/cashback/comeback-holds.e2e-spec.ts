@@ -178,34 +178,3 @@ describe('debts and grants whose credit expired twice', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
   });
 });
-
-describe('holds and credits of an earlier release', () => {
-  it('what a hold of an earlier release returns to an expired credit is available for 7 days of 24 hours', async () => {
-    await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
-    const order = await anOrderHolding('20.00', 1);
-    await rowsOf(service, 'UPDATE cashback_holds SET comes_back_until = NULL WHERE order_id = ?', [order.id]);
-    const end = Date.parse(order.expires_at as string) + 7 * DAY_MS;
-    until(end - 30_000);
-    const shown = { available: '20.00', next_expiry: { amount: '20.00', at: new Date(end).toISOString() } };
-    expect(await walletOf(merchant, document)).toMatchObject(shown);
-    await grant(service, merchant, document, '1.00');
-    expect((await credits())[0].expires_at).toEqual(new Date(end));
-    until(end);
-    expect((await walletOf(merchant, document)).available).toBe('1.00');
-  });
-
-  it('a credit that came back in an earlier release keeps its date and can come back one more time', async () => {
-    await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
-    const order = await anOrderHolding('20.00', 1);
-    await rowsOf(service, 'UPDATE cashback_holds SET comes_back_until = NULL WHERE order_id = ?', [order.id]);
-    until(Date.parse(order.expires_at as string));
-    const second = await anOrderHolding('20.00', 20);
-    await rowsOf(service, 'UPDATE cashback_credits SET original_expires_at = NULL ORDER BY created_at DESC LIMIT 1');
-    await expectInvariants(service);
-    until(now() + 9 * DAY_MS);
-    const { body } = await cancel(second);
-    expect(body.cashback.to_redeem.available).toBe('20.00');
-    const [row] = await credits();
-    expect(row.expires_at).toEqual(new Date(startOfDayAfter(body.cancelled_at as string, 8)));
-  });
-});
