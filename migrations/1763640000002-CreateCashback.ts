@@ -62,7 +62,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         merchant_id      ${ID} NOT NULL,
         amount_cents     BIGINT NOT NULL,
         expires_at       DATETIME(3) NOT NULL,
-        comes_back_until DATETIME(3) NOT NULL,
+        reinstated_until DATETIME(3) NOT NULL,
         PRIMARY KEY (order_id, credit_id),
         INDEX ix_cashback_holds_expiry (wallet_id, merchant_id, expires_at, amount_cents),
         INDEX ix_cashback_holds_credit (credit_id),

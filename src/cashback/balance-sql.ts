@@ -19,11 +19,11 @@ export const AVAILABLE_BY_DATE = `(
 export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
 
 /**
- * Until when an expired credit `c` that comes back is available: the first hold that lapses after the credit has
+ * Until when a reinstated credit `c` is available: the first hold that lapses after the credit has
  * expired decides.
  */
-export const COMEBACK_UNTIL = `(
-  SELECT late.comes_back_until FROM cashback_holds late
+export const REINSTATED_UNTIL = `(
+  SELECT late.reinstated_until FROM cashback_holds late
    WHERE late.credit_id = c.id AND late.merchant_id = c.merchant_id AND late.expires_at >= c.expires_at
    ORDER BY late.expires_at, late.order_id LIMIT 1)`;
 
@@ -35,7 +35,7 @@ export const LAPSED_HOLDS = `
   FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
  WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at <= ?
    AND (c.expires_at > ?
-        OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${COMEBACK_UNTIL} > ?))`;
+        OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${REINSTATED_UNTIL} > ?))`;
 
 /** The parameters of LAPSED_HOLDS. */
 export const lapsedHoldsParameters = (now: Date): Date[] => [now, now, now];

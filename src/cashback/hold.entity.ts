@@ -32,6 +32,6 @@ export class Hold {
   expiresAt!: Date;
 
   /** Until when the amount is available if the hold lapses after its credit has expired. */
-  @InstantColumn('comes_back_until')
-  comesBackUntil!: Date;
+  @InstantColumn('reinstated_until')
+  reinstatedUntil!: Date;
 }

@@ -27,11 +27,11 @@ export function expiryOf(policy: Policy, availableAt: Date): Date {
 }
 
 /** How many days after the local date of its return an amount can be spent that returns to an expired credit. */
-const COMEBACK_DAYS = 7;
+const REINSTATED_DAYS = 7;
 
 /** Returns when an amount expires that returns to an expired credit at an instant: after the local date + 7. */
-export function comebackUntil(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
-  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), COMEBACK_DAYS + 1), policy.timeZone);
+export function reinstatementEnd(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
+  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), REINSTATED_DAYS + 1), policy.timeZone);
 }
 
 /** Returns the last day on which cashback can be spent that expires at an instant. */

@@ -10,7 +10,7 @@ import type { Hold } from './hold.entity.js';
 import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
 import type { Policy } from '../merchants/policy.js';
 import { StoredCredits } from './stored-credits.js';
-import { comebackUntil } from './validity.js';
+import { reinstatementEnd } from './validity.js';
 import type { LoadedWallet } from './wallet-rows.js';
 import type { Wallet } from './wallet.entity.js';
 
@@ -251,7 +251,7 @@ export class WalletAggregate {
   }
 
   #return(kind: Return['kind'], amountCents: number, { id, policy }: Pick<HoldingOrder, 'id' | 'policy'>): Return {
-    return { kind, amountCents, orderId: id, at: this.now, comesBackUntil: comebackUntil(policy, this.now) };
+    return { kind, amountCents, orderId: id, at: this.now, reinstatedUntil: reinstatementEnd(policy, this.now) };
   }
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */

@@ -3,7 +3,7 @@ import { exactCents, sumCents } from '../common/money.js';
 import {
   AVAILABLE_BY_DATE,
   availableByDateParameters,
-  COMEBACK_UNTIL,
+  REINSTATED_UNTIL,
   LAPSED_HOLDS,
   lapsedHoldsParameters,
 } from './balance-sql.js';
@@ -53,7 +53,7 @@ const NEXT_EXPIRY = `
       WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
       GROUP BY expires_at ORDER BY expires_at LIMIT 1)
      UNION ALL
-    (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_UNTIL}) AS at, SUM(h.amount_cents) AS cents
+    (SELECT IF(c.expires_at > ?, c.expires_at, ${REINSTATED_UNTIL}) AS at, SUM(h.amount_cents) AS cents
        ${LAPSED_HOLDS.replace('w.id', '?').replace('w.merchant_id', '?')}
       GROUP BY at ORDER BY at LIMIT 1)) next
    GROUP BY at ORDER BY at LIMIT 1`;

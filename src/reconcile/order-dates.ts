@@ -23,7 +23,7 @@ export function isSameStart(actual: Date, expected: Date): boolean {
   return [0, 60 * MINUTE_MS].includes(Math.abs(+actual - +expected));
 }
 
-/** Returns whether the credit of an order has the order's dates. A credit that came back keeps its first expiry. */
+/** Returns whether the credit of an order has the order's dates. A reinstated credit keeps its first expiry. */
 export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   return (
     o.completed_at !== null &&

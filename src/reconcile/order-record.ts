@@ -48,7 +48,7 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_cents: number | null;
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
-  /** The first expiry of a credit that came back. */
+  /** The first expiry of a reinstated credit. */
   credit_original_expires_at: Date | null;
   credit_created_at: Date | null;
   /** How much of the credit expired unspent: refunds do not take that back. Read only if they took back too little. */
