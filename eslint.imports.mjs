@@ -12,7 +12,7 @@ const LAYERS = [
   ['rate-limits'],
   ['auth'],
   ['orders', 'wallets'],
-  ['reconcile'],
+  ['reconcile', 'audit'],
   ['health'],
   ['admin'],
 ];

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { wholeNumber } from './arguments.js';
-import { AuditService } from './audit.service.js';
+import { AuditService } from '../audit/audit.service.js';
 import { runWithServices } from './services.js';
 
 export function auditCommands(): Command {

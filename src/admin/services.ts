@@ -13,7 +13,7 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { OutstandingService } from '../wallets/outstanding.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
-import { AuditService } from './audit.service.js';
+import { AuditService } from '../audit/audit.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
 @Module({})
