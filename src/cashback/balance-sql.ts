@@ -1,5 +1,3 @@
-import { NEVER } from './wallet.entity.js';
-
 /**
  * SQL expressions for the available balance of a wallet `w`, which the query finds by a unique key. The wallet stores
  * its balance at the last write, so the expressions only read the credits and holds whose dates have passed since.
@@ -28,8 +26,8 @@ export const REINSTATED_UNTIL = `(
    ORDER BY late.expires_at, late.order_id LIMIT 1)`;
 
 /**
- * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written. `expiry.ts`
- * has the rule.
+ * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written.
+ * `movements.ts` has the rule.
  */
 export const LAPSED_HOLDS = `
   FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
@@ -55,10 +53,13 @@ export const availableParameters = (now: Date): Date[] => [
  */
 export const UNCHANGED_AVAILABLE = 'IF(w.available_until > ?, w.available_cents, NULL)';
 
+/** The date of a change that never comes. */
+export const NEVER = new Date('9999-12-31T23:59:59.999Z');
+export const NEVER_SQL = "TIMESTAMP'9999-12-31 23:59:59.999'";
+
 const OPEN_CREDITS = 'cashback_credits WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1';
 
-const earliest = (date: string, from: string): string =>
-  `COALESCE((SELECT MIN(${date}) FROM ${from}), TIMESTAMP'${NEVER}')`;
+const earliest = (date: string, from: string): string => `COALESCE((SELECT MIN(${date}) FROM ${from}), ${NEVER_SQL})`;
 
 /**
  * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is

@@ -26,15 +26,15 @@ export function expiryOf(policy: Policy, availableAt: Date): Date {
   return startOfDay(addDays(dayOf(availableAt, policy.timeZone), policy.validityDays), policy.timeZone);
 }
 
-/** How many days after the local date of its return an amount can be spent that returns to an expired credit. */
+/** Days for which a reinstated credit can be spent, counted from the local date of the return. */
 const REINSTATED_DAYS = 7;
 
-/** Returns when an amount expires that returns to an expired credit at an instant: after the local date + 7. */
+/** Returns when an amount that is returned to an expired credit expires. */
 export function reinstatementEnd(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
   return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), REINSTATED_DAYS + 1), policy.timeZone);
 }
 
-/** Returns the last day on which cashback can be spent that expires at an instant. */
+/** Returns the last day on which cashback with this expiry can be spent. */
 export function expiresOn(expiresAt: Date, timeZone: string): string {
   return dayOf(after(expiresAt, -1), timeZone);
 }

@@ -7,14 +7,14 @@ import {
   LAPSED_HOLDS,
   lapsedHoldsParameters,
 } from './balance-sql.js';
-import type { WalletOwner } from './balances.service.js';
 import type { Credit } from './credit.entity.js';
-import { isAvailable } from './expiry.js';
+import { isAvailable } from './movements.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { openCredits, viewWallet } from './wallet-rows.js';
+import type { WalletOwner } from './wallet.entity.js';
 
 /** Maximum number of open credits that are read of a customer with a debt. */
-const MOST_CREDITS = 5000;
+const MOST_CREDITS_OF_DEBTOR = 5000;
 
 /** An amount that changes its state at an instant. */
 export interface DatedAmount {
@@ -107,7 +107,7 @@ async function summarizeDebtor(
   heldCents: number,
 ): Promise<WalletSummary> {
   const { now } = wallet;
-  const page = { wallet: wallet.wallet, now, after: undefined, limit: MOST_CREDITS, availableOnly: false };
+  const page = { wallet: wallet.wallet, now, after: undefined, limit: MOST_CREDITS_OF_DEBTOR, availableOnly: false };
   wallet.load(await openCredits(manager, page));
   const credits = [...wallet.credits].filter(({ remainingCents }) => remainingCents > 0);
   const pending = credits.filter(({ availableAt }) => availableAt > now);

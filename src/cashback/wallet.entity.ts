@@ -2,8 +2,11 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
-/** The instant of a change that never comes, in UTC as SQL has it. */
-export const NEVER = '9999-12-31 23:59:59.999';
+/** A customer of a merchant. */
+export interface WalletOwner {
+  merchantId: string;
+  document: string;
+}
 
 /**
  * A customer's cashback with one merchant. Its row is the lock for all of the wallet's credits, holds and entries.

@@ -8,8 +8,8 @@ import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Order } from './order.entity.js';
 
-/** The number of orders that are read at a time. Each can have 256 KiB. */
-const BATCH = 20;
+/** The number of orders that a statement changes. */
+const ORDERS_PER_STATEMENT = 20;
 
 /**
  * Without the hint, the server may choose to read the whole table. It then locks the orders of other customers, and
@@ -63,8 +63,8 @@ export class ErasureService {
   ): Promise<number> {
     const found = await manager.find(Order, { select: { id: true }, where: owner });
     let erased = 0;
-    for (let at = 0; at < found.length; at += BATCH) {
-      const ids = found.slice(at, at + BATCH).map((order) => order.id);
+    for (let at = 0; at < found.length; at += ORDERS_PER_STATEMENT) {
+      const ids = found.slice(at, at + ORDERS_PER_STATEMENT).map((order) => order.id);
       const values = [pseudonym, ids, owner.merchantId, owner.document];
       const { affectedRows } = await manager.query<{ affectedRows: number }>(ERASE_ORDERS, values);
       erased += affectedRows;

@@ -1,23 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { OrderBalance } from '../cashback/balances.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
-import { formatMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { notFound, Problem } from '../common/problem.js';
 import type { OrderDto } from './dto/order.dto.js';
+import { balanceOf } from './order-cashback.js';
 import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
-import { maximumToRedeem } from './order-quote.js';
-import { statusOf } from './order-status.js';
-import { nextVersion } from './order-version.js';
 
-/** What the changes of an order have in common. The order and its wallet are locked. */
+/** Locks orders and saves their changes. The order's row is always locked first, before the wallet's. */
 @Injectable()
-export class OrderChanges {
+export class LockedOrders {
   constructor(private readonly wallets: WalletsService) {}
 
-  /** Sets the order's hold to an amount, until the order expires. @returns false if it already was so. */
+  /** @throws Problem not_found, also for an order of another merchant. */
+  async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
+    const order = await manager.findOne(Order, { where: { id, merchantId }, lock: { mode: 'pessimistic_write' } });
+    if (order === null) throw notFound();
+    return order;
+  }
+
+  /** Sets the order's hold to an amount, until the order expires. @returns false if nothing changed. */
   async holdExactly(
     manager: EntityManager,
     order: Order,
@@ -47,24 +50,16 @@ export class OrderChanges {
   }
 }
 
-export function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
-  return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
+/** Returns the members that every change of an order changes too. The clocks of two instances can differ. */
+function nextVersion({ version, updatedAt }: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
+  return { version: version + 1, updatedAt: updatedAt > now ? updatedAt : now };
 }
 
-/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
-export function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
-  refuseOverBalance(order, balanceOf(order, wallet), amountCents, wallet.now);
-}
-
-/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
-export function refuseOverBalance(order: Order, balance: OrderBalance, amountCents: number, now: Date): void {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, balance);
-  if (amountCents <= maximumCents) return;
-  const maximum = formatMoney(maximumCents);
-  // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
-  const isLate = statusOf(order, now) === 'expired' && limitedBy === 'balance';
-  throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
-    detail: `at most ${maximum} can be redeemed on this order now`,
-    extensions: { maximum, limited_by: limitedBy },
-  });
+/**
+ * @param versions the versions that the caller allows; undefined allows any.
+ * @throws Problem precondition_failed.
+ */
+export function requireVersion({ version }: Order, versions: readonly string[] | undefined): void {
+  if (versions === undefined || versions.includes(String(version))) return;
+  throw new Problem('precondition_failed', { detail: `the order is at version ${version}, which is not in If-Match` });
 }

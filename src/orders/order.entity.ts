@@ -28,6 +28,10 @@ export interface OrderPaymentMethod {
 /** The stored statuses. Whether a pending order has expired is computed from `expiresAt`. */
 export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_refunded' | 'refunded';
 
+/**
+ * An order of a customer. Content that a request can set must also go into the digest and the comparison of
+ * `order-replay.ts`.
+ */
 @Entity('orders')
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
 @Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
@@ -91,7 +95,7 @@ export class Order {
   @CentsColumn('clawed_back_cents')
   clawedBackCents!: number;
 
-  /** Digest of the content that the order was created with (`order-content.ts`). */
+  /** Digest of the content that the order was created with (`order-replay.ts`). */
   @DigestColumn('content_digest')
   contentDigest!: Buffer;
 

@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** Checks of credits, their holds and their grants that have an external ID, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {

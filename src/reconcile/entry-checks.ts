@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** What an entry of each kind refers to; `null` means optional. Entries of the debt have no credit. */
 interface Names {

@@ -17,7 +17,7 @@ export function orderHasDatesOfPolicy(o: OrderRecord): boolean {
 
 /**
  * Returns whether two instants are the beginning of the same day. A country can change its daylight saving time after
- * the first one was computed, and then days begin an hour away.
+ * the first one was computed, and days then start an hour earlier or later.
  */
 export function isSameStart(actual: Date, expected: Date): boolean {
   return [0, 60 * MINUTE_MS].includes(Math.abs(+actual - +expected));

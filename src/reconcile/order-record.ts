@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
-import { inPage, type Page, queryAll, queryPage } from './finding.js';
+import { inPage, type Page, queryAll, queryPage } from './page.js';
 
 const SUM_NAMES = [
   'redeem_entries',
@@ -118,6 +118,9 @@ function addSums(byId: Map<string, OrderRecord>, rows: SumRow[]): void {
   }
 }
 
+/** Enough for the policies of most merchants; a few hundred bytes each. */
+const REMEMBERED_TEXTS = 1000;
+
 export type Parse = (json: string | null) => unknown;
 
 /** Returns a JSON parser that caches some texts, because most orders have the same policy. */
@@ -128,7 +131,7 @@ export function rememberingParse(): Parse {
     const known = remembered.get(json);
     if (known !== undefined) return known;
     const value: unknown = JSON.parse(json);
-    if (remembered.size === 1000) remembered.clear();
+    if (remembered.size === REMEMBERED_TEXTS) remembered.clear();
     remembered.set(json, value);
     return value;
   };

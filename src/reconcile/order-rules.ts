@@ -1,7 +1,8 @@
 import { cashbackToReceive, redeemableMaximum, refundParts } from '../cashback/quote.js';
 import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import type { Finding } from './finding.js';
+import { wasCompleted } from '../orders/order-status.js';
+import type { Finding } from './page.js';
 import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
 
@@ -178,8 +179,6 @@ export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> 
     };
   }
 }
-
-const wasCompleted = (o: OrderRecord): boolean => o.status !== 'pending' && o.status !== 'cancelled';
 
 function statusAfterRefunds(o: OrderRecord): string {
   if (o.refunded_cents === 0) return ['partially_refunded', 'refunded'].includes(o.status) ? 'completed' : o.status;

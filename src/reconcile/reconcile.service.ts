@@ -5,7 +5,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
-import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './finding.js';
+import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './page.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { REFUND_CHECKS } from './refund-checks.js';

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { reinstatementEnd } from '../cashback/validity.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
-import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './finding.js';
+import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
 import { isSameStart } from './order-dates.js';
 import type { Parse } from './order-record.js';
 

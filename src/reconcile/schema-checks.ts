@@ -6,7 +6,7 @@ import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
-import type { Finding } from './finding.js';
+import type { Finding } from './page.js';
 
 /** The tables of the money. */
 const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];

@@ -1,16 +1,16 @@
-import { NEVER } from '../cashback/wallet.entity.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { NEVER_SQL } from '../cashback/balance-sql.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** Centavos of the credits `c` of a wallet `w` that were available at the instant of its stored balance. */
 const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
                                      THEN c.remaining_cents END), 0)`;
 
 const firstDate = (date: string): string =>
-  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), TIMESTAMP'${NEVER}')`;
+  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER_SQL})`;
 
 /** When a date of the credits `c` or the holds of a wallet `w` first changes that balance. */
 const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')},
-  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), TIMESTAMP'${NEVER}'))`;
+  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), ${NEVER_SQL}))`;
 
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../src/reconcile/finding.js';
+import type { Finding } from '../../src/reconcile/page.js';
 import { type Reconciliation, ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import { TestClock } from '../support/clock.js';
 import { Client } from '../support/client.js';

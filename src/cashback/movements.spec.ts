@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { applyExpiries, type DatedCredit, type DatedHold, isAvailable } from './expiry.js';
+import { applyExpiries, type DatedCredit, type DatedHold, isAvailable } from './movements.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);

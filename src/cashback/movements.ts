@@ -1,5 +1,4 @@
 import type { Credit } from './credit.entity.js';
-import { byExpiry } from './earliest-first.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
 
@@ -132,6 +131,11 @@ function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {
   const amountCents = -credit.remainingCents;
   credit.remainingCents = 0;
   return [{ kind: 'expire', credit, amountCents, orderId: null, effectiveAt: credit.expiresAt }];
+}
+
+/** Sorts by expiry, earliest first; credits with the same expiry by age, oldest first. */
+export function byExpiry(a: Pick<Credit, 'id' | 'expiresAt'>, b: Pick<Credit, 'id' | 'expiresAt'>): number {
+  return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }
 
 /** Returns whether a credit can be spent at an instant. */

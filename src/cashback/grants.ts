@@ -1,0 +1,132 @@
+import { type EntityManager, In } from 'typeorm';
+import { addDays, startOfDay } from '../common/calendar-days.js';
+import { isStorable } from '../common/instants.js';
+import { Problem, validationFailed } from '../common/problem.js';
+import { insertRows } from '../database/rows.js';
+import type { Policy } from '../merchants/policy.js';
+import type { Credit } from './credit.entity.js';
+import { Grant } from './grant.entity.js';
+import { expiryOf, type Validity } from './validity.js';
+import { creditsById } from './wallet-rows.js';
+import { Wallet } from './wallet.entity.js';
+
+/** What is granted, to whom. */
+export interface GrantContent {
+  document: string;
+  amountCents: number;
+  /** The idempotency key, unique per merchant. */
+  externalId?: string;
+  /** When it becomes available. Default: now. */
+  availableAt?: Date;
+  /** When it expires. Default: after the validity in the merchant's policy. */
+  expiresAt?: Date;
+  /** The first day on which it can be spent, instead of `availableAt`: a calendar day in the merchant's time zone. */
+  availableOn?: string;
+  /** The last day on which it can be spent, instead of `expiresAt`. */
+  expiresOn?: string;
+  reason?: string;
+}
+
+/** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
+export interface StoredGrant {
+  grant: Grant;
+  credit: Credit;
+  document: string;
+}
+
+/**
+ * Returns when granted cashback can be spent. @throws Problem validation_failed, also if it would never be available.
+ */
+export function validityOfGrant(content: GrantContent, policy: Policy, now: Date): Validity {
+  const { availableOn, expiresOn } = content;
+  const start = availableOn === undefined ? now : startOfDay(availableOn, policy.timeZone);
+  const availableAt = content.availableAt ?? (start < now ? now : start);
+  const end = expiresOn === undefined ? undefined : startOfDay(addDays(expiresOn, 1), policy.timeZone);
+  const expiresAt = content.expiresAt ?? end ?? expiryOf(policy, availableAt);
+  refuseDates({ availableAt, expiresAt }, now, content);
+  return { availableAt, expiresAt };
+}
+
+/** @throws Problem validation_failed. */
+function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: GrantContent): void {
+  const refused = (pointer: string, detail: string): Problem => validationFailed([{ pointer, detail }]);
+  const inDays = content.availableOn !== undefined || content.expiresOn !== undefined;
+  const [first, last] = inDays ? ['/available_on', '/expires_on'] : ['/available_at', '/expires_at'];
+  const hasExpiry = content.expiresOn !== undefined || content.expiresAt !== undefined;
+  if (!isStorable(availableAt)) throw refused(first, 'must be in the years 1970 to 9998');
+  if (!isStorable(expiresAt))
+    throw refused(hasExpiry ? last : first, 'must be earlier: the cashback would expire after the year 9998');
+  if (expiresAt > availableAt && expiresAt > now) return;
+  const detail = inDays
+    ? 'must be today or later, and not before available_on'
+    : 'must be later than now and than the instant from which it is available';
+  throw refused(last, detail);
+}
+
+/** @throws Problem external_id_conflict, pointing at each member that differs. */
+export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
+  // An erased customer has neither a document nor a reason to compare.
+  const isErased = !/^\d{11}$/.test(document);
+  const pairs: [string, unknown, unknown][] = [
+    ['/document', isErased ? requested.document : document, requested.document],
+    ['/amount', credit.amountCents, requested.amountCents],
+    ['/available_at', grant.requestedAvailableAt?.getTime(), requested.availableAt?.getTime()],
+    ['/expires_at', grant.requestedExpiresAt?.getTime(), requested.expiresAt?.getTime()],
+    ['/available_on', grant.requestedAvailableOn ?? undefined, requested.availableOn],
+    ['/expires_on', grant.requestedExpiresOn ?? undefined, requested.expiresOn],
+    ['/reason', isErased ? requested.reason : (credit.reason ?? undefined), requested.reason],
+  ];
+  const different = pairs.filter(([, existing, sent]) => existing !== sent);
+  const errors = different.map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
+  if (errors.length === 0) return;
+  throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
+}
+
+/** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
+export async function grantsByExternalId(
+  manager: EntityManager,
+  merchantId: string,
+  externalIds: readonly string[],
+): Promise<Map<string, StoredGrant>> {
+  if (externalIds.length === 0) return new Map();
+  const grants = await manager.findBy(Grant, { merchantId, externalId: In(externalIds) });
+  if (grants.length === 0) return new Map();
+  const creditIds = grants.map(({ creditId }) => creditId);
+  const credits = await creditsById(manager, merchantId, creditIds);
+  const creditOf = new Map(credits.map((credit) => [credit.id, credit]));
+  const walletIds = [...new Set(credits.map(({ walletId }) => walletId))];
+  const wallets = await manager.findBy(Wallet, { merchantId, id: In(walletIds) });
+  const documentOf = new Map(wallets.map(({ id, document }) => [id, document]));
+  const stored = grants.map((grant): [string, StoredGrant] => {
+    const credit = creditOf.get(grant.creditId);
+    const document = documentOf.get(credit?.walletId ?? '');
+    if (credit === undefined || document === undefined) throw new Error(`grant ${grant.creditId} has no wallet`);
+    return [grant.externalId, { grant, credit, document }];
+  });
+  return new Map(stored);
+}
+
+/** Inserts the rows of grants that have an external ID. */
+export async function insertGrants(
+  manager: EntityManager,
+  merchantId: string,
+  grants: readonly { creditId: string; content: GrantContent }[],
+): Promise<void> {
+  const rows = grants.flatMap(({ creditId, content }) => {
+    const { externalId, availableAt, expiresAt, availableOn, expiresOn } = content;
+    if (externalId === undefined) return [];
+    const row: Grant = {
+      creditId,
+      merchantId,
+      externalId,
+      requestedAvailableAt: availableAt ?? null,
+      requestedExpiresAt: expiresAt ?? null,
+      requestedAvailableOn: availableOn ?? null,
+      requestedExpiresOn: expiresOn ?? null,
+      voidedCents: null,
+      voidedAt: null,
+    };
+    return [row];
+  });
+  if (rows.length > 0) await insertRows(manager, Grant, rows);
+}
