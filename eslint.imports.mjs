@@ -12,7 +12,7 @@ const LAYERS = [
   ['metrics'],
   ['auth'],
   ['orders', 'wallets'],
-  ['reconcile'],
+  ['reconcile', 'audit'],
   ['health'],
   ['admin'],
 ];

@@ -62,9 +62,9 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
     shop.schema,
     "SET SESSION time_zone = '+00:00'",
     [
-      `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, last_seq, created_at) ${NUMBERS}
-       SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, 0, NOW(3) FROM numbers WHERE n < ?`,
-      [shop.merchantId, firstDocument, 100_000 * creditsEach, count],
+      `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
+       SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, ?, NOW(3), NOW(3), 0, NOW(3) FROM numbers WHERE n < ?`,
+      [shop.merchantId, firstDocument, 100_000 * creditsEach, 100_000 * creditsEach, count],
     ],
     [
       `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
@@ -74,9 +74,8 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
     ],
     // As the service leaves a wallet after each change.
     `UPDATE wallets w
-        SET available_cents = balance_cents, available_as_of = created_at, available_seq = last_seq, available_until_seq = last_seq,
-            available_until = (SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id)
-      WHERE available_seq IS NULL`,
+        SET available_until = (SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id)
+      WHERE available_until = available_as_of`,
   );
 }
 
@@ -104,11 +103,29 @@ export async function addOrders(lab, shop, count) {
     const left = count - first - 1;
     await lab.sql(shop.schema, [
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, created_at, expires_at) ${NUMBERS}
-       SELECT ${idOf('n + ?')}, m.id, LEFT(SHA2(n + ?, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0,
-              ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
+                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at, expires_at) ${NUMBERS}
+       SELECT ${idOf('n + ?')}, m.id, LEFT(SHA2(n + ?, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, '', 1,
+              ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
          FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-      [first, first, first, count / 4, items, methods, at, left, step, at, left, step, shop.merchantId, chunk],
+      [
+        first,
+        first,
+        first,
+        count / 4,
+        items,
+        methods,
+        at,
+        left,
+        step,
+        at,
+        left,
+        step,
+        at,
+        left,
+        step,
+        shop.merchantId,
+        chunk,
+      ],
     ]);
     if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
   }

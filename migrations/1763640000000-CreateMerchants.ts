@@ -1,20 +1,21 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { ID, NO_ACTION, TABLE_OPTIONS } from '../src/database/migration-steps.js';
 
-/** Merchants with their cashback policies, and their API users. */
+/** Merchants with their cashback policies, their API users, and the sessions and token sets of these users. */
 export class CreateMerchants1763640000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE IF NOT EXISTS merchants (
-        id         CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        id         ${ID} NOT NULL,
         name       VARCHAR(200) NOT NULL,
         policy     JSON NOT NULL,
         created_at DATETIME(3) NOT NULL,
         PRIMARY KEY (id)
-      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
+      ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS api_users (
-        id            CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        merchant_id   CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        id            ${ID} NOT NULL,
+        merchant_id   ${ID} NOT NULL,
         email         VARCHAR(254) NOT NULL,
         password_hash CHAR(60) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         disabled_at   DATETIME(3) NULL,
@@ -22,12 +23,41 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         PRIMARY KEY (id),
         UNIQUE INDEX uq_api_users_email (email),
         INDEX ix_api_users_merchant (merchant_id),
-        CONSTRAINT fk_api_users_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ON DELETE NO ACTION ON UPDATE NO ACTION
-      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
+        CONSTRAINT fk_api_users_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
+      ) ${TABLE_OPTIONS}`);
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS sessions (
+        id          ${ID} NOT NULL,
+        api_user_id ${ID} NOT NULL,
+        created_at  DATETIME(3) NOT NULL,
+        expires_at  DATETIME(3) NOT NULL,
+        revoked_at  DATETIME(3) NULL,
+        PRIMARY KEY (id),
+        INDEX ix_sessions_api_user (api_user_id),
+        CONSTRAINT fk_sessions_api_user FOREIGN KEY (api_user_id) REFERENCES api_users (id) ${NO_ACTION}
+      ) ${TABLE_OPTIONS}`);
+    // Only the SHA-256 digests of tokens are stored.
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS token_sets (
+        id                 ${ID} NOT NULL,
+        session_id         ${ID} NOT NULL,
+        access_hash        BINARY(32) NOT NULL,
+        refresh_hash       BINARY(32) NOT NULL,
+        jwt                VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        created_at         DATETIME(3) NOT NULL,
+        access_expires_at  DATETIME(3) NOT NULL,
+        refresh_expires_at DATETIME(3) NOT NULL,
+        rotated_at         DATETIME(3) NULL,
+        PRIMARY KEY (id),
+        UNIQUE INDEX uq_token_sets_access_hash (access_hash),
+        UNIQUE INDEX uq_token_sets_refresh_hash (refresh_hash),
+        INDEX ix_token_sets_session (session_id),
+        CONSTRAINT fk_token_sets_session FOREIGN KEY (session_id) REFERENCES sessions (id) ${NO_ACTION}
+      ) ${TABLE_OPTIONS}`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE IF EXISTS api_users');
-    await runner.query('DROP TABLE IF EXISTS merchants');
+    for (const table of ['token_sets', 'sessions', 'api_users', 'merchants'])
+      await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

@@ -4,7 +4,7 @@ import { ApiUser } from './auth/api-user.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
 import { Session } from './auth/session.entity.js';
 import { TokenSet } from './auth/token-set.entity.js';
-import { AuditRecord } from './admin/audit-record.entity.js';
+import { AuditRecord } from './audit/audit-record.entity.js';
 import { Credit } from './cashback/credit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';

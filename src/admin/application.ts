@@ -11,8 +11,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
-import { ContentDigests } from '../orders/order-content.js';
-import { AuditService } from './audit.service.js';
+import { AuditService } from '../audit/audit.service.js';
 import { OutstandingService } from './outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 
@@ -30,7 +29,7 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [AuditService, ContentDigests, ErasureService, OutstandingService, StatementsService],
+      providers: [AuditService, ErasureService, OutstandingService, StatementsService],
     };
   }
 }

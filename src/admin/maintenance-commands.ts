@@ -4,7 +4,7 @@ import { after, Clock, DAY_MS } from '../common/clock.js';
 import { ErasureService } from '../orders/erasure.service.js';
 import { runChange, runWithServices } from './application.js';
 import { wholeNumber } from './arguments.js';
-import { AuditService } from './audit.service.js';
+import { AuditService } from '../audit/audit.service.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 
 /** Ended sessions are kept long enough to investigate a token theft, which may be noticed weeks later. */

@@ -1,47 +1,39 @@
-import { DAY_MS } from '../common/clock.js';
-import { EARLIER_COMEBACK_MS } from './validity.js';
-
 /**
  * SQL expressions for the available balance of a wallet `w`, which the query finds by a unique key. The wallet stores
  * its balance at the last write, so the expressions only read the credits and holds whose dates have passed since.
  */
 
-/** If an older release (without this column) or a person wrote the wallet last, all of its credits are added up. */
-const IS_CURRENT = 'w.available_seq = w.last_seq';
-const SINCE = `IF(${IS_CURRENT}, w.available_as_of, TIMESTAMP'1000-01-01 00:00:00.000')`;
-
 /** Centavos of credits that are available by their dates, before lapsed holds are released. */
 export const AVAILABLE_BY_DATE = `(
-  IF(${IS_CURRENT}, w.available_cents, 0)
+  w.available_cents
   + COALESCE((SELECT SUM(released.remaining_cents) FROM cashback_credits released
                WHERE released.wallet_id = w.id AND released.merchant_id = w.merchant_id AND released.is_open = 1
-                 AND released.available_at > ${SINCE} AND released.available_at <= ? AND released.expires_at > ?), 0)
+                 AND released.available_at > w.available_as_of AND released.available_at <= ? AND released.expires_at > ?), 0)
   - COALESCE((SELECT SUM(expired.remaining_cents) FROM cashback_credits expired
                WHERE expired.wallet_id = w.id AND expired.merchant_id = w.merchant_id AND expired.is_open = 1
-                 AND expired.expires_at > ${SINCE} AND expired.expires_at <= ? AND expired.available_at <= ${SINCE}), 0))`;
+                 AND expired.expires_at > w.available_as_of AND expired.expires_at <= ? AND expired.available_at <= w.available_as_of), 0))`;
 
 /** The parameters of AVAILABLE_BY_DATE. */
 export const availableByDateParameters = (now: Date): Date[] => [now, now, now];
 
 /**
- * Until when an expired credit `c` that comes back is available: the first hold that lapses after the credit has
- * expired decides. Holds of an earlier release have no date.
+ * Until when a reinstated credit `c` is available: the first hold that lapses after the credit has
+ * expired decides.
  */
-export const COMEBACK_UNTIL = `(
-  SELECT COALESCE(late.comes_back_until, late.expires_at + INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)
-    FROM cashback_holds late
+export const REINSTATED_UNTIL = `(
+  SELECT late.reinstated_until FROM cashback_holds late
    WHERE late.credit_id = c.id AND late.merchant_id = c.merchant_id AND late.expires_at >= c.expires_at
    ORDER BY late.expires_at, late.order_id LIMIT 1)`;
 
 /**
- * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written. `expiry.ts`
- * has the rule.
+ * The lapsed holds `h` whose amounts are available again on credits `c`, before the wallet is next written.
+ * `movements.ts` has the rule.
  */
 export const LAPSED_HOLDS = `
   FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
  WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at <= ?
    AND (c.expires_at > ?
-        OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${COMEBACK_UNTIL} > ?))`;
+        OR (c.original_expires_at IS NULL AND c.expires_at <= h.expires_at AND ${REINSTATED_UNTIL} > ?))`;
 
 /** The parameters of LAPSED_HOLDS. */
 export const lapsedHoldsParameters = (now: Date): Date[] => [now, now, now];
@@ -59,15 +51,15 @@ export const availableParameters = (now: Date): Date[] => [
  * Centavos that a customer can spend if no date has changed them since the wallet was last written, else NULL. The
  * parameter is the current instant. AVAILABLE takes the database ten times as long, most of it to plan the statement.
  */
-export const UNCHANGED_AVAILABLE =
-  'IF(w.available_until_seq = w.last_seq AND w.available_until > ?, w.available_cents, NULL)';
+export const UNCHANGED_AVAILABLE = 'IF(w.available_until > ?, w.available_cents, NULL)';
 
 /** The date of a change that never comes. */
-export const NEVER = "TIMESTAMP'9999-12-31 23:59:59.999'";
+export const NEVER = new Date('9999-12-31T23:59:59.999Z');
+export const NEVER_SQL = "TIMESTAMP'9999-12-31 23:59:59.999'";
 
 const OPEN_CREDITS = 'cashback_credits WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1';
 
-const earliest = (date: string, from: string): string => `COALESCE((SELECT MIN(${date}) FROM ${from}), ${NEVER})`;
+const earliest = (date: string, from: string): string => `COALESCE((SELECT MIN(${date}) FROM ${from}), ${NEVER_SQL})`;
 
 /**
  * When a date first changes what can be spent of a wallet after an instant, if every hold that had lapsed by then is

@@ -6,12 +6,7 @@ import { type Batch, Batches } from '../database/batch.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
 import { viewWallet } from './wallet-rows.js';
-
-/** A customer of a merchant. */
-export interface WalletOwner {
-  merchantId: string;
-  document: string;
-}
+import type { WalletOwner } from './wallet.entity.js';
 
 /** The balances in an order's response, in centavos. */
 export interface OrderBalance {

@@ -69,8 +69,8 @@ export class Credit {
   expiresAt!: Date;
 
   /**
-   * When it first expired, if an amount then returned to it. `expiresAt` is then when that amount expires. A credit
-   * comes back once, so amounts that return later expire at once.
+   * When a reinstated credit first expired: an amount then returned to it, and `expiresAt` is when that amount expires.
+   * A credit is reinstated once, so amounts that return later expire at once.
    */
   @InstantColumn('original_expires_at', { nullable: true })
   originalExpiresAt!: Date | null;

@@ -1,7 +1,7 @@
 import { exactCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
-import type { Movement } from './expiry.js';
+import type { Movement } from './movements.js';
 import type { Wallet } from './wallet.entity.js';
 
 /** The order and refund that caused an entry. */

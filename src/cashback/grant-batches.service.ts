@@ -5,8 +5,7 @@ import { lockConflict, violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { type GrantContent, refuseDifferences, validityOfGrant } from './grant-content.js';
-import { grantsByExternalId } from './grant-rows.js';
+import { type GrantContent, grantsByExternalId, refuseDifferences, validityOfGrant } from './grants.js';
 import { GrantsService } from './grants.service.js';
 
 /** Content with an external ID, by which a repeated grant is recognized. */

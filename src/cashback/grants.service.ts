@@ -7,9 +7,15 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { Credit } from './credit.entity.js';
-import { type GrantContent, refuseDifferences, type StoredGrant, validityOfGrant } from './grant-content.js';
-import { grantsByExternalId, insertGrants } from './grant-rows.js';
 import { Grant } from './grant.entity.js';
+import {
+  type GrantContent,
+  grantsByExternalId,
+  insertGrants,
+  refuseDifferences,
+  type StoredGrant,
+  validityOfGrant,
+} from './grants.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -88,8 +94,7 @@ export class GrantsService {
   }
 
   /**
-   * Takes back what is left of a grant. What orders hold of it or have redeemed is not left. Repeating it takes back
-   * what has been released or returned since, which is usually nothing.
+   * Voids the unspent, unheld amount of a grant. Repeating the call also voids amounts released or returned since.
    *
    * @throws Problem not_found, also for a grant of another merchant.
    */

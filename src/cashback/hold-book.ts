@@ -1,7 +1,7 @@
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
 import type { Hold } from './hold.entity.js';
-import { comebackUntil } from './validity.js';
+import { reinstatementEnd } from './validity.js';
 
 /** The part of an order that its hold depends on. */
 export interface HoldingOrder {
@@ -13,8 +13,8 @@ export interface HoldingOrder {
 /** Returns a hold of a part of a credit until the order expires. */
 export function newHold({ id, expiresAt, policy }: HoldingOrder, credit: Credit, amountCents: number): Hold {
   const { id: creditId, walletId, merchantId } = credit;
-  const comesBackUntil = comebackUntil(policy, expiresAt);
-  return { orderId: id, creditId, walletId, merchantId, amountCents, expiresAt, comesBackUntil };
+  const reinstatedUntil = reinstatementEnd(policy, expiresAt);
+  return { orderId: id, creditId, walletId, merchantId, amountCents, expiresAt, reinstatedUntil };
 }
 
 /** The loaded holds of a wallet, and those that this use case added or ended. */

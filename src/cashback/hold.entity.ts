@@ -31,10 +31,7 @@ export class Hold {
   @InstantColumn('expires_at')
   expiresAt!: Date;
 
-  /**
-   * Until when the amount is available if the hold lapses after its credit has expired. Null if an earlier release held
-   * it: then 7 days of 24 hours after `expiresAt`.
-   */
-  @InstantColumn('comes_back_until', { nullable: true })
-  comesBackUntil!: Date | null;
+  /** Until when the amount is available if the hold lapses after its credit has expired. */
+  @InstantColumn('reinstated_until')
+  reinstatedUntil!: Date;
 }

@@ -1,5 +1,5 @@
 import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
-import { after, DAY_MS } from '../common/clock.js';
+import { after } from '../common/clock.js';
 import type { Policy } from '../merchants/policy.js';
 
 /** When cashback can be spent: from `availableAt` until just before `expiresAt`. */
@@ -26,24 +26,15 @@ export function expiryOf(policy: Policy, availableAt: Date): Date {
   return startOfDay(addDays(dayOf(availableAt, policy.timeZone), policy.validityDays), policy.timeZone);
 }
 
-/** How many days after the local date of its return an amount can be spent that returns to an expired credit. */
-const COMEBACK_DAYS = 7;
+/** Days for which a reinstated credit can be spent, counted from the local date of the return. */
+const REINSTATED_DAYS = 7;
 
-/** Returns when an amount expires that returns to an expired credit at an instant: after the local date + 7. */
-export function comebackUntil(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
-  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), COMEBACK_DAYS + 1), policy.timeZone);
+/** Returns when an amount that is returned to an expired credit expires. */
+export function reinstatementEnd(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
+  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), REINSTATED_DAYS + 1), policy.timeZone);
 }
 
-/** For holds of an earlier release, in which a credit came back for 7 days of 24 hours. */
-export const EARLIER_COMEBACK_MS = 7 * DAY_MS;
-
-/** Returns the last day on which cashback can be spent that expires at an instant. */
+/** Returns the last day on which cashback with this expiry can be spent. */
 export function expiresOn(expiresAt: Date, timeZone: string): string {
   return dayOf(after(expiresAt, -1), timeZone);
-}
-
-/** Returns the validity of cashback that an earlier release granted: there, a day was 24 hours from the completion. */
-export function earlierValidityOf(policy: Policy, completedAt: Date): Validity {
-  const availableAt = after(completedAt, policy.releaseDays * DAY_MS);
-  return { availableAt, expiresAt: after(availableAt, policy.validityDays * DAY_MS) };
 }

@@ -1,18 +1,26 @@
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
-import { AvailableBalance } from './available-balance.js';
+import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
-import { byExpiry, takeEarliest } from './earliest-first.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import { type Cause, EntryLog } from './entry-log.js';
-import { applyExpiries, giveBack, isAvailable, repay, type Return, type ReturnedPart } from './expiry.js';
+import { applyExpiries, byExpiry, giveBack, isAvailable, repay, type Return, type ReturnedPart } from './movements.js';
 import type { Hold } from './hold.entity.js';
 import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
-import type { Policy } from '../merchants/policy.js';
-import { StoredCredits } from './stored-credits.js';
-import { comebackUntil } from './validity.js';
-import type { LoadedWallet } from './wallet-rows.js';
+import { LoadedCredits, takeEarliest } from './loaded-credits.js';
+import { reinstatementEnd } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
+
+/** The part of a wallet that every use case loads first. */
+export interface LoadedWallet {
+  wallet: Wallet;
+  /** Centavos of all credits, loaded or not, that are available by their dates, before lapsed holds are released. */
+  availableByDateCents: number;
+  /** All lapsed holds, and all holds of the use case's order. */
+  holds: Hold[];
+  /** The credits of these holds, and expired credits. */
+  credits: Credit[];
+}
 
 /**
  * A wallet in memory for one use case, brought up to date to an instant. Each operation changes credits and records one
@@ -21,9 +29,7 @@ import type { Wallet } from './wallet.entity.js';
  */
 export class WalletAggregate {
   readonly wallet: Wallet;
-  readonly #credits = new Map<string, Credit>();
-  readonly #stored = new StoredCredits();
-  readonly #available: AvailableBalance;
+  readonly #credits: LoadedCredits;
   readonly #holds: HoldBook;
   readonly #log: EntryLog;
 
@@ -33,10 +39,10 @@ export class WalletAggregate {
   ) {
     this.wallet = wallet;
     this.#log = new EntryLog(wallet, now);
-    this.#available = new AvailableBalance(availableByDateCents, now);
+    this.#credits = new LoadedCredits(availableByDateCents, now);
     this.#holds = new HoldBook(holds);
-    for (const credit of credits) this.#add(credit);
-    this.#log.recordAll(applyExpiries(this.#credits.values(), holds, now, wallet.debtCents));
+    for (const credit of credits) this.#credits.add(credit);
+    this.#log.recordAll(applyExpiries(this.credits, holds, now, wallet.debtCents));
     this.#holds.end((hold) => hold.expiresAt <= now);
   }
 
@@ -52,7 +58,7 @@ export class WalletAggregate {
 
   /** The credits to write: the new ones, and those that no longer have their stored values. */
   get changedCredits(): Credit[] {
-    return [...this.#log.changedCredits].filter((credit) => this.#stored.differFrom(credit));
+    return [...this.#log.changedCredits].filter((credit) => this.#credits.mustBeSaved(credit));
   }
 
   get newHolds(): Iterable<Hold> {
@@ -65,11 +71,11 @@ export class WalletAggregate {
 
   /** The loaded credits. */
   get credits(): Iterable<Credit> {
-    return this.#credits.values();
+    return this.#credits.all();
   }
 
   get availableCents(): number {
-    return this.#available.cents(this.#credits.values());
+    return this.#credits.availableCents;
   }
 
   /** Returns the amount held for an order whose holds are loaded. */
@@ -90,9 +96,9 @@ export class WalletAggregate {
    */
   load(found: readonly Credit[]): Credit[] {
     return found.map((credit) => {
-      const known = this.#credits.get(credit.id);
+      const known = this.#credits.find(credit.id);
       if (known !== undefined) return known;
-      this.#add(credit);
+      this.#credits.add(credit);
       this.#log.recordAll(applyExpiries([credit], [], this.now));
       return credit;
     });
@@ -103,7 +109,7 @@ export class WalletAggregate {
    * first. The caller must have loaded enough of them to cover the amount.
    */
   hold(order: HoldingOrder, amountCents: number): void {
-    const spendable = [...this.#credits.values()].filter((credit) => isAvailable(credit, this.now));
+    const spendable = [...this.credits].filter((credit) => isAvailable(credit, this.now));
     const taken = takeEarliest(spendable, amountCents);
     if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
       throw new Error(`order ${order.id} would hold more than is available`);
@@ -134,7 +140,7 @@ export class WalletAggregate {
   /** Captures the hold of an order: it is released and redeemed in one step. */
   capture(orderId: string): void {
     for (const { creditId, amountCents } of this.#holds.end((hold) => hold.orderId === orderId)) {
-      const credit = this.#credit(creditId);
+      const credit = this.#credits.get(creditId);
       this.#record('release', credit, amountCents, { orderId });
       this.#record('redeem', credit, -amountCents, { orderId });
     }
@@ -161,7 +167,7 @@ export class WalletAggregate {
       originalExpiresAt: null,
       createdAt: this.now,
     };
-    this.#credits.set(credit.id, credit);
+    this.#credits.addNew(credit);
     this.#record(orderId === null ? 'grant' : 'earn', credit, amountCents, { orderId });
     this.#repay([{ credit, amountCents }], orderId);
     return credit;
@@ -173,7 +179,7 @@ export class WalletAggregate {
    * there are.
    */
   clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
-    const credits = [...this.#credits.values()];
+    const credits = [...this.credits];
     const own = credits.filter((credit) => credit.orderId === cause.orderId);
     const others = credits.filter((credit) => credit.orderId !== cause.orderId);
     let leftCents = amountCents;
@@ -215,9 +221,9 @@ export class WalletAggregate {
   }
 
   /**
-   * Takes back what is left of a granted credit, which is loaded. What holds took from it is not left.
+   * Voids the unspent, unheld amount of a granted credit. The credit must be loaded.
    *
-   * @returns centavos.
+   * @returns the voided centavos.
    */
   voidCredit(credit: Credit): number {
     const amountCents = credit.remainingCents;
@@ -237,7 +243,7 @@ export class WalletAggregate {
     const released: ReturnedPart<Credit>[] = [];
     const ended = this.#holds
       .end((hold) => hold.orderId === order.id)
-      .map(({ creditId, amountCents }) => ({ credit: this.#credit(creditId), amountCents }));
+      .map(({ creditId, amountCents }) => ({ credit: this.#credits.get(creditId), amountCents }));
     for (const { credit, amountCents: heldCents } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
       const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
       if (partCents > 0) this.#holds.add(newHold(order, credit, partCents));
@@ -251,7 +257,7 @@ export class WalletAggregate {
   }
 
   #return(kind: Return['kind'], amountCents: number, { id, policy }: Pick<HoldingOrder, 'id' | 'policy'>): Return {
-    return { kind, amountCents, orderId: id, at: this.now, comesBackUntil: comebackUntil(policy, this.now) };
+    return { kind, amountCents, orderId: id, at: this.now, reinstatedUntil: reinstatementEnd(policy, this.now) };
   }
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */
@@ -261,17 +267,5 @@ export class WalletAggregate {
 
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {
     this.#log.record({ kind, credit, amountCents, orderId, effectiveAt: this.now }, refundId);
-  }
-
-  #add(credit: Credit): void {
-    this.#credits.set(credit.id, credit);
-    this.#stored.remember(credit);
-    this.#available.countInMemory(credit);
-  }
-
-  #credit(id: string): Credit {
-    const credit = this.#credits.get(id);
-    if (credit === undefined) throw new Error(`credit ${id} of a hold was not loaded`);
-    return credit;
   }
 }

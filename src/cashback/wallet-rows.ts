@@ -1,13 +1,11 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AVAILABLE_BY_DATE, availableByDateParameters, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
+import { AVAILABLE_BY_DATE, availableByDateParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
-import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
-import type { WalletOwner } from './balances.service.js';
-import { WalletAggregate } from './wallet-aggregate.js';
-import { Wallet } from './wallet.entity.js';
+import { type LoadedWallet, WalletAggregate } from './wallet-aggregate.js';
+import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /**
  * Statements that read the rows of a wallet. They take no locks: use cases that write these rows have locked the
@@ -18,18 +16,7 @@ import { Wallet } from './wallet.entity.js';
 const WRITE_OFF_AT_MOST = 500;
 
 /** Maximum number of IDs or rows per statement. */
-const BATCH = 2000;
-
-/** The part of a wallet that every use case loads first. */
-export interface LoadedWallet {
-  wallet: Wallet;
-  /** Centavos of all credits, loaded or not, that are available by their dates, before lapsed holds are released. */
-  availableByDateCents: number;
-  /** All lapsed holds, and all holds of the use case's order. */
-  holds: Hold[];
-  /** The credits of these holds, and expired credits. */
-  credits: Credit[];
-}
+const ROWS_PER_STATEMENT = 2000;
 
 /** Loads what every use case on a wallet needs first. @param orderId the order whose holds are needed, if any. */
 export async function loadWallet(
@@ -64,23 +51,6 @@ export async function loadWallet(
   const held = holds.map(({ creditId }) => creditId).filter((id) => !known.has(id));
   const credits = [...expired, ...(await creditsById(manager, wallet.merchantId, [...new Set(held)]))];
   return { wallet, availableByDateCents: exactCents(balance?.cents ?? 0), holds, credits };
-}
-
-const SAVE_WALLET = `
-  UPDATE wallets
-     SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_seq = ?,
-         available_until = ${NEXT_CHANGE}, available_until_seq = ?
-   WHERE id = ? AND merchant_id = ?`;
-
-/** Saves the row of a locked wallet, after its credits and holds. */
-export async function saveWallet(
-  manager: EntityManager,
-  { wallet, availableCents, now }: WalletAggregate,
-): Promise<void> {
-  const { id, merchantId, debtCents, balanceCents, lastSeq } = wallet;
-  const sums = [debtCents, balanceCents, lastSeq, availableCents, now, lastSeq];
-  const nextChange = nextChangeParameters(id, merchantId, now);
-  await manager.query(SAVE_WALLET, [...sums, ...nextChange, lastSeq, id, merchantId]);
 }
 
 export async function creditsById(
@@ -168,22 +138,11 @@ export async function viewWallet(
   return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now), now);
 }
 
-/** @returns the instant of a wallet's last entry; null before the first one. */
-export async function lastEntryAt(manager: EntityManager, wallet: Wallet): Promise<Date | null> {
-  if (wallet.availableSeq === wallet.lastSeq) return wallet.availableAsOf;
-  const last = await manager.findOneBy(Entry, {
-    walletId: wallet.id,
-    merchantId: wallet.merchantId,
-    seq: wallet.lastSeq,
-  });
-  return last?.createdAt ?? null;
-}
-
 export function* batches<T>(rows: Iterable<T>): Generator<T[]> {
   let batch: T[] = [];
   for (const row of rows) {
     batch.push(row);
-    if (batch.length < BATCH) continue;
+    if (batch.length < ROWS_PER_STATEMENT) continue;
     yield batch;
     batch = [];
   }

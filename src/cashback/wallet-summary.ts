@@ -3,18 +3,18 @@ import { exactCents, sumCents } from '../common/money.js';
 import {
   AVAILABLE_BY_DATE,
   availableByDateParameters,
-  COMEBACK_UNTIL,
+  REINSTATED_UNTIL,
   LAPSED_HOLDS,
   lapsedHoldsParameters,
 } from './balance-sql.js';
-import type { WalletOwner } from './balances.service.js';
 import type { Credit } from './credit.entity.js';
-import { isAvailable } from './expiry.js';
+import { isAvailable } from './movements.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { openCredits, viewWallet } from './wallet-rows.js';
+import type { WalletOwner } from './wallet.entity.js';
 
 /** Maximum number of open credits that are read of a customer with a debt. */
-const MOST_CREDITS = 5000;
+const MOST_CREDITS_OF_DEBTOR = 5000;
 
 /** An amount that changes its state at an instant. */
 export interface DatedAmount {
@@ -53,7 +53,7 @@ const NEXT_EXPIRY = `
       WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
       GROUP BY expires_at ORDER BY expires_at LIMIT 1)
      UNION ALL
-    (SELECT IF(c.expires_at > ?, c.expires_at, ${COMEBACK_UNTIL}) AS at, SUM(h.amount_cents) AS cents
+    (SELECT IF(c.expires_at > ?, c.expires_at, ${REINSTATED_UNTIL}) AS at, SUM(h.amount_cents) AS cents
        ${LAPSED_HOLDS.replace('w.id', '?').replace('w.merchant_id', '?')}
       GROUP BY at ORDER BY at LIMIT 1)) next
    GROUP BY at ORDER BY at LIMIT 1`;
@@ -107,7 +107,7 @@ async function summarizeDebtor(
   heldCents: number,
 ): Promise<WalletSummary> {
   const { now } = wallet;
-  const page = { wallet: wallet.wallet, now, after: undefined, limit: MOST_CREDITS, availableOnly: false };
+  const page = { wallet: wallet.wallet, now, after: undefined, limit: MOST_CREDITS_OF_DEBTOR, availableOnly: false };
   wallet.load(await openCredits(manager, page));
   const credits = [...wallet.credits].filter(({ remainingCents }) => remainingCents > 0);
   const pending = credits.filter(({ availableAt }) => availableAt > now);

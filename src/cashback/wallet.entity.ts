@@ -2,6 +2,12 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
+/** A customer of a merchant. */
+export interface WalletOwner {
+  merchantId: string;
+  document: string;
+}
+
 /**
  * A customer's cashback with one merchant. Its row is the lock for all of the wallet's credits, holds and entries.
  */
@@ -27,29 +33,16 @@ export class Wallet {
   balanceCents!: number;
 
   /** The available centavos at `availableAsOf`. `balance-sql.ts` adds the changes since then. */
-  @CentsColumn('available_cents', { nullable: true })
-  availableCents!: number | null;
+  @CentsColumn('available_cents')
+  availableCents!: number;
 
-  /** The instant of the entry `availableSeq`. */
-  @InstantColumn('available_as_of', { nullable: true })
-  availableAsOf!: Date | null;
-
-  /**
-   * Number of the last entry that `availableCents` includes. If it differs from `lastSeq`, all three members are
-   * invalid.
-   */
-  @Column({ name: 'available_seq', type: 'bigint', nullable: true })
-  availableSeq!: number | null;
+  /** When the wallet was last written: the instant of its last entry or, before the first one, its creation. */
+  @InstantColumn('available_as_of')
+  availableAsOf!: Date;
 
   /** When a date first changes `availableCents`: a credit is released or expires, or a hold lapses. */
-  @InstantColumn('available_until', { nullable: true, insert: false, update: false, select: false })
-  readonly availableUntil?: Date | null;
-
-  /**
-   * Number of the last entry that `availableUntil` includes. If it is not `lastSeq`, `availableUntil` means nothing.
-   */
-  @Column({ name: 'available_until_seq', type: 'bigint', nullable: true, insert: false, update: false, select: false })
-  readonly availableUntilSeq?: number | null;
+  @InstantColumn('available_until')
+  availableUntil!: Date;
 
   /** Number of the last entry of the statement. */
   @Column({ name: 'last_seq', type: 'bigint' })

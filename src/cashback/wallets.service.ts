@@ -4,22 +4,13 @@ import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
 import { insertRows } from '../database/rows.js';
-import type { WalletOwner } from './balances.service.js';
+import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
-import {
-  batches,
-  creditsById,
-  lastEntryAt,
-  loadWallet,
-  openCredits,
-  redeemedByCredit,
-  saveWallet,
-  expiredByEntries,
-} from './wallet-rows.js';
-import { Wallet } from './wallet.entity.js';
+import { batches, creditsById, loadWallet, openCredits, redeemedByCredit, expiredByEntries } from './wallet-rows.js';
+import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
 const FIRST_PAGE = 50;
@@ -28,7 +19,7 @@ const LARGEST_PAGE = 5000;
 /** Loads wallets, locked for changes or unlocked for reading, and saves changes. */
 @Injectable()
 export class WalletsService {
-  constructor(protected readonly clock: Clock) {}
+  constructor(private readonly clock: Clock) {}
 
   /**
    * Locks a customer's wallet for the rest of the transaction, and creates it if there is none. Callers that also lock
@@ -132,8 +123,8 @@ export class WalletsService {
   }
 
   async #open(manager: EntityManager, wallet: Wallet, orderId?: string): Promise<WalletAggregate> {
-    const [now, last] = [this.clock.now(), await lastEntryAt(manager, wallet)];
-    const at = last !== null && last > now ? last : now;
+    const now = this.clock.now();
+    const at = wallet.availableAsOf > now ? wallet.availableAsOf : now;
     return new WalletAggregate(await loadWallet(manager, wallet, at, orderId), at);
   }
 
@@ -156,16 +147,31 @@ export class WalletsService {
   }
 }
 
+const SAVE_WALLET = `
+  UPDATE wallets
+     SET debt_cents = ?, balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?,
+         available_until = ${NEXT_CHANGE}
+   WHERE id = ? AND merchant_id = ?`;
+
+/** Saves the row of a locked wallet, after its credits and holds. */
+async function saveWallet(manager: EntityManager, { wallet, availableCents, now }: WalletAggregate): Promise<void> {
+  const { id, merchantId, debtCents, balanceCents, lastSeq } = wallet;
+  const sums = [debtCents, balanceCents, lastSeq, availableCents, now];
+  const nextChange = nextChangeParameters(id, merchantId, now);
+  await manager.query(SAVE_WALLET, [...sums, ...nextChange, id, merchantId]);
+}
+
 /** A wallet without credits. */
-function newWallet(owner: WalletOwner, now: Date): Wallet {
+export function newWallet({ merchantId, document }: WalletOwner, now: Date): Wallet {
   return {
     id: newId(now),
-    ...owner,
+    merchantId,
+    document,
     debtCents: 0,
     balanceCents: 0,
     availableCents: 0,
     availableAsOf: now,
-    availableSeq: 0,
+    availableUntil: NEVER,
     lastSeq: 0,
     createdAt: now,
   };

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { lockConflict } from './errors.js';
-import { hasColumn, hasConstraint } from './migration-checks.js';
 
 /** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
 const LOCK_WAIT_SECONDS = 5;
@@ -59,7 +58,7 @@ async function withLock<T>(
     try {
       // MariaDB blocks writes to a table while it waits for InnoDB's locks on those whose foreign keys refer to it.
       await runner.query('SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 1');
-      await addMetadataKey(runner);
+      await createMetadataTable(runner);
       const executor = new MigrationExecutor(dataSource, runner);
       // Not atomic: the server commits each statement that changes the schema. Migrations are repeatable instead.
       executor.transaction = 'each';
@@ -92,20 +91,17 @@ async function repeatAfterConflicts(say: Say, work: () => Promise<unknown>): Pro
 }
 
 /**
- * TypeORM creates the table in which it records the expressions of generated columns, without a primary key. Group
+ * TypeORM creates the table in which it records the expressions of generated columns without a primary key. Group
  * Replication rejects writes to such a table, and a server with `sql_require_primary_key` rejects the table. So it is
- * created here, or gets a key if an earlier release created it.
+ * created here.
  */
-async function addMetadataKey(runner: QueryRunner): Promise<void> {
-  const key = 'id INT NOT NULL AUTO_INCREMENT';
-  if (!(await hasColumn(runner, 'typeorm_metadata', 'value')))
-    await runner.query(`
-      CREATE TABLE IF NOT EXISTS typeorm_metadata (
-        ${key}, type VARCHAR(255) NOT NULL, \`database\` VARCHAR(255) NULL, \`schema\` VARCHAR(255) NULL,
-        \`table\` VARCHAR(255) NULL, name VARCHAR(255) NULL, value TEXT NULL, PRIMARY KEY (id)
-      ) ENGINE = InnoDB`);
-  else if (!(await hasConstraint(runner, 'typeorm_metadata', 'PRIMARY')))
-    await runner.query(`ALTER TABLE typeorm_metadata ADD COLUMN ${key} FIRST, ADD PRIMARY KEY (id)`);
+async function createMetadataTable(runner: QueryRunner): Promise<void> {
+  await runner.query(`
+    CREATE TABLE IF NOT EXISTS typeorm_metadata (
+      id INT NOT NULL AUTO_INCREMENT, type VARCHAR(255) NOT NULL, \`database\` VARCHAR(255) NULL,
+      \`schema\` VARCHAR(255) NULL, \`table\` VARCHAR(255) NULL, name VARCHAR(255) NULL, value TEXT NULL,
+      PRIMARY KEY (id)
+    ) ENGINE = InnoDB`);
 }
 
 /** Named locks are global to the server, and their names have at most 64 characters. */

@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, IsNull } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { ContentDigests } from './order-content.js';
 import { Order } from './order.entity.js';
 
-/** The number of orders that are read at a time. Each can have 256 KiB. */
-const BATCH = 20;
+/** The number of orders that a statement changes. */
+const ORDERS_PER_STATEMENT = 20;
 
 /**
  * Without the hint, the server may choose to read the whole table. It then locks the orders of other customers, and
@@ -31,7 +30,6 @@ export class ErasureService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly wallets: WalletsService,
-    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
@@ -65,24 +63,12 @@ export class ErasureService {
   ): Promise<number> {
     const found = await manager.find(Order, { select: { id: true }, where: owner });
     let erased = 0;
-    for (let at = 0; at < found.length; at += BATCH) {
-      const ids = found.slice(at, at + BATCH).map((order) => order.id);
-      await this.#addDigests(
-        manager,
-        await manager.findBy(Order, { id: In(ids), merchantId: owner.merchantId, contentDigest: IsNull() }),
-      );
+    for (let at = 0; at < found.length; at += ORDERS_PER_STATEMENT) {
+      const ids = found.slice(at, at + ORDERS_PER_STATEMENT).map((order) => order.id);
       const values = [pseudonym, ids, owner.merchantId, owner.document];
       const { affectedRows } = await manager.query<{ affectedRows: number }>(ERASE_ORDERS, values);
       erased += affectedRows;
     }
     return erased;
-  }
-
-  /** Adds the digest to orders that an older release created without one. */
-  async #addDigests(manager: EntityManager, orders: readonly Order[]): Promise<void> {
-    for (const order of orders) {
-      const { id, merchantId } = order;
-      await manager.update(Order, { id, merchantId }, { contentDigest: this.digests.of(order) });
-    }
   }
 }

@@ -12,20 +12,19 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import {
-  ContentDigests,
-  differences,
-  differingPaymentMethods,
-  readContent,
-  readPaymentMethods,
-} from './order-content.js';
+import { readContent, readPaymentMethods } from './order-content.js';
+import { differences, differingPaymentMethods } from './order-replay.js';
 import type { Order } from './order.entity.js';
-import { balanceOf, OrderChanges, refuseOverMaximum } from './order-changes.js';
-import { defaultExpiry, expiryProblem } from './order-expiry.js';
-import { OrderLock } from './order-lock.js';
-import { effectivePaymentMethods, maximumToRedeem, totalsOf } from './order-quote.js';
-import { invalidTransition, requireTransition, statusOf, wasCompleted } from './order-status.js';
-import { requireVersion } from './order-version.js';
+import { LockedOrders, requireVersion } from './locked-orders.js';
+import { balanceOf, effectivePaymentMethods, maximumToRedeem, refuseOverMaximum, totalsOf } from './order-cashback.js';
+import {
+  defaultExpiry,
+  expiryProblem,
+  invalidTransition,
+  requireTransition,
+  statusOf,
+  wasCompleted,
+} from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
 /**
@@ -36,11 +35,9 @@ import { toOrderDto } from './order.mapper.js';
 export class OrderLifecycleService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly orders: OrderLock,
+    private readonly orders: LockedOrders,
     private readonly wallets: WalletsService,
     private readonly balances: BalancesService,
-    private readonly changes: OrderChanges,
-    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
@@ -61,10 +58,10 @@ export class OrderLifecycleService {
       const isMoved = +expiresAt !== +order.expiresAt;
       order.expiresAt = expiresAt;
       refuseOverMaximum(order, wallet, amountCents);
-      const isChanged = await this.changes.holdExactly(manager, order, wallet, amountCents);
+      const isChanged = await this.orders.holdExactly(manager, order, wallet, amountCents);
       if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
       if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
-      return this.changes.save(manager, order, wallet, {
+      return this.orders.save(manager, order, wallet, {
         ...((isChanged || isMoved) && { redemptionCents: amountCents }),
         ...(isMoved && { expiresAt }),
       });
@@ -89,19 +86,17 @@ export class OrderLifecycleService {
       const amended = { ...order, ...content };
       const isChanged = differences(amended, order).length > 0;
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
-      const isLowered = await this.changes.holdExactly(manager, order, wallet, redemptionCents);
-      if (!isChanged && !isLowered) return this.changes.save(manager, order, wallet, {});
+      const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
+      if (!isChanged && !isLowered) return this.orders.save(manager, order, wallet, {});
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
-      // The first content replays later, so an order of a release without digests gets its digest before the change.
-      const contentDigest = order.contentDigest ?? this.digests.of(order);
-      return this.changes.save(manager, order, wallet, { ...content, contentDigest, redemptionCents });
+      return this.orders.save(manager, order, wallet, { ...content, redemptionCents });
     });
   }
 
   /**
-   * The sale is done: captures the hold (or holds and captures `redeem`), and grants the cashback. It works
-   * after `expires_at` too, if the balance still allows it.
+   * Completes the sale: captures the hold (or holds and captures `redeem`), and grants the cashback. It works after
+   * `expires_at` too, if the balance still allows it.
    *
    * @throws Problem not_found; invalid_transition, also where it was completed with different values;
    *   payments_exceed_total; redemption_exceeds_maximum; redemption_no_longer_available.
@@ -119,12 +114,12 @@ export class OrderLifecycleService {
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents);
-      await this.changes.holdExactly(manager, order, wallet, redeemCents);
+      await this.orders.holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
       const validity = validityOf(order.policy, wallet.now);
       const earnedCents = earn(order, wallet, redeemCents, validity);
       record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
-      return this.changes.save(manager, order, wallet, {
+      return this.orders.save(manager, order, wallet, {
         status: 'completed',
         completedAt: wallet.now,
         redemptionCents: redeemCents,
@@ -150,7 +145,7 @@ export class OrderLifecycleService {
       wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
-      return this.changes.save(manager, order, wallet, cancelled);
+      return this.orders.save(manager, order, wallet, cancelled);
     });
   }
 

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { MINUTE_MS } from '../common/clock.js';
 import { FIRST_INSTANT_MS } from '../common/instants.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
-import { ORDER_STATUSES, type OrderStatus } from './order-status.js';
+import { COMPLETED_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status.js';
 
 /** A condition with its parameters. */
 export type Condition = [sql: string, ...parameters: unknown[]];
@@ -21,10 +21,9 @@ export interface IndexRange {
   rest: Condition[];
 }
 
-const COMPLETED_STATUSES: OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
-
 /**
- * Returns the ranges that have the orders of a filter by their creation, and others that were created earlier or later.
+ * Returns the index ranges to scan for orders sorted by creation. They may also contain orders outside the filter's
+ * period.
  */
 export async function rangesByCreation(
   manager: EntityManager,
@@ -49,7 +48,7 @@ export async function rangesByCreation(
   ];
 }
 
-/** Returns the ranges that have the orders of a filter by their completion. */
+/** Returns the index ranges to scan for orders sorted by completion. */
 export function rangesByCompletion({ external_id: externalId, status }: ListOrdersDto, now: Date): IndexRange[] {
   if (externalId !== undefined) return [rangeOf(externalId, status, now)];
   return COMPLETED_STATUSES.filter((one) => status === undefined || status.includes(one)).map((one) => ({

@@ -46,7 +46,7 @@ export async function findPage(
   );
 }
 
-/** Returns the cursor of the page after an order. The parts of a cursor by completion are the other way round. */
+/** Returns the cursor of the page after an order. Cursors sorted by completion have their parts reversed. */
 export function cursorAfter(filter: ListOrdersDto, { id, sorted_at: at }: PageRow): string {
   return encodeCursor(isByCompletion(filter) ? [id, at.getTime()] : [at.getTime(), id]);
 }

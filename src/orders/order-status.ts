@@ -1,4 +1,6 @@
-import { type Fault, type OrderOperation, Problem } from '../common/problem.js';
+import { after, MINUTE_MS } from '../common/clock.js';
+import { type Fault, type OrderOperation, Problem, validationFailed } from '../common/problem.js';
+import type { Policy } from '../merchants/policy.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
 /** The statuses in the API. `expired` is computed on every read, so no job is needed. */
@@ -43,9 +45,12 @@ export function isOpen(order: Pick<Order, 'status'>): boolean {
   return order.status === 'pending';
 }
 
+/** The statuses of orders that have been completed, refunded since or not. */
+export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
+
 /** Returns whether the order has been completed, refunded since or not. */
-export function wasCompleted(order: Pick<Order, 'completedAt'>): boolean {
-  return order.completedAt !== null;
+export function wasCompleted(order: Pick<Order, 'status'>): boolean {
+  return COMPLETED_STATUSES.includes(order.status);
 }
 
 /** @throws Problem invalid_transition if the order's status does not allow the operation. */
@@ -71,4 +76,25 @@ function whatIsAllowed(status: OrderStatus): { allowed: StoredStatus[]; operatio
   const transitions: [string, Transition][] = Object.entries(TRANSITIONS);
   const possible = transitions.filter(([, { from }]) => from.includes(status));
   return { allowed: possible.flatMap(([, { to }]) => to), operations: possible.map(([operation]) => operation) };
+}
+
+/** The shortest time for which an order can be quoted. */
+const SHORTEST_LIFETIME_MINUTES = 1;
+
+/** Returns when an order expires if the request does not say so. */
+export function defaultExpiry(policy: Policy, now: Date): Date {
+  return after(now, policy.orderTtlMinutes * MINUTE_MS);
+}
+
+/** Returns a 400 that says the bounds if an order cannot expire at that instant. */
+export function expiryProblem(expiresAt: Date, { maxOrderTtlMinutes }: Policy, now: Date): Problem | undefined {
+  const [first, last] = [after(now, SHORTEST_LIFETIME_MINUTES * MINUTE_MS), after(now, maxOrderTtlMinutes * MINUTE_MS)];
+  if (expiresAt >= first && expiresAt <= last) return undefined;
+  const bounds = `from ${first.toISOString()} to ${last.toISOString()}`;
+  return validationFailed([
+    {
+      pointer: '/expires_at',
+      detail: `must be from ${SHORTEST_LIFETIME_MINUTES} to ${maxOrderTtlMinutes} minutes in the future: ${bounds}`,
+    },
+  ]);
 }

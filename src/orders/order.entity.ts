@@ -28,6 +28,10 @@ export interface OrderPaymentMethod {
 /** The stored statuses. Whether a pending order has expired is computed from `expiresAt`. */
 export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_refunded' | 'refunded';
 
+/**
+ * An order of a customer. Content that a request can set must also go into the digest and the comparison of
+ * `order-replay.ts`.
+ */
 @Entity('orders')
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
 @Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
@@ -91,22 +95,20 @@ export class Order {
   @CentsColumn('clawed_back_cents')
   clawedBackCents!: number;
 
-  /**
-   * Digest of the content that the order was created with (`order-content.ts`); null if an older release created it.
-   */
-  @DigestColumn('content_digest', { nullable: true })
-  contentDigest!: Buffer | null;
+  /** Digest of the content that the order was created with (`order-replay.ts`). */
+  @DigestColumn('content_digest')
+  contentDigest!: Buffer;
 
-  /** 1 at first; grows with each change of the order. */
-  @Column({ name: 'version', type: 'int', default: 1 })
+  /** Starts at 1 and increases with each change of the order. */
+  @Column({ name: 'version', type: 'int' })
   version!: number;
 
   @InstantColumn('created_at')
   createdAt!: Date;
 
-  /** The last change; null if an earlier release made it (`order-version.ts`). */
-  @InstantColumn('updated_at', { nullable: true })
-  updatedAt!: Date | null;
+  /** When the order last changed. */
+  @InstantColumn('updated_at')
+  updatedAt!: Date;
 
   @InstantColumn('expires_at')
   expiresAt!: Date;
@@ -117,10 +119,7 @@ export class Order {
   @InstantColumn('cancelled_at', { nullable: true })
   cancelledAt!: Date | null;
 
-  /**
-   * When the cashback granted at completion becomes available; null before, and if an earlier release completed the
-   * order, in which days had 24 hours.
-   */
+  /** When the cashback granted at completion becomes available; null before. */
   @InstantColumn('cashback_available_at', { nullable: true })
   cashbackAvailableAt!: Date | null;
 
@@ -130,7 +129,9 @@ export class Order {
 
   /**
    * The lifetime of a pending order: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for
-   * other statuses. The database computes it for the index that finds pending and expired orders.
+   * other statuses. The database computes it for the index that finds pending and expired orders. MariaDB changes the
+   * columns of `orders` in place (`ALGORITHM = INSTANT`) only while no index contains a virtual column: such a
+   * migration drops `ix_orders_status` first and adds it again.
    */
   @Column({
     name: 'lifetime_bucket',

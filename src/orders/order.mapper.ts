@@ -1,12 +1,15 @@
+import type { OrderBalance } from '../cashback/balances.service.js';
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn } from '../cashback/validity.js';
 import { formatMoney, formatRate } from '../common/money.js';
+import type { Policy } from '../merchants/policy.js';
 import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
+import type { PolicyDto } from './dto/policy.dto.js';
+import type { RefundDto } from './dto/refund.dto.js';
 import type { Order } from './order.entity.js';
-import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-quote.js';
+import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-cashback.js';
 import { statusOf } from './order-status.js';
-import { lastChange } from './order-version.js';
-import type { OrderBalance } from '../cashback/balances.service.js';
+import type { Refund } from './refund.entity.js';
 
 /** Builds the response for an order. */
 export function toOrderDto(order: Order, balance: OrderBalance, now: Date): OrderDto {
@@ -37,7 +40,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
       amount_to_pay_back: formatMoney(order.refundedCents - order.returnedCents),
     },
     created_at: order.createdAt,
-    updated_at: lastChange(order),
+    updated_at: order.updatedAt,
     expires_at: order.expiresAt,
     completed_at: order.completedAt,
     cancelled_at: order.cancelledAt,
@@ -65,5 +68,35 @@ function toReceiveDto(order: Order, now: Date): ToReceiveDto {
     available_at: validity?.availableAt ?? null,
     expires_at: validity?.expiresAt ?? null,
     expires_on: validity === null ? null : expiresOn(validity.expiresAt, order.policy.timeZone),
+  };
+}
+
+/** Builds the response for a refund. */
+export function toRefundDto(refund: Refund): RefundDto {
+  return {
+    id: refund.id,
+    external_id: refund.externalId,
+    order_id: refund.orderId,
+    amount: formatMoney(refund.amountCents),
+    cashback_returned: formatMoney(refund.returnedCents),
+    cashback_taken_back: formatMoney(refund.clawedBackCents),
+    amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
+    created_at: refund.createdAt,
+  };
+}
+
+/** Builds the response for a policy. */
+export function toPolicyDto(policy: Policy): PolicyDto {
+  const overrides = Object.entries(policy.earnRatesByPaymentMethod).map(([id, bps]) => [id, formatRate(bps)] as const);
+  return {
+    earn_rate: formatRate(policy.earnRateBps),
+    earn_rates_by_payment_method: Object.fromEntries(overrides),
+    redeem_share: formatRate(policy.redeemShareBps),
+    redeem_minimum_total: formatMoney(policy.redeemMinimumTotalCents),
+    release_days: policy.releaseDays,
+    validity_days: policy.validityDays,
+    order_ttl_minutes: policy.orderTtlMinutes,
+    max_order_ttl_minutes: policy.maxOrderTtlMinutes,
+    time_zone: policy.timeZone,
   };
 }

@@ -11,8 +11,9 @@ import type { OrderDto } from './dto/order.dto.js';
 import { insertOrders } from './insert-orders.js';
 import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
 import type { Order } from './order.entity.js';
-import { ContentDigests, type RequestedOrder, differences, readOrder } from './order-content.js';
-import { defaultExpiry, expiryProblem } from './order-expiry.js';
+import { type RequestedOrder, readOrder } from './order-content.js';
+import { ContentDigests, differences } from './order-replay.js';
+import { defaultExpiry, expiryProblem } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
 /** Creates and reads orders. */

@@ -1,8 +1,11 @@
-import { Body, HttpCode, Post } from '@nestjs/common';
+import { Body, Get, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { MerchantId } from '../http/decorators.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { PolicyDto } from './dto/policy.dto.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
+import { toPolicyDto } from './order.mapper.js';
 import { QuotesService } from './quotes.service.js';
 
 @MerchantController('quotes', 'orders')
@@ -20,5 +23,22 @@ export class QuotesController {
   @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
   createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
     return this.quotes.quote(merchantId, body);
+  }
+}
+
+@MerchantController('policy', 'orders')
+export class PolicyController {
+  constructor(private readonly merchants: MerchantsService) {}
+
+  /**
+   * Read the cashback rules
+   *
+   * @remarks Returns the merchant's rules for new orders, at most a second old. An existing order keeps the rules that
+   * it was quoted with.
+   */
+  @Get()
+  @ApiProblems('missing_token', 'invalid_token')
+  async getPolicy(@MerchantId() merchantId: string): Promise<PolicyDto> {
+    return toPolicyDto(await this.merchants.policyOf(merchantId));
   }
 }

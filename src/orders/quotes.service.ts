@@ -4,13 +4,12 @@ import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
-import { refuseOverBalance } from './order-changes.js';
+import { refuseOverBalance } from './order-cashback.js';
 import { readOrder } from './order-content.js';
-import { toOrderDto } from './order.mapper.js';
+import { toOrderDto, toPolicyDto } from './order.mapper.js';
 import { newOrder } from './orders.service.js';
-import { toPolicyDto } from './policy.mapper.js';
 
-/** Says what an order would say, and writes nothing. */
+/** Calculates the cashback of an order without creating it. */
 @Injectable()
 export class QuotesService {
   constructor(
@@ -27,7 +26,8 @@ export class QuotesService {
     const { totalCents } = requested;
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
-    const order = newOrder(requested, { merchantId, policy, contentDigest: null }, now);
+    // A quote is not stored, so nothing is compared with its digest.
+    const order = newOrder(requested, { merchantId, policy, contentDigest: Buffer.alloc(0) }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order) : totalCents;

@@ -10,19 +10,18 @@ import { formatMoney, parseMoney } from '../common/money.js';
 import { notFound, Problem } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import { LockedOrders } from './locked-orders.js';
 import { Order } from './order.entity.js';
-import { OrderLock } from './order-lock.js';
+import { toRefundDto } from './order.mapper.js';
 import { requireTransition } from './order-status.js';
-import { nextVersion } from './order-version.js';
 import { Refund } from './refund.entity.js';
-import { toRefundDto } from './refund.mapper.js';
 
 /** Full and partial refunds of completed orders. */
 @Injectable()
 export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly orders: OrderLock,
+    private readonly orders: LockedOrders,
     private readonly wallets: WalletsService,
     private readonly clock: Clock,
   ) {}
@@ -117,9 +116,7 @@ export class RefundsService {
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
     if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
-    await this.wallets.save(manager, wallet);
-
-    await manager.update(Order, { id: order.id, merchantId: order.merchantId }, totalsAfter(order, refund, wallet.now));
+    await this.orders.save(manager, order, wallet, totalsAfter(order, refund));
     return refund;
   }
 }
@@ -145,14 +142,13 @@ function refundsBefore(
   return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
 }
 
-function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund, now: Date): Partial<Order> {
+function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
   const refundedCents = order.refundedCents + amountCents;
   return {
     status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
     refundedCents,
     returnedCents: order.returnedCents + returnedCents,
     clawedBackCents: order.clawedBackCents + clawedBackCents,
-    ...nextVersion(order, now),
   };
 }
 

@@ -1,5 +1,4 @@
-import { CAME_BACK_EARLIER } from './comeback-checks.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** Checks of credits, their holds and their grants that have an external ID, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
@@ -84,8 +83,7 @@ export const CREDIT_CHECKS: SqlChecks = {
        AND (COALESCE(c.original_expires_at, c.expires_at) <> g.requested_expires_at
             OR (g.requested_expires_at IS NULL AND COALESCE(c.original_expires_at, c.expires_at)
                 NOT BETWEEN CAST(g.requested_expires_on AS DATETIME) + INTERVAL 10 HOUR
-                        AND CAST(g.requested_expires_on AS DATETIME) + INTERVAL 36 HOUR))
-       AND NOT ${CAME_BACK_EARLIER}`,
+                        AND CAST(g.requested_expires_on AS DATETIME) + INTERVAL 36 HOUR))`,
 
   'what was taken back of a grant is what its void entries add up to, and the first one has the date': `
     SELECT x.credit_id, SUM(x.voided_cents) AS voided_cents, MAX(x.voided_at) AS voided_at, SUM(x.entries_cents) AS entries_cents,

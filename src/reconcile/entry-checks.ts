@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** What an entry of each kind refers to; `null` means optional. Entries of the debt have no credit. */
 interface Names {
@@ -16,7 +16,7 @@ const NAMES: Record<EntryKind, Names> = {
   release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },
   restore: { credit: true, order: true, refund: true },
-  // Taken back by a refund, or repays debt from new cashback or cashback that comes back.
+  // Taken back by a refund, or repays debt from new cashback or from amounts that return.
   clawback: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
   debt: { credit: false, order: true, refund: true },

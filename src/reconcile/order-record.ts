@@ -2,9 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
 import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
-import { CAME_BACK_EARLIER } from './comeback-checks.js';
-import { inPage, type Page, queryAll, queryPage } from './finding.js';
-import { validityOfRecord } from './order-dates.js';
+import { inPage, type Page, queryAll, queryPage } from './page.js';
 
 const SUM_NAMES = [
   'redeem_entries',
@@ -31,7 +29,7 @@ export interface OrderRecord extends Record<SumName, number> {
   returned_cents: number;
   clawed_back_cents: number;
   version: number;
-  updated_at: Date | null;
+  updated_at: Date;
   created_at: Date;
   expires_at: Date;
   completed_at: Date | null;
@@ -50,13 +48,11 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_cents: number | null;
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
-  /** The first expiry of a credit that came back. */
+  /** The first expiry of a reinstated credit. */
   credit_original_expires_at: Date | null;
   credit_created_at: Date | null;
   /** How much of the credit expired unspent: refunds do not take that back. Read only if they took back too little. */
   credit_expired_cents: number;
-  /** Whether an entry shows that an earlier release made the credit available again, which explains its expiry. */
-  credit_came_back_earlier: boolean | 0;
 }
 
 const ORDERS = `
@@ -67,7 +63,7 @@ const ORDERS = `
          m.id AS merchant_id, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
          c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
-         0 AS credit_expired_cents, 0 AS credit_came_back_earlier, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
+         0 AS credit_expired_cents, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN merchants m ON m.id = o.merchant_id
     LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
@@ -99,7 +95,6 @@ export async function readOrders(manager: EntityManager, page: Page, parse: Pars
   const records = rows.map((row) => Object.assign(row, parsed(row, parse)));
   const byId = new Map(records.map((record) => [record.order_id, record]));
   for (const sql of SUMS) addSums(byId, await queryPage<SumRow>(manager, sql, page));
-  await markComebacks(manager, records);
   await addExpired(manager, records);
   return records;
 }
@@ -123,6 +118,9 @@ function addSums(byId: Map<string, OrderRecord>, rows: SumRow[]): void {
   }
 }
 
+/** Enough for the policies of most merchants; a few hundred bytes each. */
+const REMEMBERED_TEXTS = 1000;
+
 export type Parse = (json: string | null) => unknown;
 
 /** Returns a JSON parser that caches some texts, because most orders have the same policy. */
@@ -133,27 +131,10 @@ export function rememberingParse(): Parse {
     const known = remembered.get(json);
     if (known !== undefined) return known;
     const value: unknown = JSON.parse(json);
-    if (remembered.size === 1000) remembered.clear();
+    if (remembered.size === REMEMBERED_TEXTS) remembered.clear();
     remembered.set(json, value);
     return value;
   };
-}
-
-/** Only reads entries for the few credits whose expiry differs from the policy. */
-async function markComebacks(manager: EntityManager, records: OrderRecord[]): Promise<void> {
-  const moved = records.filter((record) => {
-    const expiresAt = validityOfRecord(record)?.expiresAt;
-    const actual = record.credit_original_expires_at ?? record.credit_expires_at;
-    return expiresAt !== undefined && actual !== null && +actual !== +expiresAt;
-  });
-  if (moved.length === 0) return;
-  const rows = await queryAll<{ id: string }>(
-    manager,
-    `SELECT c.id FROM cashback_credits c WHERE c.id IN (?) AND ${CAME_BACK_EARLIER}`,
-    [moved.map((record) => record.credit_id)],
-  );
-  const ids = new Set(rows.map(({ id }) => id));
-  for (const record of moved) record.credit_came_back_earlier = ids.has(String(record.credit_id));
 }
 
 /** Only reads entries for the few refunded orders whose cashback was not all taken back. */

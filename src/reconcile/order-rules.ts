@@ -1,14 +1,9 @@
-import { redeemableMaximum, refundParts } from '../cashback/quote.js';
+import { cashbackToReceive, redeemableMaximum, refundParts } from '../cashback/quote.js';
 import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import { earnedCents } from './earned-amount.js';
-import type { Finding } from './finding.js';
-import {
-  creditHasDatesOfOrder,
-  expiresWithinBounds,
-  isOfEarlierRelease,
-  orderHasDatesOfPolicy,
-} from './order-dates.js';
+import { wasCompleted } from '../orders/order-status.js';
+import type { Finding } from './page.js';
+import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
 
 /** A rule of an order, and the figures to show if it is broken. */
@@ -40,7 +35,7 @@ const ORDER_RULES: OrderRule[] = [
   {
     invariant: 'the version of an order starts at 1, and only a changed order has a later one',
     figures: ['version', 'created_at', 'updated_at'],
-    holds: (o) => (o.updated_at === null ? o.version === 1 : o.version >= 1 && o.updated_at >= o.created_at),
+    holds: (o) => (o.version === 1 ? +o.updated_at === +o.created_at : o.version > 1 && o.updated_at >= o.created_at),
   },
   {
     invariant: 'the payment methods add up to at most the total, and only a completed order has final ones',
@@ -185,18 +180,25 @@ export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> 
   }
 }
 
-const wasCompleted = (o: OrderRecord): boolean => o.status !== 'pending' && o.status !== 'cancelled';
-
 function statusAfterRefunds(o: OrderRecord): string {
   if (o.refunded_cents === 0) return ['partially_refunded', 'refunded'].includes(o.status) ? 'completed' : o.status;
   return o.refunded_cents === o.total_cents ? 'refunded' : 'partially_refunded';
 }
 
+function earnedCents(o: OrderRecord): number {
+  const paid = {
+    totalCents: o.total_cents,
+    eligibleTotalCents: o.eligible_total_cents,
+    redeemedCents: o.redemption_cents,
+    paymentMethods: o.final_payment_methods ?? o.payment_methods,
+  };
+  return cashbackToReceive(paid, o.policy);
+}
+
 /** The balance at that instant is unknown, but the other limits are known. */
 function redeemableCents(o: OrderRecord): number {
   if (o.status === 'cancelled') return 0;
-  const eligibleTotalCents = isOfEarlierRelease(o) ? null : o.eligible_total_cents;
-  const totals = { totalCents: o.total_cents, eligibleTotalCents };
+  const totals = { totalCents: o.total_cents, eligibleTotalCents: o.eligible_total_cents };
   return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
 }
 

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { RETURN_CHECKS, wrongComebacks } from './comeback-checks.js';
+import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
-import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './finding.js';
+import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './page.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
 import { REFUND_CHECKS } from './refund-checks.js';
@@ -75,7 +75,7 @@ export class ReconcileService {
     const parse = rememberingParse();
     const wallets = this.#pass('wallets', async (manager, page) => {
       report(await brokenChecks(manager, CHECKS_BY_WALLET, page));
-      report(await wrongComebacks(manager, page, parse));
+      report(await wrongReinstatements(manager, page, parse));
     });
     const orders = this.#pass('orders', async (manager, page) => {
       report(await brokenChecks(manager, REFUND_CHECKS, page));

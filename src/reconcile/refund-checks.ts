@@ -1,4 +1,4 @@
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** SQL condition: cashback that the order earned expired unspent. A refund takes nothing back for it. */
 const HAS_EXPIRED_UNSPENT = `EXISTS (

@@ -6,7 +6,7 @@ import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
-import type { Finding } from './finding.js';
+import type { Finding } from './page.js';
 
 /** The tables of the money. */
 const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
@@ -14,8 +14,6 @@ const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Grant, Hold, En
 interface UniqueKey {
   table: string;
   columns: string;
-  /** With the merchant, which a partitioned table has in every unique key. No row changes its merchant. */
-  partitioned: string;
 }
 
 /** Primary and unique keys decide races, so each must exist. They are compared by columns, not by name. */
@@ -30,7 +28,7 @@ export async function missingKeys(manager: EntityManager): Promise<Finding[]> {
   );
   const present = new Set(rows.map((row) => `${row.of_table} ${row.columns}`));
   return uniqueKeys(manager)
-    .filter((key) => ![key.columns, key.partitioned].some((columns) => present.has(`${key.table} ${columns}`)))
+    .filter(({ table, columns }) => !present.has(`${table} ${columns}`))
     .map(({ table, columns }) => ({ invariant: 'the unique keys are in place', table, columns }));
 }
 
@@ -38,14 +36,15 @@ export async function missingKeys(manager: EntityManager): Promise<Finding[]> {
 function uniqueKeys(manager: EntityManager): UniqueKey[] {
   return ENTITIES.map((entity) => manager.dataSource.getMetadata(entity)).flatMap(
     ({ tableName: table, primaryColumns, indices }) =>
-      [primaryColumns, ...indices.filter((index) => index.isUnique).map((index) => index.columns)].map((columns) => {
-        const names = columns.map((column) => column.databaseName);
-        return { table, columns: listOf(names), partitioned: listOf([...names, 'merchant_id']) };
-      }),
+      [primaryColumns, ...indices.filter((index) => index.isUnique).map((index) => index.columns)].map((columns) => ({
+        table,
+        columns: columns
+          .map((column) => column.databaseName)
+          .sort()
+          .join(','),
+      })),
   );
 }
-
-const listOf = (names: string[]): string => [...new Set(names)].sort().join(',');
 
 /** What is missing without a trigger on the ledger, by its event. */
 const TRIGGERS = {

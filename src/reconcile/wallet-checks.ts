@@ -1,16 +1,16 @@
-import { NEVER } from '../cashback/balance-sql.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './finding.js';
+import { NEVER_SQL } from '../cashback/balance-sql.js';
+import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** Centavos of the credits `c` of a wallet `w` that were available at the instant of its stored balance. */
 const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
                                      THEN c.remaining_cents END), 0)`;
 
 const firstDate = (date: string): string =>
-  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER})`;
+  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER_SQL})`;
 
 /** When a date of the credits `c` or the holds of a wallet `w` first changes that balance. */
 const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')},
-  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), ${NEVER}))`;
+  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), ${NEVER_SQL}))`;
 
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {
@@ -19,10 +19,10 @@ export const WALLET_CHECKS: SqlChecks = {
            COALESCE(SUM(c.remaining_cents), 0) AS credits_cents, ${AVAILABLE} AS available_credits_cents, ${NEXT_CHANGE} AS next_change_at
       FROM wallets w LEFT JOIN cashback_credits c ON c.wallet_id = w.id
      WHERE ${inPage('w.id')}
-     GROUP BY w.id, w.balance_cents, w.available_cents, w.available_as_of, w.available_until, w.available_seq, w.available_until_seq, w.last_seq
+     GROUP BY w.id, w.balance_cents, w.available_cents, w.available_as_of, w.available_until
     HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)
-        OR (w.available_seq = w.last_seq AND w.available_cents <> ${AVAILABLE})
-        OR (w.available_until_seq = w.last_seq AND NOT (w.available_seq <=> w.last_seq AND w.available_until <=> ${NEXT_CHANGE}))`,
+        OR w.available_cents <> ${AVAILABLE}
+        OR w.available_until <> ${NEXT_CHANGE}`,
 
   'a wallet has the number, balance and debt of its last entry': `
     SELECT w.id AS wallet_id, w.last_seq, w.balance_cents, w.debt_cents, l.balance_cents AS entry_balance_cents, l.debt_cents AS entry_debt_cents

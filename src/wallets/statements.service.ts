@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, LessThan } from 'typeorm';
-import type { WalletOwner } from '../cashback/balances.service.js';
 import { Credit } from '../cashback/credit.entity.js';
-import { byExpiry } from '../cashback/earliest-first.js';
+import { byExpiry } from '../cashback/movements.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wallet-summary.js';
-import { Wallet } from '../cashback/wallet.entity.js';
+import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';

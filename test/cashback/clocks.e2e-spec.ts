@@ -79,7 +79,7 @@ describe('instances whose clocks differ', () => {
     expect(held.body).toMatchObject({ maximum: '0.00', limited_by: 'balance' });
   });
 
-  it('an expired credit comes back once when instances whose clocks differ release its holds', async () => {
+  it('an expired credit is reinstated once when instances whose clocks differ release its holds', async () => {
     const document = aDocument();
     const shop = await aLongLivedMerchant(behind, { redeemShareBps: 10_000, maxOrderTtlMinutes: 20_000 });
     const onBoth = async (): Promise<Client[]> => {

@@ -6,7 +6,6 @@ import { WalletsService } from '../../src/cashback/wallets.service.js';
 import { DomainEvents } from '../../src/common/domain-event.js';
 import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
-import { ContentDigests } from '../../src/orders/order-content.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -28,12 +27,7 @@ describe('erasing a customer', () => {
     service = await startService({ databaseUrl: database.url });
     operator = await createDataSource(database.url).initialize();
     const { app, clock } = service;
-    erasure = new ErasureService(
-      new UnitOfWork(operator, new DomainEvents()),
-      app.get(WalletsService),
-      app.get(ContentDigests),
-      clock,
-    );
+    erasure = new ErasureService(new UnitOfWork(operator, new DomainEvents()), app.get(WalletsService), clock);
     merchant = await aMerchant(service);
     other = await aMerchant(service);
   });
@@ -130,14 +124,6 @@ describe('erasing a customer', () => {
         expectProblem(answer, 409, 'external_id_conflict');
         expect(pointersOf(answer)).toEqual(expect.arrayContaining([...pointers]));
       }
-    });
-
-    it('POST /orders replays an order of an erased customer that was stored without a digest', async () => {
-      const order = await anOrderToErase();
-      await service.dataSource.query('UPDATE orders SET content_digest = NULL WHERE document = ?', [order.document]);
-      await erasure.erase(merchant.id, order.document);
-      const again = await merchant.client.post('/orders', order);
-      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
     });
   });
 

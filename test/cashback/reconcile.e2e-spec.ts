@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Finding } from '../../src/reconcile/finding.js';
+import type { Finding } from '../../src/reconcile/page.js';
 import { type Reconciliation, ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import { TestClock } from '../support/clock.js';
 import { Client } from '../support/client.js';
@@ -45,12 +45,12 @@ describe('reconcile and the schema', () => {
   });
 });
 
-describe('reconcile and credits that came back', () => {
+describe('reconcile and reinstated credits', () => {
   const { service } = useService();
   const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
 
   it.each(['earned', 'granted', 'requested'])(
-    'reconcile finds an %s credit that an instance brought back a second time, because it forgot the first',
+    'reconcile finds an %s credit that was reinstated a second time, because the first time was erased',
     async (origin) => {
       const merchant = await aLongLivedMerchant(service, {
         ...{ releaseDays: 0, validityDays: 1, redeemShareBps: 10_000, maxOrderTtlMinutes: 20_000 },

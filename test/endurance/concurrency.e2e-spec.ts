@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { WalletsService } from '../../src/cashback/wallets.service.js';
-import { OrderLock } from '../../src/orders/order-lock.js';
+import { LockedOrders } from '../../src/orders/locked-orders.js';
 import { OrdersService } from '../../src/orders/orders.service.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant } from '../support/factories.js';
-import { NaiveOrderLock } from '../support/naive/naive-order-lock.js';
+import { NaiveLockedOrders } from '../support/naive/naive-locked-orders.js';
 import { NaiveOrders } from '../support/naive/naive-orders.js';
 import { NaiveWallets } from '../support/naive/naive-wallets.js';
 import { orderRaces, sameOrder } from '../support/races/order-races.js';
@@ -67,7 +67,7 @@ describe('concurrent requests', () => {
 
     it.each(ofOrders)('without the order lock, this race fails: $title', async (race) => {
       const stage = await naiveStage(
-        (builder) => builder.overrideProvider(OrderLock).useValue(new NaiveOrderLock()),
+        (builder) => builder.overrideProvider(LockedOrders).useClass(NaiveLockedOrders),
         withoutKeys,
       );
       await expectRaceToFail(race, stage);

@@ -7,7 +7,7 @@ import { expectInvariants, expectProblem, pointersOf } from '../support/expectat
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+import { movementsOf, walletOf } from '../support/wallets.js';
 
 // Some tests move the clock by half an hour.
 const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
@@ -385,15 +385,6 @@ describe('POST /orders after an amendment', () => {
       expect(replayed(again)).toEqual([201, 'true']);
       expect(again.body).toEqual(current);
     }
-  });
-
-  it('POST /orders replays the first content of an amended order of a release without digests', async () => {
-    const first = anOrder();
-    const { body: order } = await merchant.client.post('/orders', first);
-    await rowsOf(service, 'UPDATE orders SET content_digest = NULL WHERE id = ?', [order.id]);
-    await amend(order, aCart('100.00'));
-    expect(replayed(await merchant.client.post('/orders', first))).toEqual([201, 'true']);
-    expect(replayed(await merchant.client.post('/orders', { ...first, ...aCart('100.00') }))).toEqual([201, 'true']);
   });
 
   it('POST /orders replays only the first content of an amended order after its customer was erased', async () => {

@@ -3,7 +3,6 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -62,19 +61,6 @@ describe('the version of an order', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
     expect((await merchant.client.get(`/orders/${order.id}`)).body.version).toBe(order.version + 10);
-  });
-
-  it('an order of an earlier release has version 1 and the latest of its instants as updated_at', async () => {
-    const [pending, completed] = [await aCreatedOrder(merchant), await aCompletedOrder(merchant)];
-    for (const { id } of [pending, completed])
-      await rowsOf(service, 'UPDATE orders SET version = DEFAULT, updated_at = NULL WHERE id = ?', [id]);
-    expect((await merchant.client.get(`/orders/${pending.id}`)).body).toEqual(pending);
-    expect((await merchant.client.get(`/orders/${completed.id}`)).body).toEqual({
-      ...completed,
-      version: 1,
-      updated_at: completed.completed_at,
-    });
-    expect((await merchant.client.post(`/orders/${pending.id}/cancel`)).body).toMatchObject({ version: 2 });
   });
 });
 

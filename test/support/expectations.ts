@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Finding } from '../../src/reconcile/finding.js';
+import type { Finding } from '../../src/reconcile/page.js';
 import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseMoney } from '../../src/common/money.js';
+import { NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
 import { createDataSource } from '../../src/schema.js';
 import { aDocument, grant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
@@ -56,11 +57,15 @@ export async function aCustomerWithCredits(
       [entries],
     );
   }
-  await dataSource.query('UPDATE wallets SET balance_cents = ?, last_seq = ? WHERE id = ?', [
-    balance + count * cents,
-    last + count,
-    wallet.id,
-  ]);
+  const { id, merchant_id: merchantId } = wallet;
+  const [{ available }] = await dataSource.query(
+    'SELECT SUM(remaining_cents) AS available FROM cashback_credits WHERE wallet_id = ? AND available_at <= ? AND expires_at > ?',
+    [id, now, now],
+  );
+  await dataSource.query(
+    `UPDATE wallets SET balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_until = ${NEXT_CHANGE} WHERE id = ?`,
+    [balance + count * cents, last + count, available, now, ...nextChangeParameters(id, merchantId, now), id],
+  );
   await dataSource.query('ANALYZE TABLE wallets, cashback_credits, cashback_holds');
   await dataSource.destroy();
   return document;

@@ -150,7 +150,7 @@ export class OrderDto {
   readonly status!: OrderStatus;
 
   /**
-   * 1 at first. It grows with each change of the order; the balance of the customer does not change it.
+   * Starts at 1 and increases with each change of the order; the balance of the customer does not change it.
    * @example 1
    */
   @ApiProperty({ type: 'integer', minimum: 1 })

@@ -49,7 +49,7 @@ export class PolicyDto {
   readonly order_ttl_minutes!: number;
 
   /**
-   * The most minutes for which an order can ask.
+   * Longest lifetime that an order can request, in minutes.
    * @example 10080
    */
   @ApiProperty({ type: 'integer' })

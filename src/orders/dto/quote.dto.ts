@@ -63,7 +63,7 @@ export class QuoteCashbackDto {
   readonly to_receive!: ToReceiveDto;
 }
 
-/** What an order would say if it were created and completed now. */
+/** The cashback of an order if it were created and completed now. */
 export class QuoteDto {
   readonly cashback!: QuoteCashbackDto;
   readonly payment_methods!: OrderPaymentMethodDto[];

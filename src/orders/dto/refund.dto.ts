@@ -35,8 +35,7 @@ export class RefundDto {
   readonly amount!: string;
 
   /**
-   * Redeemed cashback that was returned to the customer's wallet. If it has expired, it comes back for 7 days, but only
-   * once.
+   * Redeemed cashback that was returned to the customer's wallet. Expired cashback is reinstated for 7 days, once.
    * @example "3.33"
    */
   readonly cashback_returned!: string;

@@ -99,7 +99,7 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
     balance_cents: 'amount_cents * (n + 1)',
   });
   await sql.query(
-    `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS} WHERE id = '${wallet.id}'`,
+    `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS}, available_cents = balance_cents WHERE id = '${wallet.id}'`,
   );
   const { body } = await new Client(service, merchant.tokens.access_token).post('/wallets/search', { document });
   if (body.available !== `${CREDITS}.00`) throw new Error(`the wallet has ${body.available}`);

@@ -22,8 +22,8 @@ export const examples: [Step[]][] = [
     ],
   ],
   [
-    // A credit that came back expires again while another order holds it: the hold can be moved and lowered, and what
-    // is released does not come back a second time.
+    // A reinstated credit expires again while another order holds it: the hold can be moved and lowered, and what is
+    // released is not reinstated a second time.
     [
       { do: 'grant', merchant: 1, customer: 0, cents: 2000, inDays: 0, forDays: 1 },
       { do: 'create', merchant: 1, customer: 0, cents: 2000, eligiblePercent: null, split: unsplit, again: false },

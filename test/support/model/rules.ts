@@ -28,7 +28,7 @@ export const DAY = 24 * 60 * MINUTE;
 export const MOST_MINUTES = 7 * 24 * 60;
 
 /** The last day on which an amount can be spent that returns to an expired credit is the local date plus this. */
-export const COMEBACK_DAYS = 7;
+export const REINSTATED_DAYS = 7;
 
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 

@@ -1,5 +1,5 @@
 import { startOfDayAfter } from './days.js';
-import { COMEBACK_DAYS, least, total } from './rules.js';
+import { REINSTATED_DAYS, least, total } from './rules.js';
 
 /**
  * A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first.
@@ -14,7 +14,7 @@ export interface ModelCredit {
   availableAt: number;
   expiresAt: number;
   /** Whether an amount returned to it after it had expired. */
-  cameBack: boolean;
+  isReinstated: boolean;
 }
 
 interface ModelHold {
@@ -82,7 +82,7 @@ export class ModelWallet {
   /** Adds new cashback, which first repays the debt. */
   addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): ModelCredit {
     const born = this.credits.length;
-    const credit = { born, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt, cameBack: false };
+    const credit = { born, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt, isReinstated: false };
     this.credits.push(credit);
     this.#repay([{ credit, cents }], cents);
     return credit;
@@ -191,10 +191,10 @@ function restore(credit: ModelCredit, cents: bigint, at: number, zone: string): 
   const isExpired = credit.expiresAt <= at;
   if (isExpired) expire(credit);
   credit.remaining += cents;
-  if (isExpired && credit.cameBack) expire(credit);
+  if (isExpired && credit.isReinstated) expire(credit);
   else if (isExpired) {
-    credit.cameBack = true;
-    credit.expiresAt = startOfDayAfter(at, COMEBACK_DAYS + 1, zone);
+    credit.isReinstated = true;
+    credit.expiresAt = startOfDayAfter(at, REINSTATED_DAYS + 1, zone);
   }
 }
 

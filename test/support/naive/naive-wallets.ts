@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { WalletOwner } from '../../../src/cashback/balances.service.js';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
-import { Wallet } from '../../../src/cashback/wallet.entity.js';
-import { WalletsService } from '../../../src/cashback/wallets.service.js';
+import { Wallet, type WalletOwner } from '../../../src/cashback/wallet.entity.js';
+import { newWallet, WalletsService } from '../../../src/cashback/wallets.service.js';
+import { Clock } from '../../../src/common/clock.js';
 import { Barrier } from './barrier.js';
 
 /**
@@ -16,20 +15,15 @@ export class NaiveWallets extends WalletsService {
   readonly #barrier = new Barrier(10);
   #lastSeq = 1_000_000;
 
+  constructor(private readonly ownClock: Clock) {
+    super(ownClock);
+  }
+
   override async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
-    const { merchantId, document } = owner;
     const known = await this.view(manager, owner, orderId);
     await this.#barrier.arrive();
     if (known !== null) return known;
-    await manager.insert(Wallet, {
-      id: randomUUID(),
-      merchantId,
-      document,
-      debtCents: 0,
-      balanceCents: 0,
-      lastSeq: 0,
-      createdAt: this.clock.now(),
-    });
+    await manager.insert(Wallet, newWallet(owner, this.ownClock.now()));
     return (await this.view(manager, owner, orderId))!;
   }
 

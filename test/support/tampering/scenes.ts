@@ -55,7 +55,7 @@ async function ok<T extends { status: number; body: unknown }>(answer: Promise<T
   return answer;
 }
 
-/** A credit that came back, and expired again while an order held it. This takes 9 days. */
+/** A credit that was reinstated, and expired again while an order held it. This takes 9 days. */
 async function makeExpiredTwice(service: Service, note: Note): Promise<void> {
   const merchant = await aLongLivedMerchant(service, { maxOrderTtlMinutes: 20_000 });
   const document = aDocument();

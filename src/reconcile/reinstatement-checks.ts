@@ -1,8 +1,7 @@
 import type { EntityManager } from 'typeorm';
-import { comebackUntil, EARLIER_COMEBACK_MS } from '../cashback/validity.js';
-import { after, DAY_MS } from '../common/clock.js';
+import { reinstatementEnd } from '../cashback/validity.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
-import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './finding.js';
+import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
 import { isSameStart } from './order-dates.js';
 import type { Parse } from './order-record.js';
 
@@ -12,21 +11,13 @@ const isReturn = (entry: string): string => `${entry}.kind IN ('release', 'resto
    WHERE captured.wallet_id = ${entry}.wallet_id AND captured.seq = ${entry}.seq + 1 AND captured.kind = 'redeem'
      AND captured.credit_id = ${entry}.credit_id AND captured.order_id = ${entry}.order_id)`;
 
-/**
- * SQL condition: an earlier release let the credit come back for 7 days of 24 hours, and an entry explains its expiry.
- */
-export const CAME_BACK_EARLIER = `EXISTS (
-  SELECT 1 FROM cashback_entries b
-   WHERE b.credit_id = c.id AND b.kind IN ('release', 'restore')
-     AND b.effective_at = COALESCE(c.original_expires_at, c.expires_at) - INTERVAL ${EARLIER_COMEBACK_MS / DAY_MS} DAY)`;
-
 /** Checks of what returns to expired credits, by wallet. */
 export const RETURN_CHECKS: SqlChecks = {
   'a credit expired at its expiry, or was available again for some days since then': `
     SELECT c.id AS credit_id, c.original_expires_at, c.expires_at, e.wallet_id, e.seq, e.effective_at
       FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
      WHERE ${inPage('e.wallet_id')} AND e.kind = 'expire' AND e.effective_at <> c.expires_at
-       AND NOT (e.effective_at <=> c.original_expires_at) AND NOT ${CAME_BACK_EARLIER}`,
+       AND NOT (e.effective_at <=> c.original_expires_at)`,
 
   'an amount that returns to an expired credit makes it available again or, if it was before, expires at once': `
     SELECT c.id AS credit_id, c.original_expires_at, c.expires_at, e.wallet_id, e.seq, e.kind, e.amount_cents, e.effective_at
@@ -38,10 +29,10 @@ export const RETURN_CHECKS: SqlChecks = {
                 AND x.amount_cents = -e.amount_cents))`,
 };
 
-/** Credits that came back, each with the first amount that returned after the expiry. */
+/** Reinstated credits, each with the first amount that returned after the expiry. */
 const CREDITS = `
   SELECT c.id AS credit_id, c.wallet_id, c.available_at, c.original_expires_at, c.expires_at, e.seq, e.kind,
-         e.effective_at AS came_back_at, CAST(o.policy AS CHAR) AS policy,
+         e.effective_at AS reinstated_at, CAST(o.policy AS CHAR) AS policy,
          (SELECT MAX(h.effective_at) FROM cashback_entries h
            WHERE h.credit_id = c.id AND h.kind = 'hold' AND h.effective_at >= c.original_expires_at
              AND h.effective_at < e.effective_at) AS held_at
@@ -54,42 +45,41 @@ const CREDITS = `
    WHERE ${inPage('c.wallet_id')} AND c.original_expires_at IS NOT NULL`;
 
 const HOLDS = `
-  SELECT h.order_id, h.credit_id, h.expires_at, h.comes_back_until, CAST(o.policy AS CHAR) AS policy
+  SELECT h.order_id, h.credit_id, h.expires_at, h.reinstated_until, CAST(o.policy AS CHAR) AS policy
     FROM cashback_holds h JOIN orders o ON o.id = h.order_id
-   WHERE ${inPage('h.wallet_id')} AND h.comes_back_until IS NOT NULL`;
+   WHERE ${inPage('h.wallet_id')}`;
 
 interface CreditRow extends Record<string, unknown> {
   available_at: Date;
   original_expires_at: Date;
   expires_at: Date;
-  kind: string | null;
-  came_back_at: Date | null;
+  reinstated_at: Date | null;
   held_at: Date | null;
   policy: string | null;
 }
 
 interface HoldRow extends Record<string, unknown> {
   expires_at: Date;
-  comes_back_until: Date;
+  reinstated_until: Date;
   policy: string;
 }
 
 /**
  * Finds credits and holds with wrong dates of a return. They depend on the time zone, which only this process knows.
  */
-export async function wrongComebacks(manager: EntityManager, page: Page, parse: Parse): Promise<Finding[]> {
+export async function wrongReinstatements(manager: EntityManager, page: Page, parse: Parse): Promise<Finding[]> {
   const policyOf = (row: { policy: string | null }): Policy => policyFrom(parse(row.policy) as Partial<Policy>);
   const credits = await queryPage<CreditRow>(manager, CREDITS, page);
   const holds = await queryPage<HoldRow>(manager, HOLDS, page);
   return [
     ...credits
-      .filter((credit) => !cameBackOnce(credit, policyOf(credit)))
+      .filter((credit) => !isReinstatedOnce(credit, policyOf(credit)))
       .map(({ policy: _, ...figures }) => ({
-        invariant: 'a credit came back once, with the first amount that returned after its expiry, and for 7 days',
+        invariant: 'a credit is reinstated once, with the first amount that returned after its expiry, and for 7 days',
         ...figures,
       })),
     ...holds
-      .filter((hold) => !isSameStart(hold.comes_back_until, comebackUntil(policyOf(hold), hold.expires_at)))
+      .filter((hold) => !isSameStart(hold.reinstated_until, reinstatementEnd(policyOf(hold), hold.expires_at)))
       .map(({ policy: _, ...figures }) => ({
         invariant: 'what a hold returns to an expired credit is available for 7 days after the hold lapses',
         ...figures,
@@ -97,10 +87,9 @@ export async function wrongComebacks(manager: EntityManager, page: Page, parse: 
   ];
 }
 
-function cameBackOnce(credit: CreditRow, policy: Policy): boolean {
-  const { came_back_at: cameBackAt, expires_at: expiresAt } = credit;
-  if (cameBackAt === null || credit.held_at !== null || credit.original_expires_at <= credit.available_at) return false;
-  // A hold that an earlier release wrote has no date.
-  const isOfEarlierHold = credit.kind === 'release' && +expiresAt === +after(cameBackAt, EARLIER_COMEBACK_MS);
-  return isOfEarlierHold || isSameStart(expiresAt, comebackUntil(policy, cameBackAt));
+function isReinstatedOnce(credit: CreditRow, policy: Policy): boolean {
+  const { reinstated_at: reinstatedAt, expires_at: expiresAt } = credit;
+  if (reinstatedAt === null || credit.held_at !== null || credit.original_expires_at <= credit.available_at)
+    return false;
+  return isSameStart(expiresAt, reinstatementEnd(policy, reinstatedAt));
 }

@@ -1,8 +1,11 @@
-import { cashbackToReceive, type PaidOrder, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
-import { earlierValidityOf, type Validity, validityOf } from '../cashback/validity.js';
-import type { Order } from './order.entity.js';
-import { isOpen, wasCompleted } from './order-status.js';
 import type { OrderBalance } from '../cashback/balances.service.js';
+import { cashbackToReceive, type PaidOrder, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
+import { type Validity, validityOf } from '../cashback/validity.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { formatMoney } from '../common/money.js';
+import { Problem } from '../common/problem.js';
+import type { Order } from './order.entity.js';
+import { isOpen, statusOf, wasCompleted } from './order-status.js';
 
 /** The cashback that the customer receives for an order. `status` has the values of the API. */
 export interface CashbackToReceive {
@@ -54,10 +57,10 @@ export function totalsOf(order: Order): Omit<PaidOrder, 'redeemedCents'> {
 /**
  * Returns when the cashback can be spent. An open order has the dates of an order that is completed at its creation.
  */
-function validityOfOrder({ policy, createdAt, completedAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
-  if (cashbackAvailableAt !== null && cashbackExpiresAt !== null)
-    return { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
-  return completedAt === null ? validityOf(policy, createdAt) : earlierValidityOf(policy, completedAt);
+function validityOfOrder({ policy, createdAt, cashbackAvailableAt, cashbackExpiresAt }: Order): Validity {
+  return cashbackAvailableAt === null || cashbackExpiresAt === null
+    ? validityOf(policy, createdAt)
+    : { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
 }
 
 function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackToReceive['status'] {
@@ -65,4 +68,27 @@ function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackTo
   if (order.status === 'refunded') return 'reversed';
   if (order.clawedBackCents > 0) return 'partially_reversed';
   return availableAt <= now ? 'available' : 'pending';
+}
+
+/** Returns the balance of an order whose wallet is loaded. */
+export function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
+  return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
+}
+
+/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
+export function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
+  refuseOverBalance(order, balanceOf(order, wallet), amountCents, wallet.now);
+}
+
+/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
+export function refuseOverBalance(order: Order, balance: OrderBalance, amountCents: number, now: Date): void {
+  const { maximumCents, limitedBy } = maximumToRedeem(order, balance);
+  if (amountCents <= maximumCents) return;
+  const maximum = formatMoney(maximumCents);
+  // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
+  const isLate = statusOf(order, now) === 'expired' && limitedBy === 'balance';
+  throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
+    detail: `at most ${maximum} can be redeemed on this order now`,
+    extensions: { maximum, limited_by: limitedBy },
+  });
 }

@@ -46,7 +46,7 @@ const credits = (): Promise<any[]> =>
     [document],
   );
 
-/** @returns an order that holds 20.00 of a credit that has come back and expired again. */
+/** @returns an order that holds 20.00 of a credit that was reinstated and expired again. */
 async function anOrderHoldingWhatExpiredTwice(): Promise<any> {
   await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
   const first = await anOrderHolding('20.00', 1);
@@ -69,7 +69,7 @@ describe('the hold of an order on expired credits', () => {
       cashback: { to_redeem: { held: '20.00', available: '5.00' } },
     });
     const [row] = await rowsOf(service, 'SELECT * FROM cashback_holds WHERE order_id = ?', [order.id]);
-    expect(row).toMatchObject({ expires_at: new Date(later), comes_back_until: new Date(startOfDayAfter(later, 8)) });
+    expect(row).toMatchObject({ expires_at: new Date(later), reinstated_until: new Date(startOfDayAfter(later, 8)) });
     const held = ['grant 20.00', 'grant 5.00', 'hold -20.00'];
     expect(await movementsOf(merchant, document)).toEqual(held);
     expect((await credits())[0].original_expires_at).toBeNull();
@@ -108,7 +108,7 @@ describe('the hold of an order on expired credits', () => {
     expect((await cancel(order)).body.cashback.to_redeem.available).toBe('25.00');
   });
 
-  it('an expired credit comes back once when all orders that hold it are cancelled at once', async () => {
+  it('an expired credit is reinstated once when all orders that hold it are cancelled at once', async () => {
     await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
     for (const [days, available] of [
       [1, '20.00'],
@@ -126,7 +126,7 @@ describe('the hold of an order on expired credits', () => {
 });
 
 describe('debts and grants whose credit expired twice', () => {
-  it('what does not come back a second time repays no debt and makes none', async () => {
+  it('a credit that is not reinstated a second time repays no debt and makes none', async () => {
     const first = await aCompletedOrder(merchant, { document, total: '200.00' });
     const spender = await anOrderHolding('10.00', 1);
     await merchant.client.post(`/orders/${spender.id}/complete`);
@@ -155,7 +155,7 @@ describe('debts and grants whose credit expired twice', () => {
     expect(row.original_expires_at).toEqual(new Date(expiresAt));
   });
 
-  it('a void takes back what came back of a grant, and nothing after it has expired a second time', async () => {
+  it('a void takes back the reinstated amount of a grant, and nothing after it has expired a second time', async () => {
     const voided = async (id: string): Promise<unknown> => (await merchant.client.post(`/grants/${id}/void`)).body;
     const request = { document, amount: '20.00' };
     const ids: string[] = [];
@@ -176,36 +176,5 @@ describe('debts and grants whose credit expired twice', () => {
     for (const [index, amount] of ['20.00', '0.00'].entries())
       expect(await voided(ids[index]!)).toMatchObject({ voided: amount, remaining: '0.00' });
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
-  });
-});
-
-describe('holds and credits of an earlier release', () => {
-  it('what a hold of an earlier release returns to an expired credit is available for 7 days of 24 hours', async () => {
-    await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
-    const order = await anOrderHolding('20.00', 1);
-    await rowsOf(service, 'UPDATE cashback_holds SET comes_back_until = NULL WHERE order_id = ?', [order.id]);
-    const end = Date.parse(order.expires_at as string) + 7 * DAY_MS;
-    until(end - 30_000);
-    const shown = { available: '20.00', next_expiry: { amount: '20.00', at: new Date(end).toISOString() } };
-    expect(await walletOf(merchant, document)).toMatchObject(shown);
-    await grant(service, merchant, document, '1.00');
-    expect((await credits())[0].expires_at).toEqual(new Date(end));
-    until(end);
-    expect((await walletOf(merchant, document)).available).toBe('1.00');
-  });
-
-  it('a credit that came back in an earlier release keeps its date and can come back one more time', async () => {
-    await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
-    const order = await anOrderHolding('20.00', 1);
-    await rowsOf(service, 'UPDATE cashback_holds SET comes_back_until = NULL WHERE order_id = ?', [order.id]);
-    until(Date.parse(order.expires_at as string));
-    const second = await anOrderHolding('20.00', 20);
-    await rowsOf(service, 'UPDATE cashback_credits SET original_expires_at = NULL ORDER BY created_at DESC LIMIT 1');
-    await expectInvariants(service);
-    until(now() + 9 * DAY_MS);
-    const { body } = await cancel(second);
-    expect(body.cashback.to_redeem.available).toBe('20.00');
-    const [row] = await credits();
-    expect(row.expires_at).toEqual(new Date(startOfDayAfter(body.cancelled_at as string, 8)));
   });
 });

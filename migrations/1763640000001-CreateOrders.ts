@@ -1,19 +1,31 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  forgetExpression,
+  ID,
+  NO_ACTION,
+  recordExpression,
+  TABLE_OPTIONS,
+  word,
+} from '../src/database/migration-steps.js';
+
+const LIFETIME_BUCKET =
+  "IF(status = 'pending', TRUNCATE(TIMESTAMPDIFF(MINUTE, created_at, expires_at), 2 - LENGTH(TIMESTAMPDIFF(MINUTE, created_at, expires_at))), 0)";
 
 /**
- * Orders and their refunds. Content that never changes is stored as JSON. External IDs are stored as UTF-8 bytes,
+ * Orders and their refunds. Content that is read as a whole is stored as JSON. External IDs are stored as UTF-8 bytes,
  * because every collation treats some different texts as equal.
  */
-export class CreateOrders1763640000003 implements MigrationInterface {
+export class CreateOrders1763640000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE IF NOT EXISTS orders (
-        id                    CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        merchant_id           CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        id                    ${ID} NOT NULL,
+        merchant_id           ${ID} NOT NULL,
         external_id           VARBINARY(400) NOT NULL,
-        status                VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        document              VARCHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        status                ${word()} NOT NULL,
+        document              ${word(36)} NOT NULL,
         total_cents           BIGINT NOT NULL,
+        eligible_total_cents  BIGINT NULL,
         items                 JSON NOT NULL,
         payment_methods       JSON NOT NULL,
         final_payment_methods JSON NULL,
@@ -23,14 +35,22 @@ export class CreateOrders1763640000003 implements MigrationInterface {
         refunded_cents        BIGINT NOT NULL,
         returned_cents        BIGINT NOT NULL,
         clawed_back_cents     BIGINT NOT NULL,
+        content_digest        BINARY(32) NOT NULL,
+        version               INT NOT NULL,
         created_at            DATETIME(3) NOT NULL,
+        updated_at            DATETIME(3) NOT NULL,
         expires_at            DATETIME(3) NOT NULL,
         completed_at          DATETIME(3) NULL,
         cancelled_at          DATETIME(3) NULL,
+        cashback_available_at DATETIME(3) NULL,
+        cashback_expires_at   DATETIME(3) NULL,
+        lifetime_bucket       BIGINT AS (${LIFETIME_BUCKET}) VIRTUAL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_orders_merchant_external_id (merchant_id, external_id),
         INDEX ix_orders_merchant_created (merchant_id, created_at, id),
-        CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        INDEX ix_orders_status (merchant_id, status, lifetime_bucket, created_at, id, expires_at),
+        INDEX ix_orders_completion (merchant_id, status, completed_at, id),
+        CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
         CONSTRAINT ck_orders_status CHECK (status IN ('pending', 'completed', 'cancelled', 'partially_refunded', 'refunded')),
         CONSTRAINT ck_orders_total CHECK (total_cents > 0),
         CONSTRAINT ck_orders_redemption CHECK (redemption_cents BETWEEN 0 AND total_cents),
@@ -38,27 +58,30 @@ export class CreateOrders1763640000003 implements MigrationInterface {
         CONSTRAINT ck_orders_refunded CHECK (refunded_cents BETWEEN 0 AND total_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redemption_cents),
         CONSTRAINT ck_orders_clawed_back CHECK (clawed_back_cents BETWEEN 0 AND earned_cents)
-      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
+      ) ${TABLE_OPTIONS}`);
+    await recordExpression(runner, 'orders', 'lifetime_bucket', LIFETIME_BUCKET);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS refunds (
-        id                CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        order_id          CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        id                ${ID} NOT NULL,
+        order_id          ${ID} NOT NULL,
+        merchant_id       ${ID} NOT NULL,
         external_id       VARBINARY(400) NOT NULL,
         amount_cents      BIGINT NOT NULL,
         returned_cents    BIGINT NOT NULL,
         clawed_back_cents BIGINT NOT NULL,
         created_at        DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
-        UNIQUE INDEX uq_refunds_order_external_id (order_id, external_id),
-        CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE NO ACTION ON UPDATE NO ACTION,
+        UNIQUE INDEX uq_refunds_order_external_id (order_id, merchant_id, external_id),
+        INDEX ix_refunds_order_created (order_id, created_at, id),
+        CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_refunds_amount CHECK (amount_cents > 0),
         CONSTRAINT ck_refunds_returned CHECK (returned_cents BETWEEN 0 AND amount_cents),
         CONSTRAINT ck_refunds_clawed_back CHECK (clawed_back_cents >= 0)
-      ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin`);
+      ) ${TABLE_OPTIONS}`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE IF EXISTS refunds');
-    await runner.query('DROP TABLE IF EXISTS orders');
+    await forgetExpression(runner, 'orders', 'lifetime_bucket');
+    for (const table of ['refunds', 'orders']) await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { applyExpiries, type DatedCredit, type DatedHold, isAvailable } from './expiry.js';
+import { applyExpiries, type DatedCredit, type DatedHold, isAvailable } from './movements.js';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2026, 0, 1);
@@ -19,7 +19,7 @@ const aHold = (members: Partial<DatedHold> = {}): DatedHold => ({
   creditId: 'a',
   amountCents: 30,
   expiresAt: day(5),
-  comesBackUntil: null,
+  reinstatedUntil: day(13),
   ...members,
 });
 const inShort = (movements: ReturnType<typeof applyExpiries>): unknown[] =>
@@ -57,7 +57,7 @@ describe('applyExpiries', () => {
 
   it('applyExpiries makes the held part of an expired credit available until the date of the hold', () => {
     const credit = aCredit();
-    const hold = aHold({ expiresAt: day(12), comesBackUntil: day(19.5) });
+    const hold = aHold({ expiresAt: day(12), reinstatedUntil: day(19.5) });
     expect(inShort(applyExpiries([credit], [hold], day(13)))).toEqual([
       ['expire', 'a', -100, 10],
       ['release', 'a', 30, 12],
@@ -65,21 +65,12 @@ describe('applyExpiries', () => {
     expect(credit).toMatchObject({ remainingCents: 30, expiresAt: day(19.5), originalExpiresAt: day(10) });
   });
 
-  it('applyExpiries makes the held part of an expired credit available for 7 days if the hold has no date', () => {
-    const credit = aCredit();
-    expect(inShort(applyExpiries([credit], [aHold({ expiresAt: day(12) })], day(19)))).toEqual([
-      ['expire', 'a', -100, 10],
-      ['release', 'a', 30, 12],
-      ['expire', 'a', -30, 19],
-    ]);
-  });
-
   it('applyExpiries writes off at once what a hold returns to a credit that has expired a second time', () => {
     const credit = aCredit();
     const holds = [
-      aHold({ expiresAt: day(12), comesBackUntil: day(20) }),
-      aHold({ orderId: 'within', expiresAt: day(19), comesBackUntil: day(27), amountCents: 5 }),
-      aHold({ orderId: 'after', expiresAt: day(20), comesBackUntil: day(28), amountCents: 7 }),
+      aHold({ expiresAt: day(12), reinstatedUntil: day(20) }),
+      aHold({ orderId: 'within', expiresAt: day(19), reinstatedUntil: day(27), amountCents: 5 }),
+      aHold({ orderId: 'after', expiresAt: day(20), reinstatedUntil: day(28), amountCents: 7 }),
     ];
     expect(inShort(applyExpiries([credit], holds, day(30)))).toEqual([
       ['expire', 'a', -100, 10],
@@ -118,7 +109,7 @@ describe('applyExpiries', () => {
     const holds = fc.uniqueArray(
       fc
         .record({ orderId: fc.constantFrom('o1', 'o2', 'o3'), creditId: id, amountCents: amount, expiresAt: instant })
-        .map((hold) => ({ ...hold, comesBackUntil: new Date(hold.expiresAt.getTime() + 8 * DAY_MS) })),
+        .map((hold) => ({ ...hold, reinstatedUntil: new Date(hold.expiresAt.getTime() + 8 * DAY_MS) })),
       {
         maxLength: 9,
         selector: ({ orderId, creditId }) => `${orderId}/${creditId}`,

@@ -1,15 +1,12 @@
-import { after } from '../common/clock.js';
 import type { Credit } from './credit.entity.js';
-import { byExpiry } from './earliest-first.js';
 import type { EntryKind } from './entry.entity.js';
 import type { Hold } from './hold.entity.js';
-import { EARLIER_COMEBACK_MS } from './validity.js';
 
 /** The part of a credit that dates change. */
 export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt' | 'originalExpiresAt'>;
 
 /** The part of a hold that lapses. `expiresAt` is when it does. */
-export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt' | 'comesBackUntil'>;
+export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt' | 'reinstatedUntil'>;
 
 /** A change of one credit, as the ledger records it. */
 export interface Movement<C extends DatedCredit = DatedCredit> {
@@ -28,8 +25,8 @@ export interface Return {
   amountCents: number;
   orderId: string;
   at: Date;
-  /** Until when the amount is available if the credit has expired and has not come back yet. */
-  comesBackUntil: Date;
+  /** Until when the amount is available if the credit has expired and was never reinstated. */
+  reinstatedUntil: Date;
 }
 
 /** An amount that returned to a credit. */
@@ -109,15 +106,15 @@ export function repay<C extends DatedCredit>(
 }
 
 /**
- * Returns an amount to a credit. A credit that has expired is available again until `comesBackUntil`, without the
+ * Returns an amount to a credit. A credit that has expired is available again until `reinstatedUntil`, without the
  * amount that remained when it expired. That happens once: what returns after it has expired again expires at once.
  */
 export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Movement<C>[] {
-  const { kind, amountCents, orderId, at, comesBackUntil } = returned;
+  const { kind, amountCents, orderId, at, reinstatedUntil } = returned;
   const movements = credit.expiresAt <= at ? expireRest(credit) : [];
   if (credit.expiresAt <= at && credit.originalExpiresAt === null) {
     credit.originalExpiresAt = credit.expiresAt;
-    credit.expiresAt = comesBackUntil;
+    credit.expiresAt = reinstatedUntil;
   }
   credit.remainingCents += amountCents;
   movements.push({ kind, credit, amountCents, orderId, effectiveAt: at });
@@ -125,14 +122,8 @@ export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Mo
   return movements;
 }
 
-function lapseOf({ amountCents, orderId, expiresAt: at, comesBackUntil }: DatedHold): Return {
-  return {
-    kind: 'release',
-    amountCents,
-    orderId,
-    at,
-    comesBackUntil: comesBackUntil ?? after(at, EARLIER_COMEBACK_MS),
-  };
+function lapseOf({ amountCents, orderId, expiresAt: at, reinstatedUntil }: DatedHold): Return {
+  return { kind: 'release', amountCents, orderId, at, reinstatedUntil };
 }
 
 function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {
@@ -140,6 +131,11 @@ function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {
   const amountCents = -credit.remainingCents;
   credit.remainingCents = 0;
   return [{ kind: 'expire', credit, amountCents, orderId: null, effectiveAt: credit.expiresAt }];
+}
+
+/** Sorts by expiry, earliest first; credits with the same expiry by age, oldest first. */
+export function byExpiry(a: Pick<Credit, 'id' | 'expiresAt'>, b: Pick<Credit, 'id' | 'expiresAt'>): number {
+  return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }
 
 /** Returns whether a credit can be spent at an instant. */

@@ -1,11 +1,11 @@
 import type { EntityManager } from 'typeorm';
 import { notFound } from '../../../src/common/problem.js';
+import { LockedOrders } from '../../../src/orders/locked-orders.js';
 import { Order } from '../../../src/orders/order.entity.js';
-import { OrderLock } from '../../../src/orders/order-lock.js';
 import { Barrier } from './barrier.js';
 
 /** An unsafe variant that reads an order without locking it. */
-export class NaiveOrderLock extends OrderLock {
+export class NaiveLockedOrders extends LockedOrders {
   readonly #barrier = new Barrier(10);
 
   override async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {

@@ -160,13 +160,13 @@ describe.each([
   });
   beforeEach(() => {
     document = aDocument();
-    // The clocks change in the 7 days for which the amount comes back.
+    // The clocks change in the 7 days for which the credit is reinstated.
     if (changes) until(nextClockChange(zone) - 4 * DAY_MS);
   });
   afterEach(() => expectInvariants(service));
 
   it.each(Object.keys(PATHS))(
-    'an expired credit comes back once, through the local date + 7, with the amount of %s',
+    'an expired credit is reinstated once, through the local date + 7, with the amount of %s',
     async (name) => {
       const path = PATHS[name]!;
       const expiresAt = now() + DAY_MS;
@@ -180,15 +180,15 @@ describe.each([
       const end = daysAfter(at, 8);
       expect(localDate(end - 1, zone)).toBe(localDate(daysAfter(at, 7), zone));
       expect(await spendable()).toBe(path.returned);
-      const comingBack = {
+      const reinstated = {
         available: path.returned,
         debt: '0.00',
         next_expiry: { amount: path.returned, at: iso(end) },
       };
-      expect(await walletOf(merchant, document)).toMatchObject(comingBack);
+      expect(await walletOf(merchant, document)).toMatchObject(reinstated);
       until(end, -30_000);
       expect(await spendable()).toBe(path.returned);
-      expect(await walletOf(merchant, document)).toMatchObject(comingBack);
+      expect(await walletOf(merchant, document)).toMatchObject(reinstated);
 
       const second = await anOrderUntil(end + 2 * DAY_MS);
       await (path.kind === 'restore' ? send(complete(second, path.returned)) : send(hold(second, path.returned)));
@@ -221,7 +221,7 @@ describe.each([
     },
   );
 
-  it('what returns at the end of a day and at the beginning of the next day comes back until different days', async () => {
+  it('credits that are reinstated at the end of a day and at the beginning of the next day expire on different days', async () => {
     const midnight = startOfDayAfter(now(), 2, zone);
     await grant(service, merchant, document, '10.00', { expiresAt: new Date(now() + DAY_MS / 2) });
     const early = await anOrderUntil(midnight - 1);

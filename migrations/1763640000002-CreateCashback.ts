@@ -1,0 +1,146 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  createTrigger,
+  forgetExpression,
+  ID,
+  NO_ACTION,
+  recordExpression,
+  TABLE_OPTIONS,
+  word,
+} from '../src/database/migration-steps.js';
+
+/** Customers' wallets: their credits, the holds of open orders, grants, and the append-only ledger of all movements. */
+export class CreateCashback1763640000002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS wallets (
+        id              ${ID} NOT NULL,
+        merchant_id     ${ID} NOT NULL,
+        document        ${word(36)} NOT NULL,
+        debt_cents      BIGINT NOT NULL,
+        balance_cents   BIGINT NOT NULL,
+        available_cents BIGINT NOT NULL,
+        available_as_of DATETIME(3) NOT NULL,
+        available_until DATETIME(3) NOT NULL,
+        last_seq        BIGINT NOT NULL,
+        created_at      DATETIME(3) NOT NULL,
+        PRIMARY KEY (id),
+        UNIQUE INDEX uq_wallets_merchant_document (merchant_id, document),
+        CONSTRAINT fk_wallets_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
+        CONSTRAINT ck_wallets_debt CHECK (debt_cents >= 0),
+        CONSTRAINT ck_wallets_balance CHECK (balance_cents >= 0)
+      ) ${TABLE_OPTIONS}`);
+    // Spent credits are never deleted. Indexes that contain is_open skip them.
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS cashback_credits (
+        id                  ${ID} NOT NULL,
+        wallet_id           ${ID} NOT NULL,
+        merchant_id         ${ID} NOT NULL,
+        order_id            ${ID} NULL,
+        reason              VARCHAR(500) NULL,
+        amount_cents        BIGINT NOT NULL,
+        remaining_cents     BIGINT NOT NULL,
+        is_open             TINYINT AS (remaining_cents > 0) STORED,
+        available_at        DATETIME(3) NOT NULL,
+        expires_at          DATETIME(3) NOT NULL,
+        original_expires_at DATETIME(3) NULL,
+        created_at          DATETIME(3) NOT NULL,
+        PRIMARY KEY (id),
+        UNIQUE INDEX uq_cashback_credits_order (order_id, merchant_id),
+        INDEX ix_cashback_credits_expiry (wallet_id, merchant_id, is_open, expires_at, id, available_at, remaining_cents),
+        INDEX ix_cashback_credits_release (wallet_id, merchant_id, is_open, available_at, expires_at, remaining_cents),
+        CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
+        CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
+        CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)
+      ) ${TABLE_OPTIONS}`);
+    await recordExpression(runner, 'cashback_credits', 'is_open', 'remaining_cents > 0');
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS cashback_holds (
+        order_id         ${ID} NOT NULL,
+        credit_id        ${ID} NOT NULL,
+        wallet_id        ${ID} NOT NULL,
+        merchant_id      ${ID} NOT NULL,
+        amount_cents     BIGINT NOT NULL,
+        expires_at       DATETIME(3) NOT NULL,
+        reinstated_until DATETIME(3) NOT NULL,
+        PRIMARY KEY (order_id, credit_id),
+        INDEX ix_cashback_holds_expiry (wallet_id, merchant_id, expires_at, amount_cents),
+        INDEX ix_cashback_holds_credit (credit_id),
+        CONSTRAINT fk_cashback_holds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
+        CONSTRAINT fk_cashback_holds_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
+        CONSTRAINT fk_cashback_holds_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
+        CONSTRAINT ck_cashback_holds_amount CHECK (amount_cents > 0)
+      ) ${TABLE_OPTIONS}`);
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS cashback_grants (
+        credit_id              ${ID} NOT NULL,
+        merchant_id            ${ID} NOT NULL,
+        external_id            VARBINARY(400) NOT NULL,
+        requested_available_at DATETIME(3) NULL,
+        requested_expires_at   DATETIME(3) NULL,
+        requested_available_on ${word(10)} NULL,
+        requested_expires_on   ${word(10)} NULL,
+        voided_cents           BIGINT NULL,
+        voided_at              DATETIME(3) NULL,
+        PRIMARY KEY (credit_id),
+        UNIQUE INDEX uq_cashback_grants_external_id (merchant_id, external_id),
+        CONSTRAINT fk_cashback_grants_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
+        CONSTRAINT fk_cashback_grants_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
+      ) ${TABLE_OPTIONS}`);
+    await createLedger(runner);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await forgetExpression(runner, 'cashback_credits', 'is_open');
+    for (const table of ['cashback_entries', 'cashback_grants', 'cashback_holds', 'cashback_credits', 'wallets'])
+      await runner.query(`DROP TABLE IF EXISTS ${table}`);
+  }
+}
+
+/**
+ * `order_id` has no foreign key: an entry that releases the lapsed hold of another order would lock that order's row,
+ * which violates the lock order. The signs have a trigger in place of a check, because servers copy a table to change a
+ * check, and the ledger is the largest table.
+ */
+async function createLedger(runner: QueryRunner): Promise<void> {
+  await runner.query(`
+    CREATE TABLE IF NOT EXISTS cashback_entries (
+      wallet_id     ${ID} NOT NULL,
+      merchant_id   ${ID} NOT NULL,
+      seq           BIGINT NOT NULL,
+      kind          ${word()} NOT NULL,
+      amount_cents  BIGINT NOT NULL,
+      balance_cents BIGINT NOT NULL,
+      debt_cents    BIGINT NOT NULL,
+      credit_id     ${ID} NULL,
+      order_id      ${ID} NULL,
+      refund_id     ${ID} NULL,
+      effective_at  DATETIME(3) NOT NULL,
+      created_at    DATETIME(3) NOT NULL,
+      PRIMARY KEY (wallet_id, seq),
+      INDEX ix_cashback_entries_credit (credit_id),
+      INDEX ix_cashback_entries_order (order_id),
+      INDEX ix_cashback_entries_refund (refund_id),
+      CONSTRAINT fk_cashback_entries_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
+      CONSTRAINT fk_cashback_entries_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
+      CONSTRAINT fk_cashback_entries_refund FOREIGN KEY (refund_id) REFERENCES refunds (id) ${NO_ACTION},
+      CONSTRAINT ck_cashback_entries_credit CHECK ((kind IN ('debt', 'repay')) = (credit_id IS NULL)),
+      CONSTRAINT ck_cashback_entries_running CHECK (balance_cents >= 0 AND debt_cents >= 0)
+    ) ${TABLE_OPTIONS}`);
+  await createTrigger(
+    runner,
+    `tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
+       IF NOT ((NEW.kind IN ('earn', 'grant', 'release', 'restore', 'debt') AND NEW.amount_cents > 0)
+               OR (NEW.kind IN ('hold', 'redeem', 'clawback', 'expire', 'repay', 'void') AND NEW.amount_cents < 0)) THEN
+         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'tr_cashback_entries_sign: the amount does not have the sign of its kind';
+       END IF`,
+    'no trigger checks the signs in cashback_entries',
+  );
+  for (const event of ['UPDATE', 'DELETE'])
+    await createTrigger(
+      runner,
+      `tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
+         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`,
+      `cashback_entries is not closed to ${event}`,
+    );
+}
