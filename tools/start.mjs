@@ -9,9 +9,8 @@ import { startCompiler } from './start/compiler.mjs';
 import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
 import { createService } from './start/service.mjs';
-import { watchParent } from './support/parent.mjs';
 import { isPortFree } from './support/ports.mjs';
-import { run } from './support/processes.mjs';
+import { run, watchParent } from './support/processes.mjs';
 
 const PROJECT = path.resolve(import.meta.dirname, '..');
 

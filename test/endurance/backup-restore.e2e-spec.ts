@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { Client } from '../support/client.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';

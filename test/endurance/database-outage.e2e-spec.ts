@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';

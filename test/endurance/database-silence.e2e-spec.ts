@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createDataSource } from '../../src/schema.js';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { migrate } from '../support/database.js';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import mysql from 'mysql2/promise';
 import { applyMigrations } from '../../src/database/migrations.js';
 import { createDataSource } from '../../src/schema.js';
-import { partition } from '../../tools/database/partition.mjs';
 
 export interface TestDatabase {
   url: string;
@@ -40,12 +39,10 @@ export async function createDatabase(): Promise<TestDatabase> {
   return { url: url.href, drop: () => onServer(`DROP DATABASE ${name}`) };
 }
 
-/** Creates a database and runs the migrations. TEST_PARTITIONS partitions it by merchant. */
+/** Creates a database and runs the migrations. */
 export async function createMigratedDatabase(): Promise<TestDatabase> {
   const database = await createDatabase();
   await migrate(database.url);
-  const partitions = Number(process.env.TEST_PARTITIONS ?? 0);
-  if (partitions > 0) await partition(database.url, partitions);
   return database;
 }
 

@@ -3,8 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { tail, untilStopped } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder, tail, untilStopped } from '../support/processes.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
 

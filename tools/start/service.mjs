@@ -1,6 +1,5 @@
 // @ts-check
-import { startGuarded } from '../support/guarded-process.mjs';
-import { untilReady } from '../support/until-ready.mjs';
+import { startGuarded, untilReady } from '../support/guarded-process.mjs';
 
 /** How long the service may take to finish the requests under way. */
 const GRACE_MS = 15_000;
