@@ -17,7 +17,7 @@ import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
  * @property {() => Promise<void>} stop
  */
 
-/** The project's folder, wherever the command was typed. */
+/** The folder of the project, from any working directory. */
 export const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** Connections to the database of each server that is compared: the service's default. */
@@ -31,7 +31,7 @@ export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'pa
 /** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
 const BUFFER_POOL_BYTES = 1024 ** 3;
 
-/** What was set up for the measurements: a database of its own and the servers over it, all gone at the end. */
+/** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
   database = '';
   serverUrl = '';
@@ -62,7 +62,7 @@ export class Lab {
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
 
-  /** Ends something when the bench ends or is interrupted, before what was started earlier. @param {() => Promise<void> | void} end */
+  /** Registers a cleanup function; they run in reverse order at the end and after an interrupt. @param {() => Promise<void> | void} end */
   atEnd(end) {
     this.#ends.push(end);
   }
@@ -93,7 +93,7 @@ export class Lab {
     }
   }
 
-  /** How many statements the database has been asked to run. */
+  /** Returns the number of statements that the database has run. */
   async statements() {
     const [row] = await this.sql('mysql', "SHOW GLOBAL STATUS LIKE 'Questions'");
     return Number(row?.['Value']);
@@ -159,7 +159,7 @@ export class Lab {
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
   }
 
-  /** Ends everything, the database last. A second call waits for the first. */
+  /** Stops everything, the database last. A second call waits for the first. */
   close() {
     this.#closing ??= (async () => {
       for (const end of this.#ends.reverse()) await end();

@@ -143,7 +143,7 @@ async function startTemporary(server, say, purpose) {
   }
 }
 
-/** A file system in memory: a test file creates its database there in a tenth of the time. */
+/** A file system in memory: creating a database there is ten times as fast. */
 const MEMORY = '/dev/shm';
 
 /** Whether the file system in memory has 1 GiB. */
