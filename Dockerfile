@@ -27,6 +27,6 @@ USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# The command of `npm run start:prod`, without a shell in between: env becomes node, so that SIGTERM reaches the service
-# and the service finishes the requests in progress. docs/operating.md explains the options.
-CMD ["env", "MALLOC_ARENA_MAX=1", "MALLOC_MMAP_THRESHOLD_=131072", "node", "--max-old-space-size=256", "--max-semi-space-size=8", "dist/src/main.js"]
+# The command of `npm run start:prod`, without a shell in between, so that SIGTERM reaches the service and the service
+# finishes the requests in progress. It sets no heap size: V8 derives one from the memory limit of the container.
+CMD ["node", "dist/src/main.js"]

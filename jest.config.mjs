@@ -34,12 +34,13 @@ export default {
   maxWorkers: Math.max(2, availableParallelism() - 1),
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
-    { ...e2e, displayName: 'e2e', roots: ['<rootDir>/test'], testPathIgnorePatterns: ['<rootDir>/test/endurance/'] },
     {
       ...e2e,
-      displayName: 'endurance',
-      roots: ['<rootDir>/test/endurance'],
-      setupFilesAfterEnv: ['<rootDir>/test/support/retry-once.ts'],
+      displayName: 'e2e',
+      roots: ['<rootDir>/test'],
+      testPathIgnorePatterns: ['<rootDir>/test/(edge|endurance)/'],
     },
+    { ...shared, displayName: 'edge', roots: ['<rootDir>/test'], testMatch: ['**/test/edge/*.e2e-spec.ts'] },
+    { ...e2e, displayName: 'endurance', roots: ['<rootDir>/test/endurance'] },
   ],
 };

@@ -1,48 +1,39 @@
 // @ts-check
 //
-// npm run bench                        everything, half an hour
-// npm run bench -- --seconds 1 --rounds 1 --orders 100000 --created 10000
+// npm run bench                        everything, a quarter of an hour
+// npm run bench -- floor               POST /orders against a bare server: throughput and p99 at 1, 10, 50, 200 connections
+// npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
 //
-// --seconds N    how long each single measurement lasts (3)
-// --rounds N     how often each is repeated; what is printed are medians (3)
-// --orders N     orders, and ledger entries of a wallet, in the large tables (1000000); 0 leaves those tables out
-// --created N    orders that one process creates while its memory is measured (200000); 0 leaves that out
-// --only a,b     of: operations, floor, reads, size, endurance, cluster
-// --json FILE    where the figures go (bench/results.json)
-// --no-build     takes `dist/` as it is
+// --seconds N    the length of each measurement (3)
+// --rounds N     the number of measurements, of which the median is printed (3)
+// --orders N     orders, and ledger entries of a wallet, in the large tables of `reads` (1000000); 0 leaves them out
+// --json FILE    where the figures are written (bench/results.json)
+// --no-build     uses `dist/` in its current state
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { run } from '../tools/support/processes.mjs';
-import { watchParent } from '../tools/support/parent.mjs';
+import { run, watchParent } from '../tools/support/processes.mjs';
 import { Lab, PRODUCTION_COMMAND, PROJECT } from './lab.mjs';
-import { measureCluster } from './parts/cluster.mjs';
-import { measureEndurance } from './parts/endurance.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
-import { measureSize } from './parts/size.mjs';
 
-/** In the order in which they run. Counting statements needs a server that does nothing else, so that part is first. */
+/** In the order in which they run. */
 const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
   reads: measureReads,
-  size: measureSize,
-  endurance: measureEndurance,
-  cluster: measureCluster,
 };
 
-/** @typedef {{ seconds: number, rounds: number, orders: number, created: number }} Plan */
+/** @typedef {{ seconds: number, rounds: number, orders: number }} Plan */
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     orders: { type: 'string', default: '1000000' },
-    created: { type: 'string', default: '200000' },
-    only: { type: 'string', default: Object.keys(PARTS).join(',') },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
     'no-build': { type: 'boolean', default: false },
   },
@@ -53,7 +44,7 @@ function say(line) {
   console.log(`[bench] ${line}`);
 }
 
-/** @param {'seconds' | 'rounds' | 'orders' | 'created'} name @param {number} least */
+/** @param {'seconds' | 'rounds' | 'orders'} name @param {number} least */
 function wholeNumber(name, least) {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);
@@ -74,11 +65,11 @@ async function bench(lab) {
     seconds: wholeNumber('seconds', 1),
     rounds: wholeNumber('rounds', 1),
     orders: wholeNumber('orders', 0),
-    created: wholeNumber('created', 0),
   };
-  const wanted = values.only.split(',');
+  const wanted = positionals.length > 0 ? positionals : Object.keys(PARTS);
   const unknown = wanted.filter((name) => !(name in PARTS));
-  if (unknown.length > 0) throw new Error(`--only knows ${Object.keys(PARTS).join(', ')}; not ${unknown.join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`);
   process.chdir(PROJECT);
   if (!values['no-build']) await build();
   await lab.open();
@@ -102,7 +93,7 @@ async function bench(lab) {
   for (const [name, measure] of Object.entries(PARTS)) {
     if (!wanted.includes(name)) continue;
     results[name] = await measure(lab, plan);
-    // After every part, so that one that fails does not take the others with it.
+    // After each part, so that a later failure does not lose its figures.
     writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
   }
   say(`The figures are in ${values.json}`);
@@ -111,11 +102,11 @@ async function bench(lab) {
 const lab = new Lab(say);
 let interrupted = false;
 
-/** The servers have sessions of their own, so Ctrl-C reaches only us: they are ended in order, and then we end. */
+/** The servers have their own sessions, so Ctrl-C reaches only this process, which stops them in order. */
 function interrupt() {
   if (interrupted) return;
   interrupted = true;
-  say('Interrupted: ending what was started');
+  say('Interrupted: stopping what was started');
   void lab.close().finally(() => process.exit(130));
 }
 

@@ -5,11 +5,9 @@ import path from 'node:path';
 import { connect } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { findServers } from '../tools/database/server-binary.mjs';
-import { startGuarded } from '../tools/support/guarded-process.mjs';
+import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
-import { untilReady } from '../tools/support/until-ready.mjs';
-import { run, tail } from '../tools/support/processes.mjs';
-import { makeTempFolder } from '../tools/support/temp-folder.mjs';
+import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -19,7 +17,7 @@ import { makeTempFolder } from '../tools/support/temp-folder.mjs';
  * @property {() => Promise<void>} stop
  */
 
-/** The project's folder, wherever the command was typed. */
+/** The folder of the project, from any working directory. */
 export const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** Connections to the database of each server that is compared: the service's default. */
@@ -30,12 +28,10 @@ export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'pa
   'start:prod'
 ].split(' ');
 
-const withoutSchema = (/** @type {string} */ url) => url.replace(/[^/]+$/, '');
-
 /** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
 const BUFFER_POOL_BYTES = 1024 ** 3;
 
-/** What was set up for the measurements: a database of its own and the servers over it, all gone at the end. */
+/** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
   database = '';
   serverUrl = '';
@@ -50,54 +46,25 @@ export class Lab {
     this.say = say;
   }
 
-  /** Starts the database: one that waits for the disk at each commit, as in production, in a folder that is thrown away. */
+  /** Starts a database that waits for the disk at each commit, as in production, in a temporary folder. */
   async open() {
     const [server] = await findServers();
     if (!server)
       throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
-    const { url, version } = await this.startDatabase(server);
+    const folder = makeTempFolder('cashback-bench');
+    this.atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    const dataDir = path.join(folder, 'data');
+    const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter: folder });
+    this.atEnd(stop);
     this.database = version;
-    this.serverUrl = withoutSchema(url);
-    this.say(`${version}, which waits for the disk at each commit`);
+    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.say(`${version}, which waits for the disk at each commit, with its data in ${folder} (deleted at the end)`);
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
 
-  /**
-   * Starts a database server with its data in a folder that is thrown away.
-   *
-   * @param {import('../tools/database/server-binary.mjs').ServerBinary} server
-   * @param {string[]} [options] more options of its command line
-   */
-  async startDatabase(server, options) {
-    const litter = makeTempFolder('cashback-bench');
-    this.atEnd(() => rmSync(litter, { recursive: true, force: true }));
-    this.say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${litter} (thrown away after)`);
-    const dataDir = path.join(litter, 'data');
-    const database = await startPrivateServer({ server, dataDir, durable: true, litter, options });
-    this.atEnd(database.stop);
-    return database;
-  }
-
-  /** Ends something when the bench ends or is interrupted, before what was started earlier. @param {() => Promise<void> | void} end */
+  /** Registers a cleanup function; they run in reverse order at the end and after an interrupt. @param {() => Promise<void> | void} end */
   atEnd(end) {
     this.#ends.push(end);
-  }
-
-  /**
-   * Does some work with another database server in place of the lab's own.
-   *
-   * @template T
-   * @param {string} url of the server, with any schema
-   * @param {() => Promise<T>} work
-   */
-  async over(url, work) {
-    const own = this.serverUrl;
-    this.serverUrl = withoutSchema(url);
-    try {
-      return await work();
-    } finally {
-      this.serverUrl = own;
-    }
   }
 
   /** @param {string} schema */
@@ -126,7 +93,7 @@ export class Lab {
     }
   }
 
-  /** How many statements the database has been asked to run. */
+  /** Returns the number of statements that the database has run. */
   async statements() {
     const [row] = await this.sql('mysql', "SHOW GLOBAL STATUS LIKE 'Questions'");
     return Number(row?.['Value']);
@@ -192,7 +159,7 @@ export class Lab {
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };
   }
 
-  /** Ends everything, the database last. A second call waits for the first. */
+  /** Stops everything, the database last. A second call waits for the first. */
   close() {
     this.#closing ??= (async () => {
       for (const end of this.#ends.reverse()) await end();

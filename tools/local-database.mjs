@@ -1,40 +1,40 @@
 // @ts-check
 import { createHash } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { canInstallPackages, installServer } from './database/apt.mjs';
 import { waitUntilReady } from './database/connection.mjs';
 import { findEngine, startContainer } from './database/docker.mjs';
 import { startPrivateServer } from './database/private-server.mjs';
 import { findServers } from './database/server-binary.mjs';
-import { makeTempFolder } from './support/temp-folder.mjs';
+import { makeTempFolder } from './support/processes.mjs';
 
 /**
- * @typedef {'start' | 'test'} Purpose `start` keeps its data under `.data/` (or in a Docker volume), `test` throws it away
- * @typedef {(line: string) => void} Say takes a line that tells the reader what is being done, and why
+ * @typedef {'start' | 'test' | 'endurance'} Purpose `start` keeps its data under `.data/` (or in a Docker volume); `test`
+ *   deletes it at the end and has it in memory where possible; `endurance` deletes it and has it on disk, since it is large
+ * @typedef {(line: string) => void} Say prints what is done, and why
  * @typedef {{ url: string, version: string, stop: () => Promise<void> }} Database
  */
 
-/** The project's folder, wherever the command was typed. */
+/** The folder of the project, from any working directory. */
 const PROJECT = path.resolve(import.meta.dirname, '..');
 
-/** What a reader can do when there is no way left. */
-const WAYS = `No database could be had. Any one of these helps:
+const WAYS = `There is no database. Any one of these helps:
   - set DATABASE_URL to a MySQL 8.4+ or MariaDB 10.11+ server, such as mysql://root@127.0.0.1:3306/cashback
     or mariadb://root@127.0.0.1:3306/cashback
   - start Docker
   - install a server: "apt-get install mariadb-server-core mariadb-client-core" (as root),
-    "dnf install mariadb-server", "brew install mysql"; it need not run, and LOCAL_MYSQLD may name its
-    program (mysqld or mariadbd)
+    "dnf install mariadb-server", "brew install mysql"; it does not have to run, and LOCAL_MYSQLD
+    may name its program (mysqld or mariadbd)
   - on Debian or Ubuntu, run this command as root, and it installs one`;
 
 /**
- * Finds or makes a database, in this order: DATABASE_URL, a Docker engine that answers, a server program on this
- * machine, one that apt-get installs. It says at each step what it does and why it moved on.
+ * Finds or starts a database, in this order: DATABASE_URL, a running Docker engine, a server program on this machine, one
+ * that apt-get installs. Each step prints what it does and why the next one follows.
  *
  * @param {{ purpose: Purpose, say: Say }} options
- * @returns {Promise<Database>} `stop` ends what was started, and nothing else
- * @throws if there is no way; the message lists the ways
+ * @returns {Promise<Database>} `stop` stops what was started, and nothing else
+ * @throws if no step succeeds; the message lists what helps
  */
 export async function provideDatabase({ purpose, say }) {
   const given = process.env['DATABASE_URL'];
@@ -48,8 +48,7 @@ export async function provideDatabase({ purpose, say }) {
 }
 
 /**
- * A database that the caller named is taken as it is. If it does not answer, that is an error: to work on another one than
- * was asked for would be worse.
+ * Uses the database that the caller named. If it is unreachable, that is an error: another database would be a surprise.
  *
  * @param {string} url
  * @param {Say} say
@@ -63,19 +62,19 @@ async function useGiven(url, say) {
     const version = await waitUntilReady(place.href, { timeoutMs: 20_000 });
     return { url: place.href, version, stop: () => Promise.resolve() };
   } catch (error) {
-    throw new Error(`DATABASE_URL names ${shown}, which can't be used: ${String(error)}`, { cause: error });
+    throw new Error(`DATABASE_URL names ${shown}, which cannot be used: ${String(error)}`, { cause: error });
   }
 }
 
 /** @param {Purpose} purpose @param {Say} say */
 async function tryDocker(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) {
-    say('Not asking Docker: LOCAL_MYSQLD names a server.');
+    say('Docker is not used: LOCAL_MYSQLD names a server.');
     return undefined;
   }
   const engine = await findEngine();
   if ('reason' in engine) {
-    say(`No Docker engine answers (${engine.reason}).`);
+    say(`There is no running Docker engine (${engine.reason}).`);
     return undefined;
   }
   say(`Docker ${engine.version} answers: starting mysql:8.4 in a container.`);
@@ -88,7 +87,7 @@ async function tryDocker(purpose, say) {
   try {
     return await startContainer({ ...place, say });
   } catch (error) {
-    say(`Docker is no help: ${messageOf(error)}`);
+    say(`Docker failed: ${messageOf(error)}`);
     return undefined;
   }
 }
@@ -98,11 +97,10 @@ async function tryMachine(purpose, say) {
   const servers = await findServers();
   if (servers.length === 0) say('There is no mysqld or mariadbd on this machine.');
   for (const server of servers) {
-    const start = purpose === 'start' ? startKept : startThrownAway;
     try {
-      return await start(server, say);
+      return await (purpose === 'start' ? startKept(server, say) : startTemporary(server, say, purpose));
     } catch (error) {
-      say(`${server.file} is no help: ${messageOf(error)}`);
+      say(`${server.file} failed: ${messageOf(error)}`);
     }
   }
   return undefined;
@@ -112,10 +110,10 @@ async function tryMachine(purpose, say) {
 async function tryPackages(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) return undefined;
   if (!canInstallPackages()) {
-    say('Not installing one: that takes root on Debian or Ubuntu.');
+    say('No server is installed: that requires root on Debian or Ubuntu.');
     return undefined;
   }
-  say('Installing a server; only its program, no service is started.');
+  say('Installing a server program; no system service is started.');
   const result = await installServer(say);
   if ('installed' in result) return tryMachine(purpose, say);
   say(result.reason);
@@ -130,11 +128,11 @@ function startKept(server, say) {
   return startPrivateServer({ server, dataDir, durable: true });
 }
 
-/** @param {import('./database/server-binary.mjs').ServerBinary} server @param {Say} say */
-async function startThrownAway(server, say) {
-  const folder = makeTempFolder('cashback-test');
+/** @param {import('./database/server-binary.mjs').ServerBinary} server @param {Say} say @param {Purpose} purpose */
+async function startTemporary(server, say, purpose) {
+  const folder = makeTempFolder('cashback-test', purpose === 'test' && hasMemory() ? MEMORY : undefined);
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${folder} (thrown away after)`);
+  say(`Starting ${server.file} privately on 127.0.0.1, with its data in ${folder} (deleted at the end)`);
   try {
     const dataDir = path.join(folder, 'data');
     const running = await startPrivateServer({ server, dataDir, durable: false, litter: folder });
@@ -142,6 +140,19 @@ async function startThrownAway(server, say) {
   } catch (error) {
     remove();
     throw error;
+  }
+}
+
+/** A file system in memory: creating a database there is ten times as fast. */
+const MEMORY = '/dev/shm';
+
+/** Whether the file system in memory has 1 GiB. */
+function hasMemory() {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize > 1024 ** 3;
+  } catch {
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 //
-// npm start: a database, the schema, demo data, and the service, restarted when its source changes.
-// For production there is `npm run start:prod`, which knows nothing of this.
+// npm start: a database, the schema, demo data, and the service, which restarts when its source changes.
+// In production: npm run start:prod
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
@@ -9,13 +9,12 @@ import { startCompiler } from './start/compiler.mjs';
 import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
 import { createService } from './start/service.mjs';
-import { watchParent } from './support/parent.mjs';
 import { isPortFree } from './support/ports.mjs';
-import { run } from './support/processes.mjs';
+import { run, watchParent } from './support/processes.mjs';
 
 const PROJECT = path.resolve(import.meta.dirname, '..');
 
-/** What is to be undone at the end, the last first. @type {(() => unknown)[]} */
+/** Cleanup functions, run in reverse order. @type {(() => unknown)[]} */
 const cleanups = [];
 let ending = false;
 
@@ -25,8 +24,8 @@ function say(line) {
 }
 
 /**
- * Stops all that was started and ends. A second call is ignored: in a terminal, both npm and we get the Ctrl-C, and
- * npm hands its own on to us.
+ * Stops everything that was started and exits. A second call is ignored: in a terminal both npm and this process get the
+ * Ctrl-C, and npm forwards its own.
  *
  * @param {number} code
  */
@@ -38,27 +37,29 @@ async function end(code) {
 }
 
 /**
- * @returns {Promise<number>} where the service is to listen
- * @throws if that port is taken; the message says what to do
+ * @returns {Promise<number>} the port of the service
+ * @throws if the port is in use; the message says what to do
  */
 async function readPort() {
   const port = Number(process.env['PORT'] || 3000);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new Error(`PORT must be a number from 1 to 65535, not "${process.env['PORT']}".`);
   }
-  // Both: some systems let a server have a port on all addresses while another has it on loopback.
+  // Both: some systems let one server listen on all addresses while another has the port on loopback.
   if (!(await isPortFree(port, '127.0.0.1')) || !(await isPortFree(port))) {
-    throw new Error(`Port ${port} is taken. Stop what listens there, or choose another: PORT=${port + 1} npm start`);
+    throw new Error(
+      `Port ${port} is in use. Stop the program that listens there, or choose another port: PORT=${port + 1} npm start`,
+    );
   }
   return port;
 }
 
 /**
- * Compiles once, and again at each change, for which it then calls `onRebuilt`.
+ * Compiles once, and again after each change, after which it calls `onRebuilt`.
  *
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<(onRebuilt: () => void) => void>} to be given what follows a change
- * @throws if the first compilation finds faults
+ * @returns {Promise<(onRebuilt: () => void) => void>} sets the callback for later changes
+ * @throws if the first compilation finds errors
  */
 async function compile(env) {
   let onRebuilt = () => {};
@@ -78,7 +79,7 @@ async function compile(env) {
 
 /**
  * @param {NodeJS.ProcessEnv} env
- * @throws if a migration fails; the message ends with what it said
+ * @throws if a migration fails; the message ends with its output
  */
 async function migrate(env) {
   const { ok, output } = await run('npm', ['run', '--silent', 'migration:run'], { env, timeoutMs: 300_000 });
@@ -90,7 +91,7 @@ async function start() {
   process.chdir(PROJECT);
   if (existsSync('.env')) process.loadEnvFile('.env');
   if (process.env['NODE_ENV'] === 'production') {
-    throw new Error('"npm start" is for development: it makes a demo user. In production: npm run start:prod');
+    throw new Error('"npm start" is for development: it creates a demo user. In production: npm run start:prod');
   }
   cleanups.push(await takeLock(PROJECT));
   const port = await readPort();
@@ -111,7 +112,7 @@ async function start() {
   const afterChange = await compile(env);
   say('Applying the migrations');
   await migrate(env);
-  if (await seedDemo(env)) say('Made a demo merchant, its API user and a customer with a balance of 80.00');
+  if (await seedDemo(env)) say('Created a demo merchant, its API user and a customer with a balance of 80.00');
 
   say('Starting the service');
   const service = createService({ env, port, say });
@@ -131,7 +132,7 @@ async function start() {
   });
 }
 
-/** Ends in good order because we were asked to. */
+/** Stops everything in order after a signal. */
 function endOnRequest() {
   if (!ending) say('Stopping what was started');
   void end(0);

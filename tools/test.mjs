@@ -1,16 +1,18 @@
 // @ts-check
 //
-// npm test                    build, OpenAPI document, unit and end-to-end tests on a temporary database
+// npm test                    build, OpenAPI document, unit, end-to-end and edge tests on a temporary database
 // npm run test:unit           the unit tests, without a database
 // npm run test:e2e            build and the end-to-end tests
+// npm run test:edge           build and the tests of the service behind HAProxy; skipped without `haproxy`
 // npm run test:endurance      build and the tests that take long: kills, outages, overload, long random runs
 //
 // Arguments after `--` go to Jest: npm run test:e2e -- -t refresh
+// The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
-import { watchParent } from './support/parent.mjs';
+import { watchParent } from './support/processes.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 /** @typedef {import('./support/jest.mjs').Project} Project */
@@ -18,13 +20,19 @@ import { watchParent } from './support/parent.mjs';
 const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** @type {Record<string, Project[]>} */
-const SUITES = { all: ['unit', 'e2e'], unit: ['unit'], e2e: ['e2e'], endurance: ['endurance'] };
+const SUITES = {
+  all: ['unit', 'e2e', 'edge'],
+  unit: ['unit'],
+  e2e: ['e2e'],
+  edge: ['edge'],
+  endurance: ['endurance'],
+};
 
-/** The commands that are running, so that an interrupt can end them. @type {Set<import('node:child_process').ChildProcess>} */
+/** The running commands, so that an interrupt can stop them. @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
 let interrupted = false;
 
-/** Steps other than tests that failed. They are repeated at the end, because the output of later steps hides them. @type {string[]} */
+/** Failed steps other than tests. They are listed at the end, because later output hides them. @type {string[]} */
 const failedSteps = [];
 
 /** @param {string} line */
@@ -37,13 +45,13 @@ function say(line) {
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv, signal?: AbortSignal }} [options] `signal` stops the command, which then has failed
  * @returns {Promise<boolean>} whether it succeeded
  */
-function execute(command, args, { env = process.env } = {}) {
+function execute(command, args, { env = process.env, signal } = {}) {
   if (interrupted) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: PROJECT, env, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(command, args, { cwd: PROJECT, env, signal, stdio: ['ignore', 'inherit', 'inherit'] });
     running.add(child);
     child.once('error', (error) => {
       console.error(error.message);
@@ -74,15 +82,15 @@ async function step(title, command, args) {
 
 /** @param {Project[]} projects @param {string[]} extraArgs */
 async function testOnDatabase(projects, extraArgs) {
-  const provided = provideDatabase({ purpose: 'test', say });
-  // The server starts while the build runs. A failure to start it is reported below.
+  const provided = provideDatabase({ purpose: projects.includes('endurance') ? 'endurance' : 'test', say });
+  // The server starts during the build. Its failure is reported below.
   provided.catch(() => undefined);
   const built = await step('Build', 'npm', ['run', '--silent', 'build']);
   if (built && projects.includes('e2e')) await step('OpenAPI document', process.execPath, ['tools/openapi.mjs']);
   const database = await provided;
   try {
-    // Without a build, the tests that start it would fail for no reason of their own.
-    if (!built) return { passed: 0, failed: 0 };
+    // Without a build, the tests that start it would fail, too.
+    if (!built) return { passed: 0, failed: 0, skipped: 0 };
     return await runJest({ projects, extraArgs, execute, env: { ...process.env, DATABASE_URL: database.url } });
   } finally {
     await database.stop();
@@ -98,7 +106,7 @@ function test(suite, extraArgs) {
     : testOnDatabase(projects, extraArgs);
 }
 
-/** Ends the current commands. Later steps are skipped, and the database is stopped. */
+/** Stops the current commands. Later steps are skipped, and the database is stopped. */
 function interrupt() {
   interrupted = true;
   for (const child of running) child.kill('SIGTERM');
@@ -115,10 +123,11 @@ try {
   result = await test(named ? first : 'all', named ? rest : process.argv.slice(2));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  result = { passed: 0, failed: 1 };
+  result = { passed: 0, failed: 1, skipped: 0 };
 }
 result.failed += failedSteps.length;
 if (interrupted) result.failed = Math.max(result.failed, 1);
 for (const title of failedSteps) console.log(`FAILED: ${title} (see above)`);
-console.log(`${result.passed} passed, ${result.failed} failed`);
+const skipped = result.skipped > 0 ? `, ${result.skipped} skipped` : '';
+console.log(`${result.passed} passed, ${result.failed} failed${skipped}`);
 process.exitCode = result.failed > 0 ? 1 : 0;

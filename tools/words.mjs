@@ -40,7 +40,7 @@ const PATTERNS = WORDS.map(([words, instead]) => ({
   pattern: new RegExp(`(?<![\\w-])(?:${words})(?![\\w-])`, 'gi'),
   instead,
 }));
-const FILES = ['*.ts', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/run'];
+const FILES = ['*.ts', '*.mjs', '*.md', '*.yml', '*.yaml', 'Dockerfile', '.env.example', '.ci/*'];
 
 const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--', ...FILES], {
   encoding: 'utf8',

@@ -1,7 +1,7 @@
 // @ts-check
 //
-// The floor: an order's creation with the same statements over a pool of the same size, and nothing else. It checks no
-// more of a request than it must to run them. Whatever the service takes beyond this is the price of what it does more.
+// The floor: order creation with the same statements and a pool of the same size, and nothing else. It validates only what
+// the statements need. The difference to the service is the cost of everything else that the service does.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import mysql from 'mysql2/promise';

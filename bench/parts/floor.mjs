@@ -1,7 +1,8 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { creations } from '../operations.mjs';
-import { cells, HEADS, median, medianRatio, medians, printTable } from '../report.mjs';
+import { memoryMiB } from '../processes.mjs';
+import { median, medianRatio, medians, printTable } from '../report.mjs';
 import { alternate, warmUp } from '../rounds.mjs';
 import { logIn, openShop } from '../seed.mjs';
 
@@ -23,30 +24,46 @@ export async function measureFloor(lab, plan) {
       contenders.map((contender) => ({ ...contender, connections })),
       plan,
     );
-    for (const [name, rounds] of Object.entries(measured)) {
-      const floor = measured['floor'] ?? [];
-      const ratios = { perSecond: medianRatio(rounds, floor, 'perSecond'), p99: medianRatio(rounds, floor, 'p99') };
-      results.push({
-        name,
-        connections,
-        ...medians(rounds),
-        processorMs: median(rounds.map((round) => round.processorMs)),
-        ratios,
-        rounds,
-      });
-    }
+    const [floor = [], service = []] = [measured['floor'], measured['service']];
+    results.push({
+      connections,
+      service: summaryOf(service),
+      floor: summaryOf(floor),
+      throughputRatio: medianRatio(service, floor, 'perSecond'),
+      p99Ratio: medianRatio(service, floor, 'p99'),
+    });
   }
   print(results);
+  const { resident, peak } = memoryMiB(servers.service.pid);
+  lab.say(
+    `The service: ready after ${servers.service.readyMs.toFixed(0)} ms; ${resident} MiB at the end, peak ${peak}`,
+  );
   for (const server of Object.values(servers)) await server.stop();
-  return results;
+  return { creation: results, readyMs: servers.service.readyMs, residentMiB: resident, peakMiB: peak };
 }
 
-/** @param {(import('../load.mjs').Figures & { name: string, connections: number, processorMs: number, ratios: { perSecond: number, p99: number } })[]} results */
+/** @param {import('../rounds.mjs').Round[]} rounds */
+function summaryOf(rounds) {
+  return { ...medians(rounds), processorMs: median(rounds.map((round) => round.processorMs)) };
+}
+
+/** @typedef {ReturnType<typeof summaryOf>} Summary */
+
+/** @param {{ connections: number, service: Summary, floor: Summary, throughputRatio: number, p99Ratio: number }[]} results */
 function print(results) {
-  const heads = ['server', 'connections', ...HEADS, 'CPU ms', 'requests/floor', 'p99/floor'];
-  const rows = results.map((row) => {
-    const shares = [row.processorMs, row.ratios.perSecond, row.ratios.p99].map((number) => number.toFixed(2));
-    return [row.name, String(row.connections), ...cells(row), ...shares];
-  });
-  printTable('Order creation: the service and the floor', heads, rows);
+  const heads = ['connections', 'requests/s', 'of the floor', 'ratio', 'p99 ms', 'of the floor', 'ratio'].concat([
+    'CPU ms',
+    'of the floor',
+    'refused',
+  ]);
+  const rows = results.map(({ connections, service, floor, throughputRatio, p99Ratio }) => [
+    String(connections),
+    ...[service.perSecond, floor.perSecond].map((rate) => rate.toFixed(0)),
+    throughputRatio.toFixed(2),
+    ...[service.p99, floor.p99].map((time) => time.toFixed(1)),
+    p99Ratio.toFixed(2),
+    ...[service.processorMs, floor.processorMs].map((time) => time.toFixed(2)),
+    String(service.refused + floor.refused),
+  ]);
+  printTable('POST /orders: the service against the bare server ("floor")', heads, rows);
 }

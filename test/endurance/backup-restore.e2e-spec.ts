@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { Client } from '../support/client.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -11,6 +11,7 @@ import { aDocument, aMerchant, grant, type TestMerchant } from '../support/facto
 import { catchUp } from '../support/load/catch-up.js';
 import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 const MERCHANTS = 3;
@@ -29,8 +30,9 @@ interface Shop {
 
 const programs = await findDumpPrograms();
 
-if (programs) {
-  describe('a database that is restored from a dump', () => {
+describeIf(programs, 'Backup and restore, because the programs that dump the server are missing')(
+  'a database that is restored from a dump',
+  () => {
     let [database, restored]: TestDatabase[] = [];
     let [original, service]: Service[] = [];
     let shops: Shop[];
@@ -50,7 +52,7 @@ if (programs) {
       refreshed = (await refresh(original, shops[0]!.merchant.tokens)).body;
 
       restored = await createDatabase();
-      await restore(programs, restored.url, file);
+      await restore(programs!, restored.url, file);
       service = await startService({ databaseUrl: restored.url, env: ENV });
       inDump = new Map((await ordersOf(service)).map(({ id, status }) => [id, status]));
     });
@@ -117,14 +119,8 @@ if (programs) {
       }
       expect((await new AdminCommandLine(restored!).run('reconcile')).code).toBe(0);
     });
-  });
-} else {
-  describe('a database that is restored from a dump, on a machine without the programs for it', () => {
-    it('backup and restore are not tested because the program that dumps or its client is missing', async () => {
-      expect(await findDumpPrograms()).toBeUndefined();
-    });
-  });
-}
+  },
+);
 
 async function aShop(service: Service, name: string): Promise<Shop> {
   const merchant = await aMerchant(service);

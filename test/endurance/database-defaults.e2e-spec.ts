@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';

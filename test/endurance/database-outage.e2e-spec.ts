@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { Workload } from '../support/load/workload.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 const WORKERS = 6;
@@ -23,8 +23,9 @@ const RECOVERS_WITHIN = 10;
 /** Only a private server may be killed, never the one that the test run was given. */
 const servers = await findServers();
 
-if (servers.length > 0) {
-  describe('a database that is killed and restarted', () => {
+describeIf(servers.length > 0, 'A killed database, because mysqld or mariadbd is missing')(
+  'a database that is killed and restarted',
+  () => {
     let folder: string;
     let server: Awaited<ReturnType<typeof startPrivateServer>>;
     let service: BuiltService;
@@ -83,23 +84,14 @@ if (servers.length > 0) {
         process.stdout.write(`${load.answered} requests answered, ${load.refused} refused with 503\n`);
       },
     );
-  });
+  },
+);
 
-  /** Whether the service recovers by itself in time. */
-  async function answersMoreThan(load: Workload, count: number): Promise<boolean> {
-    for (const deadline = Date.now() + RECOVERS_WITHIN * 1000; Date.now() < deadline;) {
-      if (load.answered > count) return true;
-      await sleep(50);
-    }
-    return false;
+/** Whether the service recovers by itself in time. */
+async function answersMoreThan(load: Workload, count: number): Promise<boolean> {
+  for (const deadline = Date.now() + RECOVERS_WITHIN * 1000; Date.now() < deadline;) {
+    if (load.answered > count) return true;
+    await sleep(50);
   }
-} else {
-  describe('a killed database, on a machine without mysqld or mariadbd', () => {
-    it('the database outage test is not run because no mysqld or mariadbd is found', async () => {
-      expect(await findServers()).toEqual([]);
-      await expect(startPrivateServer({ dataDir: path.join(tmpdir(), 'cashback-nowhere') })).rejects.toThrow(
-        'There is no mysqld or mariadbd on this machine.',
-      );
-    });
-  });
+  return false;
 }

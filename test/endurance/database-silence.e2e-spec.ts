@@ -1,17 +1,18 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createDataSource } from '../../src/schema.js';
 import { startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { migrate } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
+import { describeIf } from '../support/requirements.js';
 
 /** The documented maximum time for the 503 response and for the recovery. */
 const PROMISED_MS = 5000;
@@ -21,8 +22,9 @@ const SLACK_MS = 1500;
 /** Only a private server may be paused, never the one that the test run was given. */
 const servers = await findServers();
 
-if (servers.length > 0) {
-  describe('a database that stops answering on open connections', () => {
+describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is missing')(
+  'a database that stops answering on open connections',
+  () => {
     let folder: string;
     let server: Awaited<ReturnType<typeof startPrivateServer>>;
     let service: BuiltService;
@@ -105,17 +107,11 @@ if (servers.length > 0) {
         expect(body.data.map(({ id }: { id: string }) => id)).toEqual([answer.body.id]);
       }
     });
-  });
+  },
+);
 
-  async function timed(ask: () => Promise<Answer>): Promise<{ answer: Answer; took: number }> {
-    const startedAt = performance.now();
-    const answer = await ask();
-    return { answer, took: performance.now() - startedAt };
-  }
-} else {
-  describe('a database that stops answering, on a machine without mysqld or mariadbd', () => {
-    it('the unresponsive database test is not run because no mysqld or mariadbd is found', async () => {
-      expect(await findServers()).toEqual([]);
-    });
-  });
+async function timed(ask: () => Promise<Answer>): Promise<{ answer: Answer; took: number }> {
+  const startedAt = performance.now();
+  const answer = await ask();
+  return { answer, took: performance.now() - startedAt };
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Galera } from '../../tools/clusters/galera.mjs';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { findGalera, Galera } from '../../tools/clusters/galera.mjs';
 import { connect } from '../../tools/database/connection.mjs';
 import { Client } from '../support/client.js';
-import { findGaleraParts } from '../support/clusters.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(180_000);
@@ -17,137 +17,129 @@ jest.setTimeout(180_000);
 /** Requests of one customer wait for each other, so each load has several. */
 const CUSTOMERS = 4;
 
-const parts = await findGaleraParts();
+const parts = await findGalera();
 
-if (parts) {
-  describe('a Galera cluster', () => {
-    let cluster: Galera;
-    /** One instance per node. */
-    let services: Service[] = [];
-    let merchant: TestMerchant;
-    let clients: Client[];
+describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')('a Galera cluster', () => {
+  let cluster: Galera;
+  /** One instance per node. */
+  let services: Service[] = [];
+  let merchant: TestMerchant;
+  let clients: Client[];
 
-    beforeAll(async () => {
-      cluster = await Galera.start(parts.server, parts.provider);
-      await migrate(cluster.urls[0]!);
-      services = await Promise.all(
-        cluster.urls.map((databaseUrl) =>
-          startService({ databaseUrl, env: { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' } }),
-        ),
-      );
-      merchant = await aMerchant(services[0]!);
-      clients = services.map((service) => new Client(service, merchant.tokens.access_token));
-    });
-    afterAll(async () => {
-      await Promise.all(services.map((service) => service.stop()));
-      await cluster?.stop();
-    });
+  beforeAll(async () => {
+    cluster = await Galera.start(parts!.server, parts!.provider);
+    await migrate(cluster.urls[0]!);
+    services = await Promise.all(
+      cluster.urls.map((databaseUrl) =>
+        startService({ databaseUrl, env: { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' } }),
+      ),
+    );
+    merchant = await aMerchant(services[0]!);
+    clients = services.map((service) => new Client(service, merchant.tokens.access_token));
+  });
+  afterAll(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await cluster?.stop();
+  });
 
-    async function expectInvariantsOnEveryNode(): Promise<void> {
-      for (const service of services) await expectInvariants(service);
+  async function expectInvariantsOnEveryNode(): Promise<void> {
+    for (const service of services) await expectInvariants(service);
+  }
+
+  testAcrossInstances('on three Galera nodes', () => ({ services, merchant }));
+
+  it('a read on a node that is behind waits for what another node has confirmed', async () => {
+    const operator = await connect(cluster.urls[1]!);
+    // The node applies nothing until it is unlocked.
+    await operator.query('FLUSH TABLES WITH READ LOCK');
+    const { body } = await clients[0]!.post('/orders', anOrder());
+    const reading = clients[1]!.get(`/orders/${body.id}`);
+    await sleep(500);
+    await operator.query('UNLOCK TABLES');
+    expect((await reading).status).toBe(200);
+    operator.destroy();
+  });
+
+  it('without wsrep_sync_wait, a node may not have what another one has confirmed', async () => {
+    const [writer, reader] = await Promise.all([connect(cluster.urls[0]!), connect(cluster.urls[1]!)]);
+    const figures: string[] = [];
+    await writer.query('CREATE TABLE waits (id INT PRIMARY KEY)');
+    for (const [at, wait] of [0, 7].entries()) {
+      await reader.query(`SET SESSION wsrep_sync_wait = ${wait}`);
+      let missed = 0;
+      let spentMs = 0;
+      for (let id = at * 1000; id < at * 1000 + 500; id++) {
+        await writer.query(`INSERT INTO waits VALUES (${id})`);
+        const since = performance.now();
+        const [rows] = await reader.query(`SELECT id FROM waits WHERE id = ${id}`);
+        spentMs += performance.now() - since;
+        if ((rows as unknown[]).length === 0) missed++;
+      }
+      figures.push(`wsrep_sync_wait=${wait}: ${missed} of 500 missed, ${(spentMs / 500).toFixed(2)} ms per SELECT`);
+      expect(wait === 0 || missed === 0).toBe(true);
     }
-
-    testAcrossInstances('on three Galera nodes', () => ({ services, merchant }));
-
-    it('a read on a node that is behind waits for what another node has confirmed', async () => {
-      const operator = await connect(cluster.urls[1]!);
-      // The node applies nothing until it is unlocked.
-      await operator.query('FLUSH TABLES WITH READ LOCK');
-      const { body } = await clients[0]!.post('/orders', anOrder());
-      const reading = clients[1]!.get(`/orders/${body.id}`);
-      await sleep(500);
-      await operator.query('UNLOCK TABLES');
-      expect((await reading).status).toBe(200);
-      operator.destroy();
-    });
-
-    it('without wsrep_sync_wait, a node may not have what another one has confirmed', async () => {
-      const [writer, reader] = await Promise.all([connect(cluster.urls[0]!), connect(cluster.urls[1]!)]);
-      const figures: string[] = [];
-      await writer.query('CREATE TABLE waits (id INT PRIMARY KEY)');
-      for (const [at, wait] of [0, 7].entries()) {
-        await reader.query(`SET SESSION wsrep_sync_wait = ${wait}`);
-        let missed = 0;
-        let spentMs = 0;
-        for (let id = at * 1000; id < at * 1000 + 500; id++) {
-          await writer.query(`INSERT INTO waits VALUES (${id})`);
-          const since = performance.now();
-          const [rows] = await reader.query(`SELECT id FROM waits WHERE id = ${id}`);
-          spentMs += performance.now() - since;
-          if ((rows as unknown[]).length === 0) missed++;
-        }
-        figures.push(`wsrep_sync_wait=${wait}: ${missed} of 500 missed, ${(spentMs / 500).toFixed(2)} ms per SELECT`);
-        expect(wait === 0 || missed === 0).toBe(true);
-      }
-      await writer.query('DROP TABLE waits');
-      for (const connection of [writer, reader]) connection.destroy();
-      process.stdout.write(`reads on another node right after a write: ${figures.join('; ')}\n`);
-    });
-
-    it('a node that is killed under load loses no answered request, its instance returns 503, and it comes back', async () => {
-      const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
-      for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
-      const loads = services.map((_, at) => {
-        const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
-        return new Workload(merchant.tokens.access_token, `G${at}`, own);
-      });
-      const work = (isOver: () => boolean): Promise<void>[] =>
-        loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, isOver));
-      const pause = await duringLoads(work, async () => {
-        await untilAnsweredAgain(loads);
-        const endWatch = watchPauses(loads.slice(0, 2));
-        await cluster.kill(2);
-        await untilAnsweredAgain(loads.slice(0, 2));
-        const longest = await endWatch();
-        const answer = await clients[2]!.post('/orders', anOrder());
-        expectProblem(answer, 503, 'unavailable');
-        expect(answer.headers.get('retry-after')).toBe('1');
-        expectProblem(await clients[2]!.get('/health/ready'), 503, 'unavailable');
-        await cluster.restart(2);
-        await untilAnsweredAgain(loads);
-        return longest;
-      });
-      process.stdout.write(
-        `a killed Galera node: the other two answered nothing for ${pause} s; ` +
-          `${loads.reduce((sum, load) => sum + load.refused, 0)} requests got 503\n`,
-      );
-      for (const load of loads) {
-        expect(load.unexpected).toEqual([]);
-        for (const service of services) await load.expectStored(service.dataSource);
-        await load.finish(services[0]!.url);
-        for (const service of services) await load.expectStored(service.dataSource);
-      }
-      await expectInvariantsOnEveryNode();
-    });
-
-    it('a node without a quorum is not ready and returns only 503, and recovers without a restart of its instance', async () => {
-      await Promise.all([cluster.pause(1), cluster.pause(2)]);
-      const statuses = new Set<number>();
-      const send = async (): Promise<void> => {
-        const answers = await Promise.all([
-          ...Array.from({ length: 10 }, () => clients[0]!.post('/orders', anOrder())),
-          clients[0]!.get('/orders'),
-        ]);
-        for (const { status, headers } of answers) {
-          statuses.add(status);
-          expect(status !== 503 || headers.has('retry-after')).toBe(true);
-        }
-      };
-      while ((await clients[0]!.get('/health/ready')).status === 200) await send();
-      await send();
-      cluster.resume(1);
-      cluster.resume(2);
-      while ((await clients[0]!.post('/orders', anOrder())).status !== 201) await sleep(200);
-      expect([...statuses].filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
-      expect(statuses).toContain(503);
-      for (const client of clients) while ((await client.get('/health/ready')).status !== 200) await sleep(200);
-      await expectInvariantsOnEveryNode();
-    });
+    await writer.query('DROP TABLE waits');
+    for (const connection of [writer, reader]) connection.destroy();
+    process.stdout.write(`reads on another node right after a write: ${figures.join('; ')}\n`);
   });
-} else {
-  describe('a Galera cluster, on a machine without its programs', () => {
-    it('the Galera tests are not run because mariadbd or galera-4 is missing', async () => {
-      expect(await findGaleraParts()).toBeUndefined();
+
+  it('a node that is killed under load loses no answered request, its instance returns 503, and it comes back', async () => {
+    const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
+    for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
+    const loads = services.map((_, at) => {
+      const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
+      return new Workload(merchant.tokens.access_token, `G${at}`, own);
     });
+    const work = (isOver: () => boolean): Promise<void>[] =>
+      loads.map((load, at) => load.work(services[at]!.url, at === 2 ? 1 : 3, isOver));
+    const pause = await duringLoads(work, async () => {
+      await untilAnsweredAgain(loads);
+      const endWatch = watchPauses(loads.slice(0, 2));
+      await cluster.kill(2);
+      await untilAnsweredAgain(loads.slice(0, 2));
+      const longest = await endWatch();
+      const answer = await clients[2]!.post('/orders', anOrder());
+      expectProblem(answer, 503, 'unavailable');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expectProblem(await clients[2]!.get('/health/ready'), 503, 'unavailable');
+      await cluster.restart(2);
+      await untilAnsweredAgain(loads);
+      return longest;
+    });
+    process.stdout.write(
+      `a killed Galera node: the other two answered nothing for ${pause} s; ` +
+        `${loads.reduce((sum, load) => sum + load.refused, 0)} requests got 503\n`,
+    );
+    for (const load of loads) {
+      expect(load.unexpected).toEqual([]);
+      for (const service of services) await load.expectStored(service.dataSource);
+      await load.finish(services[0]!.url);
+      for (const service of services) await load.expectStored(service.dataSource);
+    }
+    await expectInvariantsOnEveryNode();
   });
-}
+
+  it('a node without a quorum is not ready and returns only 503, and recovers without a restart of its instance', async () => {
+    await Promise.all([cluster.pause(1), cluster.pause(2)]);
+    const statuses = new Set<number>();
+    const send = async (): Promise<void> => {
+      const answers = await Promise.all([
+        ...Array.from({ length: 10 }, () => clients[0]!.post('/orders', anOrder())),
+        clients[0]!.get('/orders'),
+      ]);
+      for (const { status, headers } of answers) {
+        statuses.add(status);
+        expect(status !== 503 || headers.has('retry-after')).toBe(true);
+      }
+    };
+    while ((await clients[0]!.get('/health/ready')).status === 200) await send();
+    await send();
+    cluster.resume(1);
+    cluster.resume(2);
+    while ((await clients[0]!.post('/orders', anOrder())).status !== 201) await sleep(200);
+    expect([...statuses].filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
+    expect(statuses).toContain(503);
+    for (const client of clients) while ((await client.get('/health/ready')).status !== 200) await sleep(200);
+    await expectInvariantsOnEveryNode();
+  });
+});

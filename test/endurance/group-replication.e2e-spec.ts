@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
-import { startHaproxy } from '../../tools/clusters/haproxy.mjs';
+import { hasHaproxy, startHaproxy } from '../../tools/clusters/haproxy.mjs';
 import { query } from '../../tools/database/connection.mjs';
+import { findServers, type ServerBinary } from '../../tools/database/server-binary.mjs';
 import { Client } from '../support/client.js';
-import { findGroupReplicationServer } from '../support/clusters.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(180_000);
@@ -18,10 +19,11 @@ jest.setTimeout(180_000);
 const WORKERS = 3;
 const ENV = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };
 
-const server = await findGroupReplicationServer();
+const server = await findServer();
 
-if (server) {
-  describe('a Group Replication cluster', () => {
+describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TEST_MYSQLD may name a mysqld)')(
+  'a Group Replication cluster',
+  () => {
     let cluster: GroupReplication;
     let haproxy: Awaited<ReturnType<typeof startHaproxy>>;
     /** Three instances, which reach the primary through HAProxy. */
@@ -30,7 +32,7 @@ if (server) {
     let documents: string[];
 
     beforeAll(async () => {
-      cluster = await GroupReplication.start(server);
+      cluster = await GroupReplication.start(server!);
       await onNode(0, "CREATE USER haproxy@'%'");
       haproxy = await startHaproxy(cluster.urls);
       await migrate(cluster.urls[0]!);
@@ -126,14 +128,18 @@ if (server) {
         }
       }
     });
-  });
-} else {
-  describe('a Group Replication cluster, on a machine without its programs', () => {
-    it('the Group Replication tests are not run because mysqld or haproxy is missing', async () => {
-      expect(await findGroupReplicationServer()).toBeUndefined();
-    });
-  });
-}
+  },
+);
 
 const sum = (loads: Workload[], figure: 'answered' | 'refused'): number =>
   loads.reduce((total, load) => total + load[figure], 0);
+
+/**
+ * Returns the MySQL server of this machine, if HAProxy is there, too. TEST_MYSQLD names one on a machine whose first
+ * server is another one.
+ */
+async function findServer(): Promise<ServerBinary | undefined> {
+  if (!(await hasHaproxy())) return undefined;
+  const file = process.env.TEST_MYSQLD;
+  return file ? { file, flavour: 'mysql' } : (await findServers()).find(({ flavour }) => flavour === 'mysql');
+}

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';

@@ -4,32 +4,31 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { run } from '../../tools/support/processes.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant, type TestMerchant } from '../support/factories.js';
 import { hasPrometheus, type Prometheus, startPrometheus } from '../support/prometheus.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
-if (!hasPrometheus) process.stdout.write('NOT TESTED: ALERTS AND DASHBOARD, BECAUSE PROMETHEUS IS MISSING\n');
-const describeIfAvailable = hasPrometheus ? describe : describe.skip;
+const describeWithPrometheus = describeIf(hasPrometheus, 'Alerts and dashboard, because Prometheus is missing');
 
 const dashboard = JSON.parse(readFileSync('ops/dashboard.json', 'utf8')) as {
   panels: { title: string; targets: { expr: string }[] }[];
 };
 const queries = dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const));
 
-describeIfAvailable('alert rules', () => {
+describeWithPrometheus('alert rules', () => {
   it('each alert is raised when it should be, and none for a healthy service', async () => {
     const { ok, output } = await run('promtool', ['test', 'rules', 'ops/alerts.test.yml'], { timeoutMs: 60_000 });
     expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('SUCCESS') });
   });
 });
 
-describeIfAvailable('the dashboard', () => {
+describeWithPrometheus('the dashboard', () => {
   let database: TestDatabase;
   let service: Service;
   let merchant: TestMerchant;

@@ -1,17 +1,17 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { createDatabase, DATABASE_NAME } from '../../tools/database/connection.mjs';
 import { type PrivateServer, startPrivateServer } from '../../tools/database/private-server.mjs';
 import { findServers } from '../../tools/database/server-binary.mjs';
-import { run } from '../../tools/support/processes.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { migrate } from '../support/database.js';
 import { dump, findDumpPrograms, restore } from '../support/dump.js';
 import { aDocument, aMerchant, grant } from '../support/factories.js';
 import { Workload } from '../support/load/workload.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 const TABLES = ['orders', 'refunds', 'wallets', 'cashback_credits', 'cashback_holds', 'cashback_entries', 'sessions'];
@@ -21,8 +21,9 @@ const REQUESTS = 60;
 const server = (await findServers()).find(({ flavour }) => flavour === 'mariadb');
 const programs = await findDumpPrograms();
 
-if (server && programs?.binlog) {
-  describe('a database that is restored to the moment before a mistake', () => {
+describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB or mariadb-binlog is missing')(
+  'a database that is restored to the moment before a mistake',
+  () => {
     const folder = makeTempFolder('cashback-point-in-time');
     const [file, changes] = [path.join(folder, 'dump.sql'), path.join(folder, 'changes.sql')];
     let running: PrivateServer;
@@ -30,7 +31,7 @@ if (server && programs?.binlog) {
     let service: Service;
 
     beforeAll(async () => {
-      const settings = { server, dataDir: path.join(folder, 'data'), litter: folder, durable: false };
+      const settings = { server: server!, dataDir: path.join(folder, 'data'), litter: folder, durable: false };
       running = await startPrivateServer({ ...settings, options: ['--log-bin=binlog', '--server-id=1'] });
       await migrate(running.url);
       operator = await mysql.createConnection(running.url.replace(/^mariadb:/, 'mysql:'));
@@ -49,7 +50,7 @@ if (server && programs?.binlog) {
     };
 
     const binlog = async (...args: string[]): Promise<string> => {
-      const { ok, output } = await run(programs.binlog!, args);
+      const { ok, output } = await run(programs!.binlog!, args);
       if (!ok) throw new Error(output);
       return output;
     };
@@ -81,7 +82,7 @@ if (server && programs?.binlog) {
       const load = new Workload(merchant.tokens.access_token, 'S', documents);
       const work = (answered: number): Promise<void> => load.work(service.url, 4, () => load.answered >= answered);
       await work(REQUESTS);
-      await dump({ ...programs, options: ['--master-data=2'] }, running.url, file);
+      await dump({ ...programs!, options: ['--master-data=2'] }, running.url, file);
       await work(2 * REQUESTS);
       await operator.query('FLUSH BINARY LOGS');
       await work(3 * REQUESTS);
@@ -96,11 +97,5 @@ if (server && programs?.binlog) {
       const { code, stdout } = await new AdminCommandLine(running).run('reconcile');
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"findings":0') });
     });
-  });
-} else {
-  describe('point-in-time recovery, on a machine without the programs for it', () => {
-    it('replay of the binary logs is not tested because MariaDB or its program mariadb-binlog is missing', () => {
-      expect(server && programs?.binlog).toBeFalsy();
-    });
-  });
-}
+  },
+);

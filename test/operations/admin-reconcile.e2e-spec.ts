@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';

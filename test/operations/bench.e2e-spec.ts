@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Guarded, startGuarded } from '../../tools/support/guarded-process.mjs';
-import { untilReady } from '../../tools/support/until-ready.mjs';
+import { type Guarded, startGuarded, untilReady } from '../../tools/support/guarded-process.mjs';
 import { freePort } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, anOrder } from '../support/factories.js';

@@ -5,6 +5,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { eventsOf, statusesOf } from '../support/rate-limits.js';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.js';
+import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
 const RATE_LIMIT = 2;
@@ -57,63 +58,61 @@ describe('a Redis that is unreachable at startup', () => {
   });
 });
 
-if (hasRedis) {
-  describe('a Redis that becomes unreachable and recovers', () => {
-    let database: TestDatabase;
-    let redis: RedisServer;
-    let services: Service[];
+describeIf(hasRedis, 'Redis, because redis-server is missing')('a Redis that becomes unreachable and recovers', () => {
+  let database: TestDatabase;
+  let redis: RedisServer;
+  let services: Service[];
 
-    beforeAll(async () => {
-      database = await createMigratedDatabase();
-    });
-    beforeEach(async () => {
-      redis = await startRedis();
-      const options = { databaseUrl: database.url, env: { REDIS_URL: redis.url, RATE_LIMIT: String(RATE_LIMIT) } };
-      services = [await startService(options), await startService(options)];
-    });
-    afterEach(async () => {
-      await Promise.all(services.map((service) => service.stop()));
-      await redis.stop();
-    });
-    afterAll(() => database.drop());
-
-    /** Both instances count together again some time after Redis recovers. */
-    async function expectCountedTogether(): Promise<void> {
-      let result = { passed: 0, most: 0 };
-      for (let attempt = 0; attempt < 30; attempt++) {
-        result = await passedBy(services, await aMerchant(services[0] as Service));
-        if (result.passed <= result.most) break;
-        await sleep(200);
-      }
-      expect(result.passed).toBeGreaterThanOrEqual(LEAST);
-      expect(result.passed).toBeLessThanOrEqual(result.most);
-    }
-
-    /** All Nest loggers of a process write to the log of the service that started last. */
-    const complaints = (): unknown[] => eventsOf(services.at(-1) as Service, 'rate_limit_store_unavailable');
-
-    /** Each instance logs the failure once, regardless of the number of requests. */
-    async function expectReported(): Promise<void> {
-      expect(complaints()).toHaveLength(services.length);
-      for (const service of services) expect(await failuresOf(service)).toBeGreaterThan(0);
-    }
-
-    it('a Redis outage is logged and counted in the metrics, and each instance counts requests itself until Redis recovers', async () => {
-      await expectCountedTogether();
-      expect(complaints()).toEqual([]);
-      await redis.stop();
-      await expectEachCountsForItself(services);
-      await expectReported();
-      redis = await startRedis(redis.port);
-      await expectCountedTogether();
-    });
-
-    it('a Redis that accepts connections but does not respond is treated as unreachable', async () => {
-      await redis.pause();
-      await expectEachCountsForItself(services);
-      await expectReported();
-      redis.resume();
-      await expectCountedTogether();
-    });
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
   });
-}
+  beforeEach(async () => {
+    redis = await startRedis();
+    const options = { databaseUrl: database.url, env: { REDIS_URL: redis.url, RATE_LIMIT: String(RATE_LIMIT) } };
+    services = [await startService(options), await startService(options)];
+  });
+  afterEach(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await redis.stop();
+  });
+  afterAll(() => database.drop());
+
+  /** Both instances count together again some time after Redis recovers. */
+  async function expectCountedTogether(): Promise<void> {
+    let result = { passed: 0, most: 0 };
+    for (let attempt = 0; attempt < 30; attempt++) {
+      result = await passedBy(services, await aMerchant(services[0] as Service));
+      if (result.passed <= result.most) break;
+      await sleep(200);
+    }
+    expect(result.passed).toBeGreaterThanOrEqual(LEAST);
+    expect(result.passed).toBeLessThanOrEqual(result.most);
+  }
+
+  /** All Nest loggers of a process write to the log of the service that started last. */
+  const complaints = (): unknown[] => eventsOf(services.at(-1) as Service, 'rate_limit_store_unavailable');
+
+  /** Each instance logs the failure once, regardless of the number of requests. */
+  async function expectReported(): Promise<void> {
+    expect(complaints()).toHaveLength(services.length);
+    for (const service of services) expect(await failuresOf(service)).toBeGreaterThan(0);
+  }
+
+  it('a Redis outage is logged and counted in the metrics, and each instance counts requests itself until Redis recovers', async () => {
+    await expectCountedTogether();
+    expect(complaints()).toEqual([]);
+    await redis.stop();
+    await expectEachCountsForItself(services);
+    await expectReported();
+    redis = await startRedis(redis.port);
+    await expectCountedTogether();
+  });
+
+  it('a Redis that accepts connections but does not respond is treated as unreachable', async () => {
+    await redis.pause();
+    await expectEachCountsForItself(services);
+    await expectReported();
+    redis.resume();
+    await expectCountedTogether();
+  });
+});

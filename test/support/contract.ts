@@ -110,9 +110,8 @@ function withoutNulls(body: unknown): unknown {
 const FILE = 'dist/openapi.json';
 let contract: Contract | undefined;
 
-/** Throws if an exchange violates the OpenAPI document of the build. Does nothing unless VALIDATE_OPENAPI is `true`. */
+/** Throws if an exchange violates the OpenAPI document of the build. */
 export function assertContract(exchange: Exchange): void {
-  if (process.env.VALIDATE_OPENAPI !== 'true') return;
   if (!existsSync(FILE))
     throw new Error(`${FILE} does not exist: run \`npm run build && node tools/openapi.mjs\` first`);
   contract ??= new Contract(JSON.parse(readFileSync(FILE, 'utf8')) as object);

@@ -1,10 +1,8 @@
 import { openSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { startGuarded } from '../../tools/support/guarded-process.mjs';
+import { startGuarded, untilReady } from '../../tools/support/guarded-process.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
-import { run } from '../../tools/support/processes.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
-import { untilReady } from '../../tools/support/until-ready.mjs';
+import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 
 /** Whether the programs of Prometheus are available. `npm test` does not require them. */
 export const hasPrometheus =

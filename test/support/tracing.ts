@@ -6,6 +6,7 @@ import { Collector } from './collector.js';
 import { createMigratedDatabase, type TestDatabase } from './database.js';
 import { PASSWORD } from './factories.js';
 import { seedMerchant } from './seed.js';
+import { startedLater } from './use-service.js';
 
 /** Makes Node print each module that it loads. */
 export const DEBUG_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
@@ -15,23 +16,23 @@ export const TRACER = /@opentelemetry\/(sdk-trace|instrumentation|exporter)/;
 /**
  * Starts a collector of spans and creates a database with a merchant, before the tests of the calling file.
  *
- * @returns objects that are empty until then, so use their members only in hooks and tests
+ * @returns objects to use in hooks and tests: before they exist, any use of their members throws
  */
 export function useCollector() {
-  const database = {} as TestDatabase;
+  const database = startedLater<TestDatabase>('the database');
   const collector = new Collector();
   const target = { url: '' };
   const credentials = { email: '', password: PASSWORD };
   beforeAll(async () => {
-    Object.assign(database, await createMigratedDatabase());
-    credentials.email = await seedMerchant(createDataSource(database.url));
+    const { url } = database.set(await createMigratedDatabase());
+    credentials.email = await seedMerchant(createDataSource(url));
     target.url = await collector.start();
   });
   afterAll(async () => {
     await collector.stop();
-    await database.drop();
+    await database.get()?.drop();
   });
   const logIn = async (service: BuiltService): Promise<{ access_token: string }> =>
     (await new Client(service).post('/auth/login', credentials)).body;
-  return { database, collector, target, credentials, logIn };
+  return { database: database.object, collector, target, credentials, logIn };
 }

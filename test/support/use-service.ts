@@ -10,19 +10,41 @@ interface Options extends ServiceOptions {
 /**
  * Starts a service with a merchant before the tests of the calling file or `describe`, and stops it after them.
  *
- * @returns objects that are empty until then, so use their members only in hooks and tests
+ * @returns objects to use in hooks and tests: before the service has started, any use of their members throws
  */
 export function useService({ merchant: create = aMerchant, ...options }: Options = {}): {
   service: Service;
   merchant: TestMerchant;
 } {
-  const service = {} as Service;
-  const merchant = {} as TestMerchant;
+  const service = startedLater<Service>('the service');
+  const merchant = startedLater<TestMerchant>('the merchant');
   beforeAll(async () => {
-    Object.assign(service, await startService(options));
-    Object.assign(merchant, await create(service));
+    merchant.set(await create(service.set(await startService(options))));
   });
-  // If the service did not start, there is nothing to stop.
-  afterAll(() => service.stop?.());
-  return { service, merchant };
+  afterAll(() => service.get()?.stop());
+  return { service: service.object, merchant: merchant.object };
+}
+
+interface StartedLater<T> {
+  /** Has the members of the object that `set` got. Until then, any use of a member throws. */
+  object: T;
+  set(value: T): T;
+  get(): T | undefined;
+}
+
+/** Returns an object that a test file can name before a hook has created it. */
+export function startedLater<T extends object>(what: string): StartedLater<T> {
+  let current: T | undefined;
+  const use = (): T => {
+    if (current === undefined) throw new Error(`${what} is used before it has started: use it only in hooks and tests`);
+    return current;
+  };
+  const object = new Proxy({} as T, {
+    get: (_, name) => Reflect.get(use(), name) as unknown,
+    set: (_, name, value) => Reflect.set(use(), name, value),
+    has: (_, name) => Reflect.has(use(), name),
+    ownKeys: () => Reflect.ownKeys(use()),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(use(), name),
+  });
+  return { object, set: (value) => (current = value), get: () => current };
 }

@@ -1,7 +1,7 @@
 // @ts-check
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder } from '../support/processes.mjs';
 
 /** @typedef {import('../database/server-binary.mjs').ServerBinary} ServerBinary */
 

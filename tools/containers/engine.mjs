@@ -4,8 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findEngine } from '../database/docker.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder, run, tail } from '../support/processes.mjs';
 
 /**
  * Runs a command until it ends or this shell gets SIGTERM, and then deletes the network bridges and control groups that it

@@ -1,8 +1,7 @@
 // @ts-check
 import { cpSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder, run, tail } from '../support/processes.mjs';
 
 /** The images that compose.yaml, compose.cluster.yaml and Dockerfile start from. */
 const IMAGES = { node: 'node:24-bookworm-slim', mysql: 'mysql:8.4', haproxy: 'haproxy:3.2' };

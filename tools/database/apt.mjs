@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { run, tail } from '../support/processes.mjs';
 
 /**
- * The server alone, without a service that would be started: MariaDB on Debian, either of them on Ubuntu.
- * MariaDB's script that fills a data folder needs a small program from its client package.
+ * The server programs, without a system service: MariaDB on Debian, either of them on Ubuntu. MariaDB's script that
+ * initializes a data folder needs a program from the client package.
  */
 const CHOICES = [['mariadb-server-core', 'mariadb-client-core'], ['mysql-server-core'], ['mysql-server-core-8.0']];
 
-/** Whether packages can be installed here without asking anyone for a password. */
+/** Whether packages can be installed without a password. */
 export function canInstallPackages() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 }
@@ -17,13 +17,12 @@ export function canInstallPackages() {
  * Installs a database server from the distribution's packages.
  *
  * @param {(line: string) => void} say
- * @returns {Promise<{ installed: string } | { reason: string }>} `reason` ends with what apt said
+ * @returns {Promise<{ installed: string } | { reason: string }>} `reason` ends with the output of apt
  */
 export async function installServer(say) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
   say('Running apt-get update');
-  // A source that has nothing to do with databases may be out of order, so a failure here says little: the
-  // installation tells whether it mattered.
+  // An unrelated package source may be broken, so a failure is not fatal here. The installation shows whether it matters.
   const update = await run('apt-get', ['-q', 'update'], { timeoutMs: 180_000, env });
   let log = update.ok ? '' : `apt-get update: ${tail(update.output, 5)}\n`;
   for (const packages of CHOICES) {

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createConnection } from 'mysql2/promise';
 
-/** The schema that `npm start` works in. */
+/** The schema that `npm start` uses. */
 export const DATABASE_NAME = 'cashback';
 
 /**
- * Opens one connection. mysql2 knows only the scheme `mysql:`, while ours also tells MariaDB apart for TypeORM.
+ * Opens one connection. mysql2 accepts only the scheme `mysql:`. The service also accepts `mariadb:`, for TypeORM.
  *
  * @param {string} url
  */
@@ -32,7 +32,7 @@ export async function query(url, sql) {
 }
 
 /**
- * What the server calls itself, such as "MySQL 8.4.7" or "MariaDB 10.11.14".
+ * Returns the name and version of the server, such as "MySQL 8.4.7" or "MariaDB 10.11.14".
  *
  * @param {string} url
  */
@@ -44,14 +44,14 @@ async function readVersion(url) {
 }
 
 /**
- * Waits until the server answers a query: an open port alone does not say that it is ready.
+ * Waits until the server answers a query: an open port does not mean that it is ready.
  *
  * @param {string} url
  * @param {object} options
  * @param {number} options.timeoutMs
- * @param {() => boolean} [options.hasExited] stops the wait early when the server is gone
+ * @param {() => boolean} [options.hasExited] stops the wait early when the server has exited
  * @returns {Promise<string>} its version
- * @throws the last error of the connection, once the time is up or the server is gone
+ * @throws the last error of the connection after the timeout, or if the server has exited
  */
 export async function waitUntilReady(url, { timeoutMs, hasExited = () => false }) {
   const deadline = Date.now() + timeoutMs;
@@ -59,8 +59,8 @@ export async function waitUntilReady(url, { timeoutMs, hasExited = () => false }
     try {
       return await readVersion(url);
     } catch (error) {
-      if (hasExited()) throw new Error('the server ended before it was ready', { cause: error });
-      // A wrong password or a missing database does not pass by itself; a server that is coming up does.
+      if (hasExited()) throw new Error('the server exited before it was ready', { cause: error });
+      // A wrong password or a missing database is permanent. Other errors are those of a server that is starting.
       const code = String(/** @type {NodeJS.ErrnoException} */ (error).code);
       if (Date.now() > deadline || /^ER_(ACCESS|DBACCESS|BAD_DB)/.test(code)) throw error;
     }
@@ -69,7 +69,7 @@ export async function waitUntilReady(url, { timeoutMs, hasExited = () => false }
 }
 
 /**
- * Creates the service's schema unless it is there.
+ * Creates the schema of the service unless it exists.
  *
  * @param {string} serverUrl
  */

@@ -3,8 +3,7 @@ import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort } from '../support/ports.mjs';
-import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder, run, tail } from '../support/processes.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 
 /** The same image as in compose.yaml. */

@@ -3,8 +3,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { tail, untilStopped } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder, tail, untilStopped } from '../support/processes.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
 
@@ -16,34 +15,33 @@ import { findServers, initialiseDataFolder, userOption } from './server-binary.m
  * @property {string} version such as "MariaDB 10.11.14"
  * @property {number} port on 127.0.0.1
  * @property {number} pid
- * @property {() => Promise<void>} stop an orderly end; does nothing if it has ended
- * @property {() => Promise<void>} kill SIGKILL: as if the machine had lost it, but for what the kernel holds
+ * @property {() => Promise<void>} stop an orderly shutdown; does nothing if it has exited
+ * @property {() => Promise<void>} kill SIGKILL: like a crash, except that the kernel keeps what was written
  * @property {() => Promise<void>} pause SIGSTOP: connections stay open and nothing answers
  * @property {() => void} resume SIGCONT
  */
 
-/** Tests throw their data away: they need not wait for the disk. */
+/** Tests delete their data, so they do not wait for the disk. */
 const FAST_OPTIONS = ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'];
 
-/** How long a server may take for an orderly end before it is killed. */
+/** How long a shutdown may take before the server is killed. */
 const STOP_GRACE_MS = 20_000;
 
 /**
- * Runs a MySQL or MariaDB server that only this machine can reach, on a data folder of its own, without the
- * machine's configuration files. The folder is filled on first use; the same folder and port can be started again after `stop()`
- * or `kill()`. The server ends with this process, however that ends.
+ * Runs a MySQL or MariaDB server on loopback with its own data folder, without the configuration files of the machine.
+ * The folder is initialized on first use. After `stop()` or `kill()`, the same folder and port can be started again. The
+ * server stops when this process exits, even if it is killed.
  *
  * @param {object} settings
  * @param {string} settings.dataDir
  * @param {number} [settings.port] a free one if left out
- * @param {boolean} [settings.durable] false is faster, and may lose a second's commits when the server is killed
+ * @param {boolean} [settings.durable] false is faster, and may lose the commits of one second when the server is killed
  * @param {string[]} [settings.options] more options of the server's command line
  * @param {NodeJS.ProcessEnv} [settings.env] of the server
  * @param {boolean} [settings.createsSchema] false for a node of a cluster, which gets the schema from the cluster
- * @param {string} [settings.litter] a temporary folder around `dataDir`, removed if this process is killed before it could
- *   do so itself
+ * @param {string} [settings.litter] a temporary folder around `dataDir`, removed if this process is killed
  * @param {import('./server-binary.mjs').ServerBinary} [settings.server] the first on this machine if left out
- * @throws if there is no server on this machine, or it does not start; the message ends with what the server said
+ * @throws if there is no server on this machine, or it does not start; the message ends with its log
  */
 export async function startPrivateServer(settings) {
   const { dataDir, port, durable = true, options = [], createsSchema = true, litter, server } = settings;

@@ -6,7 +6,7 @@ import { run, tail } from '../support/processes.mjs';
 /**
  * @typedef {object} ServerBinary
  * @property {string} file
- * @property {'mysql' | 'mariadb'} flavour decides the options it takes and the scheme of its URL
+ * @property {'mysql' | 'mariadb'} flavour determines its options and the scheme of its URL
  */
 
 /** Where packages put servers outside an ordinary user's PATH: Debian, Fedora, and Homebrew on either processor. */
@@ -18,7 +18,7 @@ const EXTRA_FOLDERS = [
   ]),
 ];
 
-/** @returns {string[]} every folder to look in, the user's own choice first */
+/** @returns {string[]} every folder to search, those of PATH first */
 function searchFolders() {
   const onPath = (process.env['PATH'] ?? '').split(path.delimiter).filter(path.isAbsolute);
   return [...new Set([...onPath, ...EXTRA_FOLDERS])];
@@ -35,8 +35,8 @@ function isExecutable(file) {
 }
 
 /**
- * The database servers on this machine. `LOCAL_MYSQLD` names one that is to be taken instead of any that is found.
- * MariaDB installs a `mysqld` too, so a program is asked what it is rather than judged by its name.
+ * Returns the database servers on this machine, or only the one that `LOCAL_MYSQLD` names. MariaDB installs a `mysqld`,
+ * too, so the output of the program decides and not its name.
  */
 export async function findServers() {
   const chosen = process.env['LOCAL_MYSQLD'];
@@ -51,13 +51,13 @@ export async function findServers() {
   return servers;
 }
 
-/** A server refuses to run as root unless it is told to. */
+/** A server runs as root only with this option. */
 export function userOption() {
   return process.getuid?.() === 0 ? ['--user=root'] : [];
 }
 
 /**
- * The command that fills an empty data folder: the server itself for MySQL, a script beside it for MariaDB.
+ * Returns the command that initializes a data folder: the server itself for MySQL, a script beside it for MariaDB.
  *
  * @param {ServerBinary} server
  * @param {string} folder
@@ -83,12 +83,12 @@ function initialiseCommand(server, folder) {
 }
 
 /**
- * Fills a data folder unless that has been done. It is filled under another name and renamed at the end, so that a
- * folder with the right name is always whole, whenever an earlier run was interrupted.
+ * Initializes a data folder unless that was done before. It is renamed at the end, so that a folder with the right name
+ * is always complete, even if an earlier run was interrupted.
  *
  * @param {ServerBinary} server
  * @param {string} dataDir
- * @throws if the server cannot initialise it; the message ends with what the server said
+ * @throws if the server cannot initialize it; the message ends with its output
  */
 export async function initialiseDataFolder(server, dataDir) {
   if (existsSync(dataDir) && readdirSync(dataDir).length > 0) return;
@@ -103,7 +103,7 @@ export async function initialiseDataFolder(server, dataDir) {
   const { ok, output } = await run(command, args, { timeoutMs: 180_000, env: { ...process.env, LC_ALL: 'C' } });
   if (!ok) {
     rmSync(unfinished, { recursive: true, force: true });
-    throw new Error(`${command} could not fill ${dataDir}:\n${tail(output)}`);
+    throw new Error(`${command} could not initialize ${dataDir}:\n${tail(output)}`);
   }
   rmSync(dataDir, { recursive: true, force: true });
   renameSync(unfinished, dataDir);

@@ -4,8 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { startGuarded } from '../support/guarded-process.mjs';
 
 /**
- * Compiles, and compiles again whenever a source file changes. It is the Nest CLI's compiler, as the Swagger plugin
- * works in no other.
+ * Compiles, and compiles again after each change. It uses the Nest CLI, because the Swagger plugin works only there.
  *
  * @param {object} options
  * @param {NodeJS.ProcessEnv} options.env
@@ -18,7 +17,7 @@ export async function startCompiler({ env, onBuilt }) {
   createInterface({ input: compiler.stdout }).on('line', (line) => {
     const text = stripVTControlCharacters(line);
     const result = /Found (\d+) errors?\. Watching for file changes/.exec(text);
-    // What went well needs no words; faults are shown as the compiler shows them.
+    // Success needs no output; errors are shown like the compiler shows them.
     if (result?.[1] !== '0' && text.trim() !== '' && !text.includes('Starting compilation')) {
       console.log(process.stdout.isTTY ? line : text);
     }

@@ -6,12 +6,12 @@ const PASSWORD = 'demo-password-2026';
 const DOCUMENT = '52998224725';
 
 /**
- * Runs the operator's command line, as an operator would.
+ * Runs the admin CLI like an operator does.
  *
  * @param {NodeJS.ProcessEnv} env
  * @param {string[]} args
- * @returns {Promise<any>} what it printed
- * @throws if it fails; the message ends with what it said
+ * @returns {Promise<any>} its output
+ * @throws if it fails; the message ends with its output
  */
 async function admin(env, args) {
   const { ok, output } = await run(process.execPath, ['dist/src/admin.js', ...args], { env });
@@ -20,12 +20,12 @@ async function admin(env, args) {
 }
 
 /**
- * Creates a merchant, a customer with a balance, and an API user, unless an earlier start did. The user comes last: if
- * it is there, so is all the rest. What a start that was interrupted had made is left alone rather than completed, as
- * it can't be told whether the balance was already granted.
+ * Creates a merchant, a customer with a balance, and an API user, unless an earlier start did. The user is created last:
+ * if it exists, so does everything else. What an interrupted start has created is not completed, because the balance may
+ * already be granted.
  *
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<boolean>} whether anything was made
+ * @returns {Promise<boolean>} whether anything was created
  */
 export async function seedDemo(env) {
   /** @type {{ email: string }[]} */
@@ -40,8 +40,8 @@ export async function seedDemo(env) {
 }
 
 /**
- * What a newcomer needs next. The commands work as pasted in bash and in zsh, which takes no comments and whose
- * history would expand an exclamation mark.
+ * Returns what to do next. The commands can be pasted into bash and zsh; zsh accepts no comments and expands an
+ * exclamation mark.
  *
  * @param {number} port
  * @param {string} databaseUrl
@@ -49,7 +49,7 @@ export async function seedDemo(env) {
 export function welcome(port, databaseUrl) {
   const base = `http://localhost:${port}`;
   return `
-The service is ready. Ctrl-C stops it and all that was started with it.
+The service is ready. Ctrl-C stops it and everything that was started with it.
 
   Documentation   ${base}/docs
   Email           ${EMAIL}
@@ -70,7 +70,7 @@ curl -i $BASE/orders -H "authorization: Bearer $TOKEN" -H 'content-type: applica
   "payment_methods": [{ "id": "credit_card", "amount": "150.00" }]
 }'; echo
 
-The operator's command line, on this database:
+The admin CLI on this database:
 
 DATABASE_URL=${databaseUrl} npm run admin -- --help
 `;

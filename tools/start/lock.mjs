@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * Makes sure that only one `npm start` works in this folder: two would share a build and a data folder. The lock is a
- * socket that listens, so the system releases it when the process ends, however it ends.
+ * Ensures that only one `npm start` runs in this folder: two would share a build and a data folder. The lock is a
+ * listening socket, so the operating system releases it when the process exits.
  *
  * @param {string} folder
  * @returns {Promise<() => void>} releases the lock
- * @throws if another one runs
+ * @throws if another one is running
  */
 export async function takeLock(folder) {
   const file = path.join(tmpdir(), `cashback-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`);

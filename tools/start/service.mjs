@@ -1,13 +1,12 @@
 // @ts-check
-import { startGuarded } from '../support/guarded-process.mjs';
-import { untilReady } from '../support/until-ready.mjs';
+import { startGuarded, untilReady } from '../support/guarded-process.mjs';
 
 /** How long the service may take to finish the requests under way. */
 const GRACE_MS = 15_000;
 
 /**
- * Runs the built service, and restarts it on demand. The old process is gone before the new one starts, as both
- * listen on the same port.
+ * Runs the built service, and restarts it on demand. The old process exits before the new one starts, because both use
+ * the same port.
  *
  * @param {{ env: NodeJS.ProcessEnv, port: number, say: (line: string) => void }} options
  */
@@ -26,11 +25,11 @@ export function createService({ env, port, say }) {
     const started = await startGuarded({ command: process.execPath, args, env, output: 'inherit' });
     current = started;
     void started.exited.then((code) => {
-      if (!stopping) say(`The service ended by itself, with exit code ${code}.`);
+      if (!stopping) say(`The service exited with code ${code}.`);
     });
   };
 
-  /** Waits until it answers requests; false if it ends before that, or takes too long. */
+  /** Waits until it is ready. Returns false if it exits before that or takes too long. */
   const isReady = async () => current !== undefined && untilReady(`http://localhost:${port}`, current);
 
   return { start, stop, isReady };

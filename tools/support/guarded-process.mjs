@@ -1,11 +1,11 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * The guard: a shell that starts a command, says its process id, and then waits for either of two things. If the
- * command ends, so does the guard. If the guard's input closes, the process that asked for the command is gone
- * (however it went, SIGKILL included), and the guard stops the command and removes what would be left behind.
- * A server that was frozen with SIGSTOP only sees the SIGTERM after a SIGCONT.
+ * A shell that starts a command, prints its process ID, and then waits. If the command exits, the shell exits too. If the
+ * input of the shell closes, the process that wanted the command is gone (even if it was killed): then the shell stops
+ * the command and removes its temporary folder. A process that was paused with SIGSTOP gets SIGTERM only after SIGCONT.
  */
 const GUARD = `
 owner=$PPID litter=$1; shift
@@ -26,23 +26,23 @@ exit "$status"
 /**
  * @typedef {object} Guarded
  * @property {number} pid of the command itself
- * @property {Promise<number | null>} exited its exit code; over 128 if a signal ended it
+ * @property {Promise<number | null>} exited its exit code; greater than 128 after a signal
  * @property {() => boolean} hasExited
- * @property {(name: NodeJS.Signals) => void} signal does nothing once it has ended
- * @property {(graceMs: number) => Promise<void>} end asks it to end, makes it end after that time, and waits
+ * @property {(name: NodeJS.Signals) => void} signal does nothing after it has exited
+ * @property {(graceMs: number) => Promise<void>} end sends SIGTERM, then SIGKILL after that time, and waits
  * @property {import('node:stream').Readable | null} stdout with `output: 'pipe'`
  */
 
 /**
- * Starts a command that cannot outlive this process. It gets a session of its own, so that Ctrl-C in the terminal
- * reaches only us: the service must be able to finish its requests before its database goes.
+ * Starts a command that cannot outlive this process. It has its own session, so that Ctrl-C in the terminal reaches only
+ * this process: the service must be able to finish its requests before its database stops.
  *
  * @param {object} options
  * @param {string} options.command
  * @param {string[]} options.args
  * @param {NodeJS.ProcessEnv} [options.env]
- * @param {number | 'inherit' | 'pipe'} options.output where its output goes: an open file, our own, or `stdout` (errors to our own)
- * @param {string} [options.litter] a folder that is of no use to anyone once this process is gone
+ * @param {number | 'inherit' | 'pipe'} options.output where its output goes: an open file, that of this process, or `stdout` (its errors to those of this process)
+ * @param {string} [options.litter] a temporary folder to remove if this process is killed
  */
 export async function startGuarded({ command, args, env = process.env, output, litter = '' }) {
   const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', litter, command, ...args], {
@@ -70,7 +70,7 @@ export async function startGuarded({ command, args, env = process.env, output, l
     try {
       process.kill(pid, name);
     } catch (error) {
-      // It has ended, and the guard has not yet told us so.
+      // It has exited, and the guard has not reported it yet.
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
     }
   };
@@ -82,4 +82,22 @@ export async function startGuarded({ command, args, env = process.env, output, l
     clearTimeout(tooLate);
   };
   return { pid, exited, hasExited: () => hasExited, signal, end, stdout: guard.stdout };
+}
+
+/**
+ * Waits until a service is ready. Returns false if it exits before that or takes more than a minute.
+ *
+ * @param {string} url
+ * @param {Guarded} running
+ * @param {string} [path] returns 2xx when it is ready
+ */
+export async function untilReady(url, running, path = '/health/ready') {
+  const deadline = Date.now() + 60_000;
+  while (!running.hasExited() && Date.now() < deadline) {
+    const asked = fetch(`${url}${path}`, { signal: AbortSignal.timeout(2_000) });
+    // At first it does not listen.
+    if (await asked.then((answer) => answer.ok).catch(() => false)) return true;
+    await sleep(20);
+  }
+  return false;
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
  * Whether a server could listen on this port now.
  *
  * @param {number} port
- * @param {string} [host] an address of this machine; without one, all of them, as the service listens
+ * @param {string} [host] an address of this machine; the default is all addresses, like the service
  */
 export function isPortFree(port, host) {
   return new Promise((resolve) => {
@@ -16,9 +16,8 @@ export function isPortFree(port, host) {
 }
 
 /**
- * A free port on loopback, below those the operating system hands to outgoing connections. In that range a client
- * that keeps trying to reach a stopped server can end up connected to itself, and the server could not come back
- * to its port.
+ * Returns a free port on loopback, below those that the operating system gives to outgoing connections. Otherwise a
+ * client that retries a stopped server could be connected to itself, and the server could not restart on its port.
  */
 export async function findFreePort() {
   for (let attempt = 0; attempt < 100; attempt += 1) {

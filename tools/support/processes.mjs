@@ -1,16 +1,18 @@
 // @ts-check
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Runs a command to its end, without a terminal and without input, and keeps what it printed.
- * A command that does not exist, or that takes longer than `timeoutMs`, counts as failed: nothing is thrown.
+ * Runs a command until it exits, without a terminal or input, and returns its output. A command that does not exist or
+ * takes longer than `timeoutMs` has failed; nothing is thrown.
  *
  * @param {string} command
  * @param {string[]} args
  * @param {{ timeoutMs?: number, env?: NodeJS.ProcessEnv }} [options]
- * @returns {Promise<{ ok: boolean, output: string }>} `output` is stdout and stderr as they came
+ * @returns {Promise<{ ok: boolean, output: string }>} `output` is stdout and stderr in the order of arrival
  */
 export function run(command, args, { timeoutMs = 60_000, env = process.env } = {}) {
   return new Promise((resolve) => {
@@ -25,14 +27,14 @@ export function run(command, args, { timeoutMs = 60_000, env = process.env } = {
     child.stderr.on('data', (/** @type {Buffer} */ chunk) => (output += chunk.toString()));
     child.once('error', (error) => resolve({ ok: false, output: `${output}${error.message}\n` }));
     child.once('close', (code, signal) => {
-      const late = signal === 'SIGKILL' ? `\n${command} did not end within ${timeoutMs / 1000} s\n` : '';
+      const late = signal === 'SIGKILL' ? `\n${command} did not exit within ${timeoutMs / 1000} s\n` : '';
       resolve({ ok: code === 0, output: output + late });
     });
   });
 }
 
 /**
- * The last lines of a text, for messages that should show a log's end and no more.
+ * Returns the last lines of a text, for messages that show only the end of a log.
  *
  * @param {string} text
  * @param {number} [lines]
@@ -42,8 +44,8 @@ export function tail(text, lines = 15) {
 }
 
 /**
- * Waits until the kernel has stopped every thread of a process that was sent SIGSTOP. On another processor one may
- * run on for a moment, long enough to answer a query.
+ * Waits until the kernel has stopped every thread of a process after SIGSTOP. On another processor a thread may
+ * continue for a moment, long enough to answer a query.
  *
  * @param {number} pid
  */
@@ -55,7 +57,33 @@ export async function untilStopped(pid) {
     try {
       if (!readdirSync(`/proc/${pid}/task`).some(runs)) return;
     } catch {
-      // Only Linux has /proc, and a thread may end while we look: the wait itself has to do.
+      // Only Linux has /proc, and a thread may exit meanwhile. Then only the pause above applies.
     }
   }
+}
+
+/**
+ * Creates an empty temporary folder. Its path is short enough for a socket in it, which is limited to about 100 bytes.
+ *
+ * @param {string} name says in the list of temporary folders what it is
+ * @param {string} [parent]
+ */
+export function makeTempFolder(name, parent = tmpdir().length < 60 ? tmpdir() : '/tmp') {
+  return mkdtempSync(path.join(parent, `${name}-`));
+}
+
+/**
+ * Calls back when the process that started this one has exited, if that was npm. When npm gets a signal, only the shell
+ * between npm and this process receives it.
+ *
+ * @param {() => void} onExit
+ */
+export function watchParent(onExit) {
+  if (!process.env['npm_lifecycle_event']) return;
+  const parent = process.ppid;
+  const check = () => {
+    if (process.ppid === parent) setTimeout(check, 300).unref();
+    else onExit();
+  };
+  check();
 }
