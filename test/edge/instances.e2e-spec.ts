@@ -17,6 +17,9 @@ import { aMerchant, anOrder } from '../support/factories.js';
 import { aRequest } from '../support/raw.js';
 import { startService } from '../support/service.js';
 
+const answerWith = (status: number) => (_request: IncomingMessage, response: ServerResponse) =>
+  void response.writeHead(status).end();
+
 /** Nothing listens there. */
 const NOWHERE = 'http://127.0.0.1:1';
 
@@ -106,17 +109,24 @@ describeWithEdge('instances that do not answer', () => {
     while (!edge.log().includes(answer.body.request_id as string)) await sleep(50);
   });
 
-  it('an instance that is not ready gets no requests', async () => {
-    const stub = await startStub((_request, response) => void response.writeHead(500).end());
-    running.push(stub);
-    const { edge, client } = await edgeOf([stub.url]);
-    expect((await client.get('/orders')).status).toBe(500);
-    stub.isReady = false;
+  it('an instance that is not ready gets no requests, and the only one gets all', async () => {
+    const [first, second] = [await startStub(answerWith(500)), await startStub(answerWith(501))];
+    running.push(first, second);
+    const { edge, client } = await edgeOf([first.url, second.url]);
+    const statuses = async (): Promise<Set<number>> =>
+      new Set((await atOnce(10, () => client.get('/nowhere'))).map(({ status }) => status));
+    expect(await statuses()).toEqual(new Set([500, 501]));
+    first.isReady = false;
+    while (!edge.log().includes('Server service/instance1 is DOWN')) await sleep(50);
+    expect(await statuses()).toEqual(new Set([501]));
+    second.isReady = false;
     while (!edge.log().includes('backend service has no server available')) await sleep(50);
     expectEdgeProblem(await client.get('/orders'), 'unavailable', '/orders');
-    stub.isReady = true;
+    first.isReady = true;
     while (!edge.log().includes('Server service/instance1 is UP')) await sleep(50);
-    expect((await client.get('/orders')).status).toBe(500);
+    expect(await statuses()).toEqual(new Set([500]));
+    first.isReady = false;
+    expect((await (await edgeOf([first.url])).client.get('/nowhere')).status).toBe(500);
   });
 
   it('a request that was not answered is repeated, except where the repeat would be answered differently', async () => {

@@ -41,6 +41,15 @@ export async function startHaproxy(urls) {
 }
 
 /**
+ * Asks HAProxy whether `ops/edge.cfg` is valid.
+ *
+ * @param {Record<string, string>} variables of `ops/edge.cfg`
+ */
+export function checkEdge(variables) {
+  return run(PROGRAM, ['-c', '-V', '-f', EDGE], { env: { ...process.env, ...variables } });
+}
+
+/**
  * @typedef {object} Edge
  * @property {string} url of the edge
  * @property {number} pid
