@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { describeWithEdge, expectEdgeProblem, RawConnection, useEdge } from '../support/edge.js';
 import { expectProblem } from '../support/expectations.js';
@@ -54,6 +55,15 @@ describeWithEdge('request bodies through the edge', () => {
     const head = aRequest('POST /orders', { ...CHUNKED, ...authorized() });
     const connection = send(Buffer.concat([head, Buffer.from(inChunks(' '.repeat(270_000), 5000))]));
     expectProblem(await connection.answer(), 413, 'payload_too_large');
+  });
+
+  it('large uploads of another address that stall take no connection of orders', async () => {
+    const stalled = aRequest('POST /orders', { ...JSON_TYPE, 'content-length': '200000' }, ' '.repeat(100_000));
+    const uploads = Array.from({ length: 600 }, () => new RawConnection(edge, stalled, '127.0.0.2'));
+    await sleep(1000);
+    for (let count = 0; count < 20; count++)
+      expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    for (const { socket } of uploads) socket.destroy();
   });
 
   it('uploads that stop leave no order, and the next order of the client is created', async () => {

@@ -117,9 +117,9 @@ describeWithEdge('the settings of the edge', () => {
 
   it('an address whose requests fail more than 2000 times in ten seconds gets 429, and another one does not', async () => {
     edge = await startEdge([stub.url]);
-    const failing = aRequest('GET /nowhere');
-    for (let count = 0; count < 2100; count += 100)
-      await Promise.all(Array.from({ length: 100 }, () => new RawConnection(edge!, failing, '127.0.0.2').answers(1)));
+    const failing = aRequest('GET /nowhere', { connection: 'keep-alive' });
+    const hundred = Buffer.concat(Array<Buffer>(100).fill(failing));
+    await Promise.all(Array.from({ length: 24 }, () => new RawConnection(edge!, hundred, '127.0.0.2').answers(100, 8)));
     const refused = await new RawConnection(edge, aRequest('GET /orders'), '127.0.0.2').answer();
     expectEdgeProblem(refused, 'too_many_requests', '/orders');
     expect((await new RawConnection(edge, aRequest('GET /')).answer()).status).toBe(200);
