@@ -16,7 +16,7 @@ jest.setTimeout(1_200_000);
 const ADDED_BYTES_AT_MOST = 250 * 1024 ** 2;
 
 const WORKERS = 4;
-/** HAProxy answers 503 at once, so callers that do not wait would begin thousands of orders. */
+/** The edge answers 503 at once, so callers that do not wait would begin thousands of orders. */
 const PAUSE_MS = 500;
 
 if (await hasContainers()) {
@@ -66,6 +66,18 @@ if (await hasContainers()) {
       }
     });
 
+    it.each([[['compose.yaml']], [['compose.yaml', 'compose.cluster.yaml']]])(
+      '%j publish the port of the edge, and no other one',
+      async (files) => {
+        const config = await new Compose(containers, 3000, files).run('config', '--format', 'json');
+        const { services } = JSON.parse(config) as { services: Record<string, { ports?: { published: string }[] }> };
+        const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
+          ports.map((port) => [name, port.published]),
+        );
+        expect(published).toEqual([['edge', '3000']]);
+      },
+    );
+
     describe('docker compose up', () => {
       const stage = useCompose(() => containers, ['compose.yaml'], 'database');
 
@@ -88,7 +100,7 @@ if (await hasContainers()) {
       });
 
       it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
-        const load = stage.load('D');
+        const load = stage.load('D', PAUSE_MS);
         const id = await stage.compose.idOf('service');
         const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
         await duringLoads(work, async () => {

@@ -10,8 +10,8 @@ import type { Stream } from './load-process.mjs';
 /** The load streams, after the data that they need was written to the database. */
 export interface Mix {
   streams: Stream[];
-  /** The token of a merchant that is not part of the hostile load. */
-  victimToken: string;
+  /** The orders and the logins of a merchant that is not part of the hostile load. */
+  victim: Stream[];
 }
 
 const LARGEST_ORDERS = 100;
@@ -38,8 +38,8 @@ function unknownMembers(): string {
   return `{${members.slice(0, -1).join(',')}}`;
 }
 
-/** Fills the tables. @returns the load. */
-export async function seedMix(databaseUrl: string, orders: number): Promise<Mix> {
+/** Fills the tables. @param from the addresses of the hostile clients. @returns the load. */
+export async function seedMix(databaseUrl: string, orders: number, from: string[]): Promise<Mix> {
   const service = await startService({ databaseUrl, env: { LOG_LEVEL: 'error' } });
   const sql = await connect(databaseUrl);
   try {
@@ -64,8 +64,8 @@ export async function seedMix(databaseUrl: string, orders: number): Promise<Mix>
       ...spenders(rich, document, holdsOf),
       ...logins(large),
       ...connections(large, crowd),
-    ];
-    return { victimToken: victim.tokens.access_token, streams };
+    ].map((stream) => ({ ...stream, from }));
+    return { victim: ordersAndLogins(victim), streams };
   } finally {
     await sql.end();
     await service.stop();
@@ -104,6 +104,21 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
   const { body } = await new Client(service, merchant.tokens.access_token).post('/wallets/search', { document });
   if (body.available !== `${CREDITS}.00`) throw new Error(`the wallet has ${body.available}`);
   return document;
+}
+
+/** Twenty orders per second, and a login per two seconds. */
+function ordersAndLogins({ tokens, email }: TestMerchant): Stream[] {
+  const login = { method: 'POST', path: '/auth/login', body: JSON.stringify({ email, password: PASSWORD }) };
+  return [
+    {
+      name: 'orders',
+      kind: 'requests',
+      connections: 4,
+      everyMs: 200,
+      requests: [orderRequest(tokens.access_token)],
+    },
+    { name: 'logins', kind: 'requests', connections: 1, everyMs: 2000, requests: [login] },
+  ];
 }
 
 /** Reads pages of the largest orders, and filters that match nothing among very many orders. */

@@ -21,9 +21,13 @@ export class HttpConnection {
   #left;
   #status = '';
 
-  /** @param {string} url of the service */
-  constructor(url) {
+  /**
+   * @param {string} url of the service
+   * @param {string} [from] the client's own address
+   */
+  constructor(url, from) {
     this.target = new URL(url);
+    this.from = from;
   }
 
   /**
@@ -49,7 +53,8 @@ export class HttpConnection {
   }
 
   #open() {
-    const socket = connect(Number(this.target.port), this.target.hostname);
+    const { port, hostname: host } = this.target;
+    const socket = connect({ port: Number(port), host, ...(this.from && { localAddress: this.from }) });
     socket.setNoDelay(true);
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('error', (/** @type {NodeJS.ErrnoException} */ error) => this.#end(error.code ?? 'error', socket));

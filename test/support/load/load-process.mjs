@@ -8,6 +8,7 @@
  * @property {number} connections
  * @property {'requests' | 'idle-upload' | 'slow-reader'} kind `requests` sends requests one after another;
  *   `idle-upload` sends all but the last byte and waits; `slow-reader` sends many requests and never reads
+ * @property {string[]} [from] the clients' own addresses, which the connections use in turn
  * @property {number} [everyMs] the minimum time between two requests of a connection
  * @property {{ method: string, path: string, token?: string, body?: string }[]} requests sent in turn; `%n` becomes a new
  *   number each time
@@ -48,8 +49,8 @@ function bytesOf({ method, path, token, body = '' }) {
  * @param {number} index of the connection
  * @param {(status: string, ms: number) => void} count
  */
-async function sendRequests({ connections, requests, everyMs = 0 }, index, count) {
-  const connection = new HttpConnection(url);
+async function sendRequests({ connections, requests, everyMs = 0, from = [] }, index, count) {
+  const connection = new HttpConnection(url, from[index % from.length]);
   // Spread the start of the connections over the period, or over one second.
   await sleep(((everyMs || 1000) * index) / connections);
   for (let turn = index; performance.now() < deadline; turn++) {
@@ -68,11 +69,13 @@ async function sendRequests({ connections, requests, everyMs = 0 }, index, count
  *
  * @param {string} bytes
  * @param {boolean} reads whether it reads responses
+ * @param {string | undefined} from
  * @param {(status: string) => void} count
  */
-async function occupy(bytes, reads, count) {
+async function occupy(bytes, reads, from, count) {
   while (performance.now() < deadline) {
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    const address = { port: Number(port), host: hostname, ...(from && { localAddress: from }) };
+    const socket = connect(address, () => socket.write(bytes));
     if (reads) socket.resume();
     else socket.pause();
     socket.on('error', () => undefined);
@@ -98,8 +101,9 @@ async function run(stream) {
   };
   const bytes = stream.requests.map(bytesOf);
   const work = Array.from({ length: stream.connections }, (_, index) => {
-    if (stream.kind === 'idle-upload') return occupy((bytes[0] ?? '').slice(0, -1), true, count);
-    if (stream.kind === 'slow-reader') return occupy((bytes[0] ?? '').repeat(PIPELINED), false, count);
+    const from = stream.from?.[index % stream.from.length];
+    if (stream.kind === 'idle-upload') return occupy((bytes[0] ?? '').slice(0, -1), true, from, count);
+    if (stream.kind === 'slow-reader') return occupy((bytes[0] ?? '').repeat(PIPELINED), false, from, count);
     return sendRequests(stream, index, count);
   });
   await Promise.all(work);
