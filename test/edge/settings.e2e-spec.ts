@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { checkEdge, type Edge, startEdge } from '../../tools/clusters/haproxy.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
-import { makeTempFolder } from '../../tools/support/temp-folder.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { Client } from '../support/client.js';
 import { describeWithEdge, expectEdgeProblem, RawConnection, startStub, type Stub } from '../support/edge.js';
 import { aRequest } from '../support/raw.js';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort, isPortFree } from '../support/ports.mjs';
 import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/temp-folder.mjs';
+import { makeTempFolder } from '../support/processes.mjs';
 
 /** HAPROXY names the program on a machine that has several versions of it. */
 const PROGRAM = process.env['HAPROXY'] ?? 'haproxy';
