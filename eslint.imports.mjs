@@ -7,16 +7,16 @@ const LAYERS = [
   ['database'],
   ['merchants'],
   ['cashback'],
-  ['http'],
-  ['logging', 'metrics', 'tracing'],
-  ['rate-limits'],
+  ['http', 'openapi'],
+  ['logging', 'tracing', 'rate-limits'],
+  ['metrics'],
   ['auth'],
   ['orders', 'wallets'],
   ['reconcile', 'audit'],
   ['health'],
   ['admin'],
 ];
-/** Files that meet HTTP; all others, services above all, know neither `http` nor `metrics`. */
+/** Files that meet HTTP; all others, services above all, know neither `http`, `openapi` nor `metrics`. */
 const EDGES = ['controller', 'dto', 'guard', 'interceptor', 'middleware', 'module', 'strategy'];
 
 /**
@@ -58,7 +58,10 @@ export const importRules = LAYERS.flatMap((layer, at) => {
       ...(['common', 'database', 'merchants', 'cashback'].includes(module) ? [noHttp] : []),
     ];
     const files = `src/${module}/**/*.ts`;
-    const service = refuse(['http', 'metrics'], 'A service knows neither HTTP nor metrics; its controller does.');
+    const service = refuse(
+      ['http', 'openapi', 'metrics'],
+      'A service knows neither HTTP nor metrics; its controller does.',
+    );
     return ['auth', 'orders', 'wallets', 'reconcile'].includes(module)
       ? [
           rule(files, patterns),

@@ -3,8 +3,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessTokenGuard } from './auth/access-token.guard.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './common/clock.js';
-import { type Config } from './config/config.js';
-import { ConfigModule } from './config/config.module.js';
+import { type Config, ConfigModule } from './config/config.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
 import { HttpModule } from './http/http.module.js';
 import { Admission } from './http/admission.js';
@@ -15,7 +14,7 @@ import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
 import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { SCHEMA } from './schema.js';
-import { TracingModule } from './tracing/tracing.module.js';
+import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
 /** The guards of every route, in the order in which they run. */

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -9,12 +10,10 @@ import { ProblemFilter } from './http/problem.filter.js';
 import { assignRequestId } from './http/request-id.js';
 import { RequestValidationPipe } from './http/validation.pipe.js';
 import { Config } from './config/config.js';
-import { allowedOrigins } from './config/origins.js';
-import { trustedProxies } from './config/trust-proxy.js';
+import { allowedOrigins, trustedProxies } from './config/network.js';
 import { allowOrigins } from './http/cors.js';
-import { serveDocumentation } from './http/documentation.js';
-import { requireOneHost } from './http/host.js';
-import type { HttpServer } from './http/http-server.js';
+import { serveDocumentation } from './openapi/swagger-ui.js';
+import { limitConnections } from './http/http-server.js';
 import { Drain } from './health/drain.js';
 import { Metrics } from './metrics/metrics.js';
 
@@ -34,7 +33,6 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(logRequests(logger));
   app.use(metrics.observeRequests());
   app.use(app.get(Drain).closeConnections());
-  app.use(requireOneHost);
   app.use(neverStore);
   app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
@@ -42,10 +40,10 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
   if (config.DOCS) serveDocumentation(app);
-  (app.getHttpAdapter() as unknown as HttpServer).observeRefusal = (problem, requestId) => {
+  limitConnections(app.getHttpServer() as Server, config.KEEP_ALIVE_SECONDS, (problem, requestId) => {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
-  };
+  });
 }
 
 /** Most responses contain personal data or tokens, and all others change over time. */

@@ -1,7 +1,9 @@
-import { readEnvFile } from './config/env-file.js';
+import { loadProcessConfig, readEnvFile } from './config/config.js';
 import { startTracing } from './tracing/tracing.js';
 
+/** Starts the service. With `--check-config`, it only checks the environment variables. */
 async function run(): Promise<void> {
+  if (process.argv.includes('--check-config')) return void loadProcessConfig();
   readEnvFile();
   await startTracing(process.env);
   // Imported here: tracing has to patch modules before they load.

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
+import { readEnvFile } from './config/config.js';
 import { withPassword } from './config/database-url.js';
-import { readEnvFile } from './config/env-file.js';
 import { dataSourceOptions } from './database/data-source.js';
 import { applyMigrations, revertMigration } from './database/migrations.js';
 import { SCHEMA } from './schema.js';

@@ -12,7 +12,7 @@ const FILE = 'dist/openapi.json';
 // The build is not there when this file is checked, so its modules are named at run time.
 const { AppModule } = await import(new URL('../dist/src/app.module.js', import.meta.url).href);
 const { loadConfig } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
-const { openApiDocument } = await import(new URL('../dist/src/http/documentation.js', import.meta.url).href);
+const { openApiDocument } = await import(new URL('../dist/src/openapi/document.js', import.meta.url).href);
 
 const config = loadConfig({
   NODE_ENV: 'test',

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
 import { isInstant, isStorable } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
-import { asciiLowerCase } from '../common/text.js';
+import { isSamePaymentMethod } from '../merchants/policy.js';
 
 /** Parsers of the command line's values. A refused value is an error with exit code 1. */
 
@@ -21,7 +21,7 @@ export function money(text: string): number {
   return parseMoney(text);
 }
 
-export function moneyOverZero(text: string): number {
+export function positiveMoney(text: string): number {
   const cents = money(text);
   if (cents === 0) throw new InvalidArgumentError('It must be greater than zero.');
   return cents;
@@ -62,7 +62,7 @@ export function earnRate(text: string, before: Record<string, number> = {}): Rec
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
   const method = text.slice(0, at);
-  if (Object.keys(before).some((other) => asciiLowerCase(other) === asciiLowerCase(method)))
+  if (Object.keys(before).some((other) => isSamePaymentMethod(other, method)))
     throw new InvalidArgumentError(`${method} already has a rate.`);
   return { ...before, [method]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
 }

@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import { Command } from 'commander';
 import { GrantsService } from '../cashback/grants.service.js';
 import { formatMoney } from '../common/money.js';
-import { externalId, instant, moneyOverZero, shortText } from './arguments.js';
+import { externalId, instant, positiveMoney, shortText } from './arguments.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
-import { runChange } from './services.js';
+import { runChange } from './application.js';
 
 interface GrantOptions extends DocumentOptions {
   merchant: string;
@@ -22,7 +22,7 @@ export function cashbackCommands(): Command {
       .command('grant')
       .description('grant cashback to a customer')
       .requiredOption('--merchant <id>', 'the merchant with which it can be spent')
-      .requiredOption('--amount <amount>', 'the amount, such as 80.00', moneyOverZero)
+      .requiredOption('--amount <amount>', 'the amount, such as 80.00', positiveMoney)
       .option('--external-id <id>', 'your own ID of this grant; makes the command safe to repeat', externalId)
       .option('--available-at <instant>', 'when it becomes available; default: now', instant)
       .option('--expires-at <instant>', "when it expires; default: according to the merchant's policy", instant)

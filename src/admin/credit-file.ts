@@ -9,7 +9,7 @@ import { fieldsOf, type Line, linesOf } from './csv-lines.js';
 const COLUMNS = ['document', 'amount', 'external_id', 'available_on', 'expires_on'];
 const REQUIRED = 3;
 
-/** A grant of a file, or why its line is not one. */
+/** A grant in a file, or the errors of its line. */
 export type CreditLine =
   { number: number; grant: NamedGrant } | { number: number; externalId?: string; errors: string[] };
 

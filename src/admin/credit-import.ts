@@ -8,10 +8,10 @@ import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
 
-/** How many grants share a transaction. Its customers' orders wait for its commit. */
-const BATCH = 50;
+/** The number of grants in a transaction. Orders of its customers wait for its commit. */
+const GRANTS_PER_TRANSACTION = 50;
 
-/** How many transactions run at once, if the pool has as many connections. */
+/** The number of transactions that run at once, if the pool has that many connections. */
 const LANES = 4;
 
 /** How often the progress is shown on a terminal, and otherwise. */
@@ -53,7 +53,7 @@ export async function importCredits(
     for (let batch = await nextBatch(); batch.length > 0 && failures.length === 0;) {
       const grants = batch.map(({ grant }) => grant);
       report.count(batch, await batches.grantAll(merchantId, grants));
-      progress.say(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
+      progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
       batch = await nextBatch();
     }
   };
@@ -100,7 +100,7 @@ class ImportReport {
 /** Reads the next batch. It is smaller only at the end of the file. */
 async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportReport): Promise<GrantLine[]> {
   const batch: GrantLine[] = [];
-  while (batch.length < BATCH) {
+  while (batch.length < GRANTS_PER_TRANSACTION) {
     const line = await lines.next();
     if (line.done === true) break;
     if (report.isGrant(line.value)) batch.push(line.value);
@@ -111,13 +111,13 @@ async function next(lines: AsyncGenerator<CreditLine, void>, report: ImportRepor
 /** Shows the progress of a long command on stderr: one line that changes on a terminal, otherwise a line every 5 s. */
 class Progress {
   readonly #isTerminal = process.stderr.isTTY;
-  #saidAt = Date.now();
+  #shownAt = Date.now();
   #isShown = false;
 
   /** @param text is called only if it is time to show it. */
-  say(text: () => string): void {
-    if (Date.now() - this.#saidAt < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return;
-    this.#saidAt = Date.now();
+  show(text: () => string): void {
+    if (Date.now() - this.#shownAt < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return;
+    this.#shownAt = Date.now();
     this.#isShown = true;
     if (this.#isTerminal) process.stderr.write(`\r\u001b[K${text()}`);
     else console.error(text());

@@ -1,13 +1,14 @@
 /** The longest line that is read. A longer one is reported and skipped, so that memory stays bounded. */
 const MAX_LINE_BYTES = 4096;
 
-/** A line of a file: its number, from 1, and its text, or why it could not be read. */
+/** A line of a file: its number, from 1, and its text, or the error with which it could not be read. */
 export type Line = { number: number; text: string } | { number: number; error: string };
 
 const LINE_FEED = 0x0a;
 
 /**
- * Splits bytes into lines, which end with LF or CRLF. Each line is UTF-8 of its own: a bad one does not affect others.
+ * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect
+ * others.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;

@@ -5,15 +5,14 @@ import { Gauge, Registry } from 'prom-client';
 import { type Reconciliation, ReconcileService } from '../reconcile/reconcile.service.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
-import { runWithServices } from './services.js';
+import { runWithServices } from './application.js';
 
 interface ShowOptions extends DocumentOptions {
   merchant?: string;
   wallet?: string;
 }
 
-/** Commands that show wallets and check the rules of the money. */
-export function ledgerCommands(): Command[] {
+export function walletCommands(): Command {
   const wallet = new Command('wallet').description("customers' wallets");
   withDocument(
     wallet
@@ -33,15 +32,19 @@ export function ledgerCommands(): Command[] {
       walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
     await runWithServices((services) => services.get(StatementsService).show(of));
   });
-  const command = new Command('reconcile')
+  return wallet;
+}
+
+export function reconcileCommand(): Command {
+  return new Command('reconcile')
     .description(
       'check the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
     )
     .option('--metrics <file>', 'also write the counts as Prometheus metrics, for a textfile collector')
     .action(({ metrics }: { metrics?: string }) => runWithServices((services) => reconcile(services, metrics)));
-  return [wallet, command];
 }
 
+/** How often the progress is shown. */
 const PROGRESS_INTERVAL_MS = 5000;
 
 /** Prints each finding immediately. Progress and warnings go to stderr. */

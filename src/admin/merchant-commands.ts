@@ -4,7 +4,7 @@ import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { earnRate, money, shortText, timeZone, wholeNumber } from './arguments.js';
-import { runChange, runWithServices } from './services.js';
+import { runChange, runWithServices } from './application.js';
 
 /** The options have the names of the policy's members, except two that read better on a command line. */
 interface MerchantOptions extends Partial<Omit<Policy, 'earnRatesByPaymentMethod' | 'redeemMinimumTotalCents'>> {
@@ -70,7 +70,11 @@ function withPolicyOptions(command: Command): Command {
     )
     .option('--validity-days <n>', 'calendar days for which cashback is then available', wholeNumber(1, 36_500))
     .option('--order-ttl-minutes <n>', 'minutes until a pending order expires', wholeNumber(1, 525_600))
-    .option('--max-order-ttl-minutes <n>', 'most minutes that an order can ask for', wholeNumber(1, 525_600))
+    .option(
+      '--max-order-ttl-minutes <n>',
+      'longest lifetime that an order can request, in minutes',
+      wholeNumber(1, 525_600),
+    )
     .option('--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone);
 }
 
@@ -91,17 +95,13 @@ function toJson({ id, name, policy, createdAt }: Merchant): Record<string, unkno
   return {
     id,
     name,
-    policy: {
-      earn_rate_bps: policy.earnRateBps,
-      earn_rates_by_payment_method: policy.earnRatesByPaymentMethod,
-      redeem_share_bps: policy.redeemShareBps,
-      redeem_minimum_total: formatMoney(policy.redeemMinimumTotalCents),
-      release_days: policy.releaseDays,
-      validity_days: policy.validityDays,
-      order_ttl_minutes: policy.orderTtlMinutes,
-      max_order_ttl_minutes: policy.maxOrderTtlMinutes,
-      time_zone: policy.timeZone,
-    },
+    policy: Object.fromEntries(Object.entries(policy).map(([member, value]) => toJsonMember(member, value))),
     created_at: createdAt,
   };
+}
+
+/** Members have their names in snake case. Only centavos become a decimal string. */
+function toJsonMember(member: string, value: unknown): [string, unknown] {
+  const name = member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return name.endsWith('_cents') ? [name.slice(0, -'_cents'.length), formatMoney(value as number)] : [name, value];
 }

@@ -1,12 +1,10 @@
 import { Command, CommanderError } from 'commander';
 import { Problem } from '../common/problem.js';
-import { auditCommands } from './audit-commands.js';
 import { cashbackCommands } from './cashback-commands.js';
-import { customerCommands } from './customer-commands.js';
-import { ledgerCommands } from './ledger-commands.js';
+import { reconcileCommand, walletCommands } from './ledger-commands.js';
+import { auditCommands, customerCommands, sessionCommands } from './maintenance-commands.js';
 import { merchantCommands } from './merchant-commands.js';
 import { reportCommands } from './report-commands.js';
-import { sessionCommands } from './session-commands.js';
 import { userCommands } from './user-commands.js';
 
 /**
@@ -41,7 +39,7 @@ function describe(error: unknown): string {
 
 /** Returns the tree of commands. */
 export function adminProgram(): Command {
-  const program = new Command('admin')
+  return new Command('admin')
     .description('Operate the cashback order service. Reads the same environment variables as the service.')
     .addCommand(merchantCommands())
     .addCommand(userCommands())
@@ -49,7 +47,7 @@ export function adminProgram(): Command {
     .addCommand(cashbackCommands())
     .addCommand(customerCommands())
     .addCommand(reportCommands())
-    .addCommand(auditCommands());
-  for (const command of ledgerCommands()) program.addCommand(command);
-  return program;
+    .addCommand(auditCommands())
+    .addCommand(walletCommands())
+    .addCommand(reconcileCommand());
 }

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { formatMoney } from '../common/money.js';
-import { type MerchantOutstanding, type Outstanding, OutstandingService } from '../wallets/outstanding.service.js';
-import { runWithServices } from './services.js';
+import { type MerchantOutstanding, type Outstanding, OutstandingService } from './outstanding.service.js';
+import { runWithServices } from './application.js';
 
 interface OutstandingOptions {
   merchant?: string;

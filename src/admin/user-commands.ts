@@ -4,7 +4,7 @@ import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
 import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
-import { runChange, runWithServices } from './services.js';
+import { runChange, runWithServices } from './application.js';
 
 export function userCommands(): Command {
   const user = new Command('user').description("API users, with which merchants' systems log in");

@@ -1,10 +1,9 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
-import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
-import { attachPhantomToken } from './access-token.strategy.js';
-import { IS_PUBLIC } from '../http/caller.js';
+import type { AppRequest } from '../http/app-request.js';
+import { IS_PUBLIC } from '../http/decorators.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
@@ -24,7 +23,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
-    const request = context.switchToHttp().getRequest<Request>();
+    const request = context.switchToHttp().getRequest<AppRequest>();
     const token = bearerTokenOf(request);
     if (token === undefined) {
       throw new Problem('missing_token', {
@@ -34,7 +33,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     }
     const jwt = await this.tokenSets.swap(token);
     if (jwt === undefined) throw invalidToken();
-    attachPhantomToken(request, jwt);
+    request.phantomToken = jwt;
     return (await super.canActivate(context)) as boolean;
   }
 
@@ -47,7 +46,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
 }
 
 /** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
-function bearerTokenOf(request: Request): string | undefined {
+function bearerTokenOf(request: AppRequest): string | undefined {
   return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
 }
 

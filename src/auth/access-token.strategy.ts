@@ -1,11 +1,11 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
-import type { Request } from 'express';
 import { Strategy } from 'passport-jwt';
 import { Config } from '../config/config.js';
 import { signingSecrets } from '../config/signing-secrets.js';
 import type { Caller } from '../common/caller.js';
+import type { AppRequest } from '../http/app-request.js';
 
 export const JWT_ISSUER = 'cashback-order-service';
 export const JWT_AUDIENCE = 'cashback-orders';
@@ -21,20 +21,13 @@ export function signingKeys(config: Config): [KeyObject, ...KeyObject[]] {
 
 const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(secret));
 
-const phantoms = new WeakMap<Request, string>();
-
-/** Attaches the JWT that belongs to the request's access token. A JWT from the client must never be attached. */
-export function attachPhantomToken(request: Request, jwt: string): void {
-  phantoms.set(request, jwt);
-}
-
 /** Verifies the JWT behind an access token: signature, algorithm, issuer, audience and expiry. */
 @Injectable()
 export class AccessTokenStrategy extends PassportStrategy(Strategy) {
   constructor(config: Config) {
     const keys = signingKeys(config);
     super({
-      jwtFromRequest: (request: Request) => phantoms.get(request) ?? null,
+      jwtFromRequest: (request: AppRequest) => request.phantomToken ?? null,
       secretOrKeyProvider: (_request, jwt: string, done) => done(null, keyThatSigned(jwt, keys) as unknown as Buffer),
       // Otherwise jsonwebtoken also accepts HS512 with the same secret.
       algorithms: [JWT_ALGORITHM],

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { AuthService } from './auth.service.js';
-import { REQUESTS } from '../rate-limits/policies.js';
+import { REQUESTS } from '../rate-limits/quotas.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import type { Caller } from '../common/caller.js';
-import { CurrentCaller, Public } from '../http/caller.js';
+import { CurrentCaller, Public } from '../http/decorators.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
 
 @ApiTags('auth')

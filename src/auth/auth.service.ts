@@ -10,7 +10,7 @@ import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { Passwords } from './passwords.js';
 import { LoginLimit } from '../rate-limits/login-limit.js';
-import { REFRESH } from '../rate-limits/policies.js';
+import { REFRESH } from '../rate-limits/quotas.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../common/caller.js';
 import type { Recorder } from '../common/domain-event.js';
@@ -57,7 +57,7 @@ export class AuthService {
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
-      const known = await this.passwords.verify(password, user?.passwordHash, commonCost);
+      const known = await this.passwords.verify({ ...attempt, password }, user?.passwordHash, commonCost);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
         throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });

@@ -1,6 +1,6 @@
 import { applyDecorators, Controller } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { REQUESTS } from '../rate-limits/policies.js';
+import { REQUESTS } from '../rate-limits/quotas.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 
 /**

@@ -1,12 +1,20 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
-import pLimit, { type LimitFunction } from 'p-limit';
-import { unavailable } from '../common/problem.js';
+import { Lane } from '../common/lane.js';
 import { Config } from '../config/config.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 export const MAX_PASSWORD_BYTES = 72;
+
+/** A password that somebody sent for a user. */
+interface Login {
+  /** In its canonical form. */
+  email: string;
+  /** Networks take turns. */
+  network: string;
+  password: string;
+}
 
 /** Hashes and compares the passwords of API users. */
 @Injectable()
@@ -15,16 +23,19 @@ export class Passwords {
   readonly #dummies = new Map<number, Promise<string>>();
 
   /** Bounds concurrent comparisons, so that a burst of logins does not take the CPU away from orders. */
-  readonly #limit: LimitFunction;
+  readonly #lane: Lane;
+
+  /** The comparisons that run or wait, by their input: workers of one user that log in at once share one. */
+  readonly #comparisons = new Map<string, Promise<boolean>>();
 
   constructor(private readonly config: Config) {
-    this.#limit = pLimit(config.BCRYPT_CONCURRENCY);
+    this.#lane = new Lane(config.BCRYPT_CONCURRENCY);
     void this.#dummyOf(config.BCRYPT_COST);
   }
 
   /** The number of running and of waiting comparisons. */
-  get load(): { active: number; waiting: number } {
-    return { active: this.#limit.activeCount, waiting: this.#limit.pendingCount };
+  get load(): { running: number; waiting: number } {
+    return this.#lane.load;
   }
 
   hash(password: string): Promise<string> {
@@ -37,16 +48,11 @@ export class Passwords {
    * @param hash the user's hash, or undefined for an unknown user.
    * @param commonCost the bcrypt cost of the comparison for an unknown user.
    * @returns whether the password is the user's.
-   * @throws Problem unavailable if the queue is full or the comparison fails; too_many_requests if too many logins of
-   *   this user or network wait.
+   * @throws Problem unavailable if the comparison could not start in time.
    */
-  async verify(password: string, hash: string | undefined, commonCost: number): Promise<boolean> {
-    const fits = Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
-    const against = hash ?? (await this.#dummyOf(commonCost));
-    const { active, waiting } = this.load;
-    if (active >= this.config.BCRYPT_CONCURRENCY && waiting >= this.config.BCRYPT_QUEUE)
-      throw unavailable(new Error('the login queue is full'));
-    const same = await this.#limit(() => this.#compare(password, against));
+  async verify(login: Login, hash: string | undefined, commonCost: number): Promise<boolean> {
+    const fits = Buffer.byteLength(login.password) <= MAX_PASSWORD_BYTES;
+    const same = await this.#compare(login, hash ?? (await this.#dummyOf(commonCost)));
     return same && fits && hash !== undefined;
   }
 
@@ -61,8 +67,16 @@ export class Passwords {
     return dummy;
   }
 
-  async #compare(password: string, hash: string): Promise<boolean> {
-    return bcrypt.compare(password, hash);
+  /** The email is part of the key, because unknown users share a hash and must not be faster for it. */
+  #compare({ email, network, password }: Login, hash: string): Promise<boolean> {
+    const key = createHash('sha256').update(`${email}\0${hash}\0${password}`).digest('base64');
+    const running = this.#comparisons.get(key);
+    if (running !== undefined) return running;
+    const comparison = this.#lane
+      .run(network, () => bcrypt.compare(password, hash))
+      .finally(() => this.#comparisons.delete(key));
+    this.#comparisons.set(key, comparison);
+    return comparison;
   }
 
   /** Generates a strong password for a machine: 192 bits. */

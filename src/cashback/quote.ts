@@ -1,9 +1,5 @@
-import { asciiLowerCase } from '../common/text.js';
-import type { Policy } from '../merchants/policy.js';
-
-/** What limits the maximum; null if only the total does. */
-export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', null] as const;
-export type LimitedBy = (typeof LIMITED_BY)[number];
+import type { LimitedBy } from '../common/problem.js';
+import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
 
 export interface RedeemableMaximum {
   maximumCents: number;
@@ -73,8 +69,7 @@ export function cashbackToReceive(order: PaidOrder, policy: Policy): number {
 export function rateOf(paymentMethodId: string, policy: Policy): number {
   const { earnRatesByPaymentMethod: overrides, earnRateBps } = policy;
   if (Object.hasOwn(overrides, paymentMethodId)) return overrides[paymentMethodId] ?? earnRateBps;
-  const wanted = asciiLowerCase(paymentMethodId);
-  const found = Object.entries(overrides).find(([id]) => asciiLowerCase(id) === wanted);
+  const found = Object.entries(overrides).find(([id]) => isSamePaymentMethod(id, paymentMethodId));
   return found?.[1] ?? earnRateBps;
 }
 

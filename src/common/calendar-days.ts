@@ -28,7 +28,7 @@ export function dayOf(instant: Date, timeZone: string): string {
   return textOf(localMs(instant.getTime(), timeZone));
 }
 
-/** Returns the day that many days later, or earlier for a negative number. */
+/** Returns the day `days` days later, or earlier for a negative number. */
 export function addDays(day: string, days: number): string {
   return textOf(Date.parse(day) + days * DAY_MS);
 }

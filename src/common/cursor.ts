@@ -44,7 +44,7 @@ function isSortable(part: unknown): boolean {
 }
 
 /**
- * Makes a page of what was read for it: one row more than its limit, which tells whether another page follows.
+ * Makes a page from rows that were read with one row more than its limit, which shows whether another page follows.
  *
  * @param keyOf the sort key of a row, for the cursor.
  */

@@ -1,3 +1,6 @@
+import { Injectable } from '@nestjs/common';
+import { Subject } from 'rxjs';
+
 /**
  * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction; it is not
  * stored. Consequences, such as metrics, happen after the commit, outside the use case.
@@ -17,3 +20,18 @@ export type DomainEvent =
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;
+
+/** Hands the events of committed use cases to those who follow them, such as the metrics. */
+@Injectable()
+export class DomainEvents {
+  readonly #events = new Subject<DomainEvent>();
+
+  /** @param subscriber is called for each event, after the commit. It must not throw. */
+  subscribe(subscriber: (event: DomainEvent) => void): void {
+    this.#events.subscribe(subscriber);
+  }
+
+  publish(event: DomainEvent): void {
+    this.#events.next(event);
+  }
+}

@@ -43,3 +43,16 @@ export function sumCents(amounts: Iterable<number>): number {
   for (const amount of amounts) sum = exactCents(sum + amount);
   return sum;
 }
+
+const BPS_IN_WHOLE = 10_000;
+
+/**
+ * Formats a rate as a decimal string with two to four decimals: `500` is `"0.05"`, `725` is `"0.0725"`.
+ *
+ * @param bps basis points, as which rates are kept inside the program.
+ */
+export function formatRate(bps: number): string {
+  if (!Number.isSafeInteger(bps) || bps < 0) throw new RangeError(`not a rate in basis points: ${bps}`);
+  const decimals = String(bps % BPS_IN_WHOLE).padStart(4, '0');
+  return `${Math.floor(bps / BPS_IN_WHOLE)}.${decimals.replace(/0{1,2}$/, '')}`;
+}

@@ -47,6 +47,14 @@ const CATALOGUE = {
 
 export type ProblemCode = keyof typeof CATALOGUE;
 
+/** What limits a redeemable maximum (`limited_by`); null if only the total does. */
+export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', null] as const;
+export type LimitedBy = (typeof LIMITED_BY)[number];
+
+/** The operations on an order that its status allows or refuses (`operations`). */
+export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund'] as const;
+export type OrderOperation = (typeof ORDER_OPERATIONS)[number];
+
 /** An error in one member, identified by its JSON Pointer in the body (RFC 6901) or the name of the query parameter. */
 export interface Fault {
   pointer?: string;

@@ -1,68 +1,11 @@
-import { applyDecorators } from '@nestjs/common';
-import { plainToInstance, Transform, Type } from 'class-transformer';
-import {
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsNotEmpty,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-  MinLength,
-  validateSync,
-  ValidateBy,
-} from 'class-validator';
-import { parseDatabaseUrl, withPassword } from './database-url.js';
-import { readEnvFile } from './env-file.js';
-import { allowedOrigins, isPublicUrl } from './origins.js';
+import { existsSync } from 'node:fs';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { IsIn, IsNotEmpty, IsOptional, IsString, MinLength, validateSync } from 'class-validator';
+import { databaseUrlFault, withPassword } from './database-url.js';
+import { allowedOrigins, isPublicUrl, trustedProxies } from './network.js';
+import { Flag, IntegerBetween, Satisfies } from './rules.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
-import { trustedProxies } from './trust-proxy.js';
-
-/** A rule that sees the value and, where the value is not set, an empty string. */
-const Satisfies = (isValid: (value: string, config: Config) => boolean, message: string): PropertyDecorator =>
-  ValidateBy({
-    name: 'satisfies',
-    validator: {
-      validate: (value: unknown, args) => isValid(typeof value === 'string' ? value : '', args?.object as Config),
-      defaultMessage: () => message,
-    },
-  });
-
-const Flag = (): PropertyDecorator =>
-  applyDecorators(
-    Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value)),
-    IsBoolean({ message: 'must be true or false' }),
-  );
-
-const IntegerBetween = (low: number, high: number): PropertyDecorator => {
-  const message = `must be a whole number from ${low} to ${high}`;
-  return applyDecorators(
-    Type(() => Number),
-    IsInt({ message }),
-    Min(low, { message }),
-    Max(high, { message }),
-  );
-};
-
-const IsDatabaseUrl = (): PropertyDecorator =>
-  ValidateBy({
-    name: 'isDatabaseUrl',
-    validator: {
-      validate: (value: unknown) => databaseUrlFault(value) === undefined,
-      defaultMessage: (args) => databaseUrlFault(args?.value) ?? '',
-    },
-  });
-
-/** Returns what is wrong with DATABASE_URL, if anything. */
-function databaseUrlFault(value: unknown): string | undefined {
-  try {
-    parseDatabaseUrl(typeof value === 'string' ? value : '');
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
 
 /**
  * The environment variables, validated once at startup; `.env.example` says what each does. The members have the
@@ -82,12 +25,6 @@ export class Config {
   @IntegerBetween(0, 65535)
   readonly PORT: number = 3000;
 
-  @Flag()
-  readonly REUSE_PORT: boolean = false;
-
-  @IntegerBetween(1, 1_000_000)
-  readonly MAX_CONNECTIONS: number = 8192;
-
   @IntegerBetween(1, 3600)
   readonly KEEP_ALIVE_SECONDS: number = 65;
 
@@ -102,7 +39,7 @@ export class Config {
   @MinLength(16, { message: 'must be at least 16 characters' })
   readonly METRICS_TOKEN?: string;
 
-  @IsDatabaseUrl()
+  @Satisfies((value) => databaseUrlFault(value) === undefined, (value) => databaseUrlFault(value) ?? '')
   readonly DATABASE_URL!: string;
 
   @IsOptional()
@@ -120,7 +57,7 @@ export class Config {
   readonly SHUTDOWN_DELAY_SECONDS: number = 1;
 
   @Satisfies(
-    (value, { NODE_ENV }) => isSigningSecret(value, NODE_ENV === 'production'),
+    (value, { NODE_ENV }: Config) => isSigningSecret(value, NODE_ENV === 'production'),
     'must be at least 32 bytes with at least 8 different characters, and not a placeholder in production (try: openssl rand -base64 48)',
   )
   readonly JWT_SECRET!: string;
@@ -136,9 +73,6 @@ export class Config {
 
   @IntegerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;
-
-  @IntegerBetween(0, 10_000)
-  readonly BCRYPT_QUEUE: number = 10;
 
   @IntegerBetween(1, 86_400)
   readonly ACCESS_TOKEN_TTL_SECONDS: number = 3600;
@@ -221,4 +155,22 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
 export function loadProcessConfig(defaults: Record<string, string> = {}): Readonly<Config> {
   readEnvFile();
   return loadConfig({ ...defaults, ...process.env });
+}
+
+/** Reads `.env` if it exists. Variables that are already set keep their values. */
+export function readEnvFile(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+}
+
+/** Provides the frozen configuration as `Config`. */
+@Module({})
+export class ConfigModule {
+  static with(config: Readonly<Config>): DynamicModule {
+    return {
+      module: ConfigModule,
+      global: true,
+      providers: [{ provide: Config, useValue: config }],
+      exports: [Config],
+    };
+  }
 }

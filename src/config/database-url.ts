@@ -50,6 +50,16 @@ export function parseDatabaseUrl(value: string): DatabaseUrl {
   return { ...parts, ...(ssl && { ssl }) };
 }
 
+/** Returns what is wrong with DATABASE_URL, if anything, as the rest of a sentence that begins with its name. */
+export function databaseUrlFault(value: string): string | undefined {
+  try {
+    parseDatabaseUrl(value);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /**
  * Returns the URL with the password from `DATABASE_PASSWORD` if the URL has none. Special characters in
  * `DATABASE_PASSWORD` are not encoded; in a URL they are percent-encoded.

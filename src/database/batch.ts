@@ -1,3 +1,10 @@
+import { Injectable } from '@nestjs/common';
+import { Subject } from 'rxjs';
+import type { EntityManager } from 'typeorm';
+import type { Recorder } from '../common/domain-event.js';
+import { Config } from '../config/config.js';
+import { UnitOfWork } from './unit-of-work.js';
+
 /** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
 const SLOW_MS = 20;
 
@@ -82,5 +89,36 @@ export class Batch<Key, Value> {
       if (batch.length > 1) for (const waiting of batch) void this.#answer([waiting]);
       else batch[0]?.reject(error);
     }
+  }
+}
+
+/** Creates batches, one per kind of statement. */
+@Injectable()
+export class Batches {
+  /** Emits each statement that is sent: its kind and its number of keys. */
+  readonly statements = new Subject<{ kind: string; keys: number }>();
+
+  constructor(
+    private readonly config: Config,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  /**
+   * Creates the batch of a kind of statement. It must not be used inside a transaction.
+   *
+   * @param kind names it in the metrics.
+   * @param send executes the statement for one or more keys, and returns a value for each key, in their order.
+   * @param sizeOf how much of a batch a key takes; see `Batch`.
+   */
+  create<Key, Value>(
+    kind: string,
+    send: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
+    sizeOf: (key: Key) => number = () => 1,
+  ): Batch<Key, Value> {
+    const sendCounted = (keys: readonly Key[]): Promise<Value[]> => {
+      this.statements.next({ kind, keys: keys.length });
+      return this.unitOfWork.statement((manager, record) => send(manager, keys, record), keys.length === 1);
+    };
+    return new Batch(sendCounted, this.config.BATCH ? sizeOf : undefined);
   }
 }

@@ -1,9 +1,13 @@
+import type { PoolOptions } from 'mysql2';
 import type { DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
-import { driverFor } from './pool.js';
+import { createPool } from './connections.js';
 
 /** The entities and migrations, as `src/schema.ts` has them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
+
+/** More use cases wait for a connection only if the database is far too slow; the next one gets a 503 at once. */
+const WAITING_PER_CONNECTION = 20;
 
 /** How long before the client's timeout the server interrupts a statement. */
 const SERVER_BEFORE_CLIENT_MS = 500;
@@ -24,11 +28,11 @@ export function dataSourceOptions(
 ): DataSourceOptions {
   const limits =
     queryTimeoutMs === undefined
-      ? { statementMs: 0, tableLockSeconds: 10, stalledMs: 10_000 }
-      : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2, stalledMs: 900 };
+      ? { statementMs: 0, tableLockSeconds: 10 }
+      : { statementMs: queryTimeoutMs - SERVER_BEFORE_CLIENT_MS, tableLockSeconds: 2 };
   return {
     ...parseDatabaseUrl(url),
-    driver: driverFor(limits),
+    driver: { createPool: (options: PoolOptions) => createPool(options, limits) },
     charset: 'utf8mb4',
     // Otherwise TypeORM captures a stack for each statement, which costs more than most statements.
     trace: false,
@@ -43,7 +47,7 @@ export function dataSourceOptions(
     logger: 'debug',
     poolSize,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
-    extra: { queueLimit: 5000, enableKeepAlive: true },
+    extra: { queueLimit: poolSize * WAITING_PER_CONNECTION, enableKeepAlive: true },
     ...schema,
   };
 }

@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type mysql2 from 'mysql2';
+import type mysql2 from 'mysql2/promise';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
-import { driverFor } from './pool.js';
+import { createPool } from './connections.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** How long a result is cached, so that many concurrent probes cost one check. */
@@ -37,12 +37,9 @@ export class DatabaseHealth implements OnApplicationShutdown {
     private readonly unitOfWork: UnitOfWork,
   ) {
     const { host, port, username: user, password, database, ssl } = parseDatabaseUrl(config.DATABASE_URL);
-    this.#pool = driverFor({ statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1, stalledMs: 900 }).createPool({
-      ...{ host, port, user, password, database, ...(ssl && { ssl }) },
-      connectionLimit: 1,
-      connectTimeout: CHECK_TIMEOUT_MS,
-      enableKeepAlive: true,
-    });
+    const limits = { statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1 };
+    const options = { host, port, user, password, database, ...(ssl && { ssl }), connectTimeout: CHECK_TIMEOUT_MS };
+    this.#pool = createPool({ ...options, connectionLimit: 1, enableKeepAlive: true }, limits).promise();
   }
 
   /** @throws the reason why the database can't serve requests now. */
@@ -57,28 +54,27 @@ export class DatabaseHealth implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     // Not awaited: an unresponsive server must not delay the shutdown.
-    this.#pool.end(() => undefined);
+    void this.#pool.end();
   }
 
   async #run(): Promise<void> {
-    const applied = (await this.#query('SELECT name FROM migrations')) as { name: string }[];
-    const names = new Set(applied.map(({ name }) => name));
-    const missing = this.dataSource.migrations.filter(({ name, constructor }) => !names.has(name ?? constructor.name));
-    if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
-    await this.#query(HARMLESS_WRITE);
+    const connection = await this.#pool.getConnection();
+    try {
+      const [applied] = await connection.query<mysql2.RowDataPacket[]>(withLimit('SELECT name FROM migrations'));
+      const names = new Set(applied.map(({ name }) => name as string));
+      const missing = this.dataSource.migrations.filter(
+        ({ name, constructor }) => !names.has(name ?? constructor.name),
+      );
+      if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
+      await connection.query(withLimit(HARMLESS_WRITE));
+      connection.release();
+    } catch (error) {
+      // The next check connects again: to the server that is the writer by then.
+      connection.destroy();
+      throw error;
+    }
     if (this.unitOfWork.msSinceDiskFull < DISK_FULL_MS) throw new Error('the database has no free space');
   }
-
-  #query(sql: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#pool.getConnection((noConnection, connection) => {
-        if (noConnection) return reject(noConnection);
-        connection.query({ sql, timeout: CHECK_TIMEOUT_MS }, (error, rows) => {
-          connection.release();
-          if (error) reject(error);
-          else resolve(rows);
-        });
-      });
-    });
-  }
 }
+
+const withLimit = (sql: string): mysql2.QueryOptions => ({ sql, timeout: CHECK_TIMEOUT_MS });

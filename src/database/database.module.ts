@@ -1,7 +1,8 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DomainEvents } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
-import { Batches } from './batches.js';
+import { Batches } from './batch.js';
 import { dataSourceOptions, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
 import { UnitOfWork } from './unit-of-work.js';
@@ -9,7 +10,10 @@ import { UnitOfWork } from './unit-of-work.js';
 /** An unresponsive server must not block a request forever. */
 export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 
-const PROVIDERS = [UnitOfWork, Batches, DatabaseHealth];
+/** How often, a second apart, the service tries to connect when it starts. */
+const CONNECTION_ATTEMPTS = 5;
+
+const PROVIDERS = [DomainEvents, UnitOfWork, Batches, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })
@@ -23,7 +27,7 @@ export class DatabaseModule {
       inject: [Config],
       useFactory: (config: Config) => ({
         ...dataSourceOptions(schema, config.DATABASE_URL, config.DATABASE_POOL_SIZE, queryTimeoutMs),
-        retryAttempts: 5,
+        retryAttempts: CONNECTION_ATTEMPTS,
         retryDelay: 1000,
       }),
     });

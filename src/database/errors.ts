@@ -54,9 +54,17 @@ const READ_ONLY = new Set([
   3798, // ER_GR_HOLD_MEMBER_STATUS_ERROR: the server left its group meanwhile.
 ]);
 
-/** Returns whether this server does not accept changes. Another one may, so the connection should be replaced. */
-export function isReadOnly(error: unknown): boolean {
+/** Returns whether this server does not accept changes. Another one may. */
+function isReadOnly(error: unknown): boolean {
   return has(READ_ONLY, error);
+}
+
+/**
+ * Returns whether a connection must not be used again after this error: a statement that timed out still runs on it, or
+ * its server no longer accepts changes.
+ */
+export function isConnectionUnusable(error: unknown): boolean {
+  return driverError(error).code === 'PROTOCOL_SEQUENCE_TIMEOUT' || isReadOnly(error);
 }
 
 const DISK_FULL = new Set([
@@ -110,7 +118,6 @@ const UNREACHABLE = new Set([
   'PROTOCOL_CONNECTION_LOST',
   'PROTOCOL_SEQUENCE_TIMEOUT',
   'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
-  'POOL_EXHAUSTED',
 ]);
 
 /**

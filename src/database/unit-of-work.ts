@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import type { DomainEvent, Recorder } from '../common/domain-event.js';
-import { isDiskFull, lockConflict, type LockConflict } from './errors.js';
+import { Subject } from 'rxjs';
+import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import { type DomainEvent, DomainEvents, type Recorder } from '../common/domain-event.js';
+import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
@@ -13,19 +14,20 @@ const GIVE_UP_AFTER_MS = 4000;
 /** Reads and writes through the manager, and records domain events. */
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 
-type Attempt<T> = (record: Recorder) => Promise<T>;
-
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */
 @Injectable()
 export class UnitOfWork {
   readonly #log = new Logger('Database');
-  /** Called for each retry. */
-  onRetry: (reason: LockConflict) => void = () => undefined;
-  /** Called after the commit for each event that the use case recorded. */
-  onCommit: (event: DomainEvent) => void = () => undefined;
+  /** Emits the reason of each retry. */
+  readonly retries = new Subject<LockConflict>();
+  #inUse = 0;
+  #waiting = 0;
   #diskFullAt = -Infinity;
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly events: DomainEvents,
+  ) {}
 
   /**
    * Runs a use case as one transaction.
@@ -35,7 +37,14 @@ export class UnitOfWork {
    * @returns the result of the use case, after the commit.
    */
   transaction<T>(useCase: UseCase<T>): Promise<T> {
-    return this.#retryOnConflict((record) => this.dataSource.transaction((manager) => useCase(manager, record)));
+    return this.#retryOnConflict(() =>
+      this.#run(async (runner, record) => {
+        await runner.startTransaction();
+        const result = await useCase(runner.manager, record);
+        await runner.commitTransaction();
+        return result;
+      }),
+    );
   }
 
   /**
@@ -44,13 +53,23 @@ export class UnitOfWork {
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   statement<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt: Attempt<T> = (record) => useCase(this.dataSource.manager, record);
-    return isRetried ? this.#retryOnConflict(attempt) : this.#run(attempt);
+    const attempt = (): Promise<T> => this.#run((runner, record) => useCase(runner.manager, record));
+    return isRetried ? this.#retryOnConflict(attempt) : attempt();
   }
 
   /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
   snapshot<T>(reading: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.dataSource.transaction('REPEATABLE READ', reading);
+    return this.#run(async (runner) => {
+      await runner.startTransaction('REPEATABLE READ');
+      const result = await reading(runner.manager);
+      await runner.commitTransaction();
+      return result;
+    });
+  }
+
+  /** The number of use cases that have a database connection, and of those that wait for one. */
+  get load(): { in_use: number; waiting: number } {
+    return { in_use: this.#inUse, waiting: this.#waiting };
   }
 
   /** Milliseconds since a change last failed because the database had no free space. */
@@ -58,24 +77,42 @@ export class UnitOfWork {
     return performance.now() - this.#diskFullAt;
   }
 
-  /** Runs a use case once and, after its commit, reports what it recorded. */
-  async #run<T>(attempt: Attempt<T>): Promise<T> {
-    const events: DomainEvent[] = [];
+  /** Runs work once, on a connection of its own, and then publishes what it recorded. */
+  async #run<T>(work: (runner: QueryRunner, record: Recorder) => Promise<T>): Promise<T> {
+    const recorded: DomainEvent[] = [];
+    const runner = await this.#connect();
+    let result: T;
     try {
-      const result = await attempt((event) => events.push(event));
-      for (const event of events) this.onCommit(event);
-      return result;
+      result = await work(runner, (event) => recorded.push(event));
     } catch (error) {
       if (isDiskFull(error)) this.#diskFullAt = performance.now();
+      await abandon(runner, error);
       throw error;
+    } finally {
+      this.#inUse--;
+      await runner.release();
     }
+    for (const event of recorded) this.events.publish(event);
+    return result;
   }
 
-  async #retryOnConflict<T>(attemptOnce: Attempt<T>): Promise<T> {
+  async #connect(): Promise<QueryRunner> {
+    const runner = this.dataSource.createQueryRunner();
+    this.#waiting++;
+    try {
+      await runner.connect();
+    } finally {
+      this.#waiting--;
+    }
+    this.#inUse++;
+    return runner;
+  }
+
+  async #retryOnConflict<T>(attemptOnce: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#run(attemptOnce);
+        return await attemptOnce();
       } catch (error) {
         const reason = lockConflict(error);
         if (reason === undefined) throw error;
@@ -84,10 +121,27 @@ export class UnitOfWork {
           throw error;
         }
         this.#log.debug({ event: 'database_conflict_retried', reason, attempt }, 'retrying after a conflict');
-        this.onRetry(reason);
+        this.retries.next(reason);
         // Full jitter, so that two transactions that collided do not collide again.
         await sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt);
       }
     }
   }
+}
+
+/**
+ * Rolls back what failed. A connection that cannot be used again is destroyed instead: mysql2 would return it to the
+ * pool, where the next statement would wait for the one that timed out, or meet the same read-only server.
+ */
+async function abandon(runner: QueryRunner, error: unknown): Promise<void> {
+  const isRolledBack =
+    !isConnectionUnusable(error) &&
+    (!runner.isTransactionActive ||
+      (await runner.rollbackTransaction().then(
+        () => true,
+        () => false,
+      )));
+  if (isRolledBack) return;
+  const connection = (await runner.connect()) as { destroy(): void };
+  connection.destroy();
 }

@@ -1,18 +1,23 @@
 import { Controller, Get } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Public } from '../http/caller.js';
-import { SkipsQueue } from '../http/admission.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProperty, ApiTags } from '@nestjs/swagger';
+import { Public } from '../http/decorators.js';
+import { Unlimited } from '../http/admission.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { unavailable } from '../common/problem.js';
 import { DatabaseHealth } from '../database/database-health.js';
 import { Drain } from './drain.js';
-import { HealthDto } from './health.dto.js';
+
+/** The service is healthy. Otherwise the response is a problem with status 503. */
+class HealthDto {
+  @ApiProperty({ example: 'ok' })
+  readonly status!: string;
+}
 
 const OK: HealthDto = { status: 'ok' };
 
 @ApiTags('operation')
 @Public()
-@SkipsQueue()
+@Unlimited()
 @Controller('health')
 export class HealthController {
   constructor(

@@ -1,81 +1,77 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import type { Caller } from '../common/caller.js';
+import { Lane } from '../common/lane.js';
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
-import { Gate } from './gate.js';
-import { takesBody } from './handler-arguments.js';
-import { readJsonBody } from './request-body.js';
-import { refuseUnexpectedQuery } from './unknown-query.js';
+import type { AppRequest } from './app-request.js';
+import { readJsonBody } from './body.js';
+import { refuseUnexpectedQuery, takesBody } from './query.js';
 
 const COST = 'cost';
-/** For cheap routes that must respond under any load. */
-export const SkipsQueue = (): MethodDecorator & ClassDecorator => SetMetadata(COST, 'free');
-/** For lists, and for transactions that lock rows: each has a database connection of its own for a while. */
+
+/** Marks a cheap route that must respond under any load, such as a health check. */
+export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(COST, 'none');
+
+/** Marks a list, or a change that locks rows: each has a database connection of its own for a while. */
 export const Heavy = (): MethodDecorator => SetMetadata(COST, 'heavy');
 
-/** The requests of the process, and within them those of each merchant (or network, without a token). */
-class Lane {
-  readonly #callers = new Map<string, Gate>();
-  constructor(
-    readonly all: Gate,
-    private readonly perCaller: number,
-  ) {}
+/**
+ * While the database works on one request, others can be parsed, validated and answered; and requests can share a
+ * statement only if they run at the same time.
+ */
+const REQUESTS_PER_CONNECTION = 5;
+/** Heavy requests leave the other connections to light ones. */
+const HEAVY_SHARE = 0.8;
 
-  /** The caller's own limit comes first, so that the common queue holds no more of one caller than may run. */
-  async run<T>(caller: string, response: Response, work: () => Promise<T>): Promise<T> {
-    const own = this.#callers.get(caller) ?? new Gate(this.perCaller, 500);
-    this.#callers.set(caller, own);
-    await own.enter(response);
-    try {
-      await this.all.enter(response);
-      try {
-        return await work();
-      } finally {
-        this.all.leave();
-      }
-    } finally {
-      own.leave();
-      if (own.running === 0) this.#callers.delete(caller);
-    }
-  }
-}
+/** Each caller leaves as much as it takes, so that a few whose requests take long do not keep others waiting. */
+const leavesHalf = (own: number, free: number): boolean => own < free;
 
-/** Limits concurrency per process and per merchant, after authentication. Then it reads the body. */
+/**
+ * Admits a request, after the guards: bounds how many run at once, in all and for each merchant (or network, if the
+ * route needs no token). Then reads the body, so that no body is read without a valid token.
+ */
 @Injectable()
 export class Admission implements NestInterceptor {
-  readonly #lanes: Record<'light' | 'heavy', Lane>;
+  readonly #light: Lane;
+  readonly #heavy: Lane;
+  readonly #public: Lane;
 
   constructor(
     private readonly reflector: Reflector,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
-    this.#lanes = {
-      light: new Lane(new Gate(5 * pool, 2000), 4 * pool),
-      heavy: new Lane(new Gate(Math.max(1, pool - 2), 500), Math.max(1, Math.floor(pool / 3))),
-    };
+    this.#light = new Lane(pool * REQUESTS_PER_CONNECTION);
+    this.#heavy = new Lane(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
+    this.#public = new Lane(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
+  /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
-    const { light, heavy } = this.#lanes;
-    return { running: light.all.running + heavy.all.running, waiting: light.all.waiting + heavy.all.waiting };
+    const loads = [this.#light, this.#heavy, this.#public].map((lane) => lane.load);
+    return {
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<Request & { user?: Caller }>();
-    const response = context.switchToHttp().getResponse<Response>();
+    const { user, ip } = context.switchToHttp().getRequest<AppRequest>();
+    const handle = (): Promise<unknown> => this.#handle(context, next);
     const cost = this.reflector.getAllAndOverride<string>(COST, [context.getHandler(), context.getClass()]);
-    const work = async (): Promise<unknown> => {
-      refuseUnexpectedQuery(context);
-      if (takesBody(context)) await readJsonBody(request, response);
-      if (response.closed || response.writableEnded) throw unavailable(undefined);
-      return lastValueFrom(next.handle());
-    };
-    if (cost === 'free') return from(work());
-    const caller = request.user?.merchantId ?? networkOf(request.ip);
-    return from(this.#lanes[cost === 'heavy' ? 'heavy' : 'light'].run(caller, response, work));
+    if (cost === 'none') return from(handle());
+    if (user === undefined) return from(this.#public.run(networkOf(ip), handle));
+    return from((cost === 'heavy' ? this.#heavy : this.#light).run(user.merchantId, handle));
+  }
+
+  async #handle(context: ExecutionContext, next: CallHandler): Promise<unknown> {
+    const response = context.switchToHttp().getResponse<Response>();
+    refuseUnexpectedQuery(context);
+    if (takesBody(context)) await readJsonBody(context.switchToHttp().getRequest<AppRequest>(), response);
+    // The deadline has answered while the request waited.
+    if (response.headersSent) throw unavailable(undefined);
+    return lastValueFrom(next.handle());
   }
 }

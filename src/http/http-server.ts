@@ -1,49 +1,58 @@
-import { createServer } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
-import type { Config } from '../config/config.js';
-import { requestIdOf } from './request-id.js';
 
-export type RefusalObserver = (problem: Problem, requestId: string) => void;
+/** Above the limits of the edge (`ops/edge.cfg`): a request that it forwards is never refused by one of these. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 20_000, maxConnections: 10_000 };
 
-export const MAX_FIELDS = 100;
-const LIMITS = { headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 };
-
+/** What Node reports about a request that it cannot parse, or that did not arrive in time. */
 const CODES: Record<string, ProblemCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** Nest's adapter with Node's limits. It answers requests that are not valid HTTP with a problem. */
-export class HttpServer extends ExpressAdapter {
-  observeRefusal: RefusalObserver = () => undefined;
+/** Returns Nest's adapter over Express, for which `/orders/`, `/Orders` and `/orders` are different paths. */
+export function httpAdapter(): ExpressAdapter {
+  // Express reads these options when the adapter's constructor adds the first middleware.
+  return new ExpressAdapter(express().enable('case sensitive routing').enable('strict routing'));
+}
 
-  constructor(private readonly config: Pick<Config, 'MAX_CONNECTIONS' | 'KEEP_ALIVE_SECONDS'>) {
-    super(express().enable('case sensitive routing').enable('strict routing'));
-  }
-
-  override initHttpServer(): void {
-    const app = this.getInstance<Express>();
-    const server = createServer({ ...LIMITS, requireHostHeader: false }, app);
-    server.on('checkExpectation', app);
-    server.keepAliveTimeout = this.config.KEEP_ALIVE_SECONDS * 1000;
-    server.maxConnections = this.config.MAX_CONNECTIONS;
-    server.maxHeadersCount = MAX_FIELDS + 1;
-    server.maxRequestsPerSocket = 10_000;
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error.code, socket as Socket));
-    this.httpServer = server;
-  }
-
-  #refuse(code = '', socket: Socket): void {
+/**
+ * Sets the limits of the server, and has it send a problem to a client whose request is not valid HTTP.
+ *
+ * @param refused is called with that problem and the request ID of the response.
+ */
+export function limitConnections(
+  server: Server,
+  keepAliveSeconds: number,
+  refused: (problem: Problem, requestId: string) => void,
+): void {
+  Object.assign(server, LIMITS, { keepAliveTimeout: keepAliveSeconds * 1000 });
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+    // The rest of an earlier response may still be on its way.
     if (!socket.writable || socket.bytesWritten > 0 || code === 'ECONNRESET') return void socket.destroy();
     const problem = new Problem(CODES[code] ?? 'malformed_request');
-    const id = requestIdOf({ headers: {} });
-    this.observeRefusal(problem, id);
-    const body = JSON.stringify(problem.toBody('/', id));
-    const head = `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n`;
-    socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
-  }
+    const requestId = randomUUID();
+    refused(problem, requestId);
+    socket.end(rawResponse(problem, requestId));
+  });
+}
+
+/** A request that Node cannot parse has no `ServerResponse`, only a socket. */
+function rawResponse(problem: Problem, requestId: string): string {
+  const body = JSON.stringify(problem.toBody('/', requestId));
+  return [
+    `HTTP/1.1 ${problem.status} ${problem.title}`,
+    'content-type: application/problem+json',
+    'cache-control: no-store',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
 }

@@ -1,8 +1,8 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
-import { documented } from './id-param.js';
+import type { AppRequest } from './app-request.js';
+import { documented } from './decorators.js';
 
 /** An entity tag (RFC 9110, section 8.8.3): weak or not, and its opaque part. */
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
@@ -29,7 +29,7 @@ function tagsOf(field: string | undefined): string[] | undefined {
 }
 
 const Versions = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  tagsOf(context.switchToHttp().getRequest<Request>().headers['if-match']),
+  tagsOf(context.switchToHttp().getRequest<AppRequest>().headers['if-match']),
 );
 
 /** The versions in the `If-Match` of a request; undefined allows any version of a resource that exists. */

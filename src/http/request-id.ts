@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { NextFunction, Request, Response } from 'express';
+import type { NextFunction, Response } from 'express';
+import type { AppRequest } from './app-request.js';
 
 const ACCEPTED = /^[A-Za-z0-9._-]{1,128}$/;
-const ids = new WeakMap<object, string>();
 
-/** Sets `x-request-id` in the response. Must be the first middleware. */
-export function assignRequestId(request: Request, response: Response, next: NextFunction): void {
-  response.setHeader('x-request-id', requestIdOf(request));
+/**
+ * Gives a request its ID: the one that the caller sent if it is well formed, otherwise a new UUID. Must be the first
+ * middleware.
+ */
+export function assignRequestId(request: AppRequest, response: Response, next: NextFunction): void {
+  const offered = request.headers['x-request-id'];
+  request.id = typeof offered === 'string' && ACCEPTED.test(offered) ? offered : randomUUID();
+  response.setHeader('x-request-id', request.id);
   next();
-}
-
-/** Returns the ID of a request: the one that the caller sent if it is well formed, otherwise a new UUID. */
-export function requestIdOf(request: { headers: Record<string, string | string[] | undefined> }): string {
-  let id = ids.get(request);
-  if (id === undefined) {
-    const offered = request.headers['x-request-id'];
-    id = typeof offered === 'string' && ACCEPTED.test(offered) ? offered : randomUUID();
-    ids.set(request, id);
-  }
-  return id;
 }

@@ -1,8 +1,8 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Request, RequestHandler } from 'express';
+import type { NextFunction, Response } from 'express';
 import { type Level, type Logger, type LoggerOptions, pino } from 'pino';
 import type { Config } from '../config/config.js';
-import { requestIdOf } from '../http/request-id.js';
+import type { AppRequest } from '../http/app-request.js';
 
 /** The size of the buffer for a slow reader of the log. When it is full, lines are dropped. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -26,8 +26,8 @@ export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Lo
 }
 
 /**
- * Writes lines in batches of 100 ms, because one system call per line takes 5 % of the CPU time of an order, and never
- * waits for the reader. The rest is written when the process exits; SIGKILL loses the last 100 ms.
+ * Writes lines in batches of 100 ms instead of with one system call per line, and never waits for the reader. The rest
+ * is written when the process exits; SIGKILL loses the last 100 ms.
  */
 function withoutWaiting(options: LoggerOptions): Logger {
   const destination = pino.destination({
@@ -49,7 +49,8 @@ function withoutWaiting(options: LoggerOptions): Logger {
 
 /**
  * A full disk or a closed pipe may lose log lines, but must not crash the process with an unhandled error. It must not
- * prevent the process from exiting either: sonic-boom's `flushSync` retries a write that fails with ENOSPC forever.
+ * prevent the process from exiting either: since pinojs/sonic-boom#95, `flushSync` repeats a write that fails with
+ * ENOSPC forever, and no option limits that. This is the only method of a library that the service replaces.
  */
 function surviveFailures(destination: ReturnType<typeof pino.destination>): void {
   const flushSync = destination.flushSync.bind(destination);
@@ -65,19 +66,18 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
  * Writes one line per request when it ends, never with headers, the body or the query. A request whose client
  * disconnected before the response is `aborted`.
  */
-export function logRequests(logger: Logger): RequestHandler {
+export function logRequests(logger: Logger): (request: AppRequest, response: Response, next: NextFunction) => void {
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { user } = request as unknown as { user?: { merchantId: string } };
       const { problemCode } = response.locals as { problemCode?: string };
       const line = {
-        request_id: requestIdOf(request),
+        request_id: request.id,
         method: request.method,
         route: routeOf(request),
         status: response.statusCode,
         duration_ms: Math.round(performance.now() - startedAt),
-        ...(user && { merchant_id: user.merchantId }),
+        ...(request.user && { merchant_id: request.user.merchantId }),
         ...(problemCode && { code: problemCode }),
         ...(!response.writableEnded && { aborted: true }),
       };
@@ -88,8 +88,8 @@ export function logRequests(logger: Logger): RequestHandler {
 }
 
 /** Returns the pattern of the route. Other paths are not logged, because they can contain documents or tokens. */
-function routeOf(request: Request): string {
-  const { route } = request as unknown as { route?: { path: string } };
+function routeOf(request: AppRequest): string {
+  const route = request.route as { path: string } | undefined;
   return route?.path ?? 'unknown';
 }
 

@@ -26,7 +26,7 @@ export class MerchantsService {
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
     const now = this.clock.now();
     const merchant = { id: newId(now), name, policy: policyFrom(policy), createdAt: now };
-    refuseContradiction(merchant.policy, policy);
+    refuseContradiction(merchant.policy);
     await this.unitOfWork.statement((manager) => manager.insert(Merchant, merchant));
     return merchant;
   }
@@ -46,7 +46,7 @@ export class MerchantsService {
       if (merchant === null) throw notFound();
       merchant.name = changes.name ?? merchant.name;
       merchant.policy = { ...merchant.policy, ...changes.policy };
-      refuseContradiction(merchant.policy, changes.policy);
+      refuseContradiction(merchant.policy);
       await manager.update(Merchant, { id }, { name: merchant.name, policy: merchant.policy });
       return merchant;
     });
@@ -82,9 +82,8 @@ export class MerchantsService {
   }
 }
 
-/** A policy from before there was a maximum may contradict itself until one of the two is changed. */
-function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy, changes: Partial<Policy>): void {
-  if (changes.orderTtlMinutes === undefined && changes.maxOrderTtlMinutes === undefined) return;
+/** @throws Problem validation_failed. */
+function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy): void {
   if (orderTtlMinutes <= maxOrderTtlMinutes) return;
   const detail = `must not be above max_order_ttl_minutes, which is ${maxOrderTtlMinutes}`;
   throw validationFailed([{ pointer: '/order_ttl_minutes', detail }]);

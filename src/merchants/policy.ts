@@ -17,9 +17,9 @@ export interface Policy {
   releaseDays: number;
   /** Calendar days for which it is then available. */
   validityDays: number;
-  /** Minutes until a pending order expires and its hold lapses, if the request does not say. */
+  /** Minutes until a pending order and its hold expire, unless the request says otherwise. */
   orderTtlMinutes: number;
-  /** The most minutes after which an order and its hold can be asked to expire. */
+  /** Longest lifetime that an order can request, in minutes. */
   maxOrderTtlMinutes: number;
   /** The IANA time zone in which calendar days begin. */
   timeZone: string;
@@ -36,6 +36,15 @@ export const DEFAULT_POLICY: Policy = {
   maxOrderTtlMinutes: 10_080,
   timeZone: 'America/Sao_Paulo',
 };
+
+/** Returns whether two IDs name the same payment method: the case of the letters A to Z is ignored. */
+export function isSamePaymentMethod(one: string, other: string): boolean {
+  return asciiLowerCase(one) === asciiLowerCase(other);
+}
+
+function asciiLowerCase(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
 
 /** Reads a stored policy. Members that did not exist when it was stored have their defaults. */
 export function policyFrom(stored: Partial<Policy>): Policy {

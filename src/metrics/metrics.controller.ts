@@ -1,14 +1,14 @@
 import { Controller, Get, Header, UseGuards } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
-import { Public } from '../http/caller.js';
-import { SkipsQueue } from '../http/admission.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { Public } from '../http/decorators.js';
+import { Unlimited } from '../http/admission.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { Metrics } from './metrics.js';
 import { MetricsTokenGuard } from './metrics-token.guard.js';
 
 @ApiTags('operation')
 @Public()
-@SkipsQueue()
+@Unlimited()
 @UseGuards(MetricsTokenGuard)
 @Controller('metrics')
 export class MetricsController {

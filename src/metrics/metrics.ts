@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { RequestHandler } from 'express';
+import type { NextFunction, Response } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DomainEvent } from '../common/domain-event.js';
 import type { Problem } from '../common/problem.js';
 import { lockConflicts } from '../database/errors.js';
+import type { AppRequest } from '../http/app-request.js';
 
 const CENTS_IN_BRL = 100;
 
@@ -112,11 +113,11 @@ export class Metrics {
   }
 
   /** Measures every request by its route's pattern, not by its path, which would be a label per order. */
-  observeRequests(): RequestHandler {
+  observeRequests(): (request: AppRequest, response: Response, next: NextFunction) => void {
     return (request, response, next) => {
       const end = this.#requests.startTimer();
       response.once('finish', () => {
-        const { route } = request as unknown as { route?: { path: string } };
+        const route = request.route as { path: string } | undefined;
         end({ method: request.method, route: route?.path ?? 'none', status: response.statusCode });
         const code = response.locals.problemCode as Problem['code'] | undefined;
         if (code !== undefined) this.#refusals.inc({ code });

@@ -1,5 +1,5 @@
 import { after, MINUTE_MS } from '../common/clock.js';
-import { type Fault, Problem, validationFailed } from '../common/problem.js';
+import { type Fault, type OrderOperation, Problem, validationFailed } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
@@ -33,7 +33,7 @@ const TRANSITIONS = {
     to: ['partially_refunded', 'refunded'],
     refusal: 'only a completed order that is not fully refunded can be refunded',
   },
-} satisfies Record<string, Transition>;
+} satisfies Record<OrderOperation, Transition>;
 
 /** Returns the status of an order at an instant. */
 export function statusOf(order: Pick<Order, 'status' | 'expiresAt'>, now: Date): OrderStatus {
@@ -54,7 +54,7 @@ export function wasCompleted(order: Pick<Order, 'status'>): boolean {
 }
 
 /** @throws Problem invalid_transition if the order's status does not allow the operation. */
-export function requireTransition(order: Order, operation: keyof typeof TRANSITIONS, now: Date): void {
+export function requireTransition(order: Order, operation: OrderOperation, now: Date): void {
   const { from, refusal }: Transition = TRANSITIONS[operation];
   if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
 }

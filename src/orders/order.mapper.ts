@@ -1,8 +1,7 @@
 import type { OrderBalance } from '../cashback/balances.service.js';
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn } from '../cashback/validity.js';
-import { formatMoney } from '../common/money.js';
-import { formatRate } from '../common/rates.js';
+import { formatMoney, formatRate } from '../common/money.js';
 import type { Policy } from '../merchants/policy.js';
 import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';

@@ -2,11 +2,10 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/commo
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { MerchantId } from '../http/caller.js';
-import { ApiProblems } from '../http/api-problems.js';
-import { ApiCreated, markCreated } from '../http/created.js';
+import { IdParam, MerchantId } from '../http/decorators.js';
+import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
+import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
-import { IdParam } from '../http/id-param.js';
 import { IfMatch } from '../http/if-match.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';

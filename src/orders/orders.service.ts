@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
+import { DomainEvents } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
-import type { Batch } from '../database/batch.js';
-import { Batches } from '../database/batches.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { type Batch, Batches } from '../database/batch.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -26,7 +25,7 @@ export class OrdersService {
 
   constructor(
     batches: Batches,
-    private readonly unitOfWork: UnitOfWork,
+    private readonly events: DomainEvents,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly digests: ContentDigests,
@@ -85,15 +84,13 @@ export class OrdersService {
    *
    * @throws Problem external_id_conflict if its content is different.
    */
-  #findSame(sent: RequestedOrder & Pick<Order, 'merchantId'>): Promise<OrderWithBalance | undefined> {
-    return this.unitOfWork.statement(async (_manager, record) => {
-      const { merchantId, externalId } = sent;
-      const existing = await this.#byExternalId.get({ merchantId, value: externalId });
-      if (existing === undefined) return undefined;
-      this.#refuseDifferences(sent, existing.order);
-      record({ type: 'order.replayed', merchantId, orderId: existing.order.id });
-      return existing;
-    }, false);
+  async #findSame(sent: RequestedOrder & Pick<Order, 'merchantId'>): Promise<OrderWithBalance | undefined> {
+    const { merchantId, externalId } = sent;
+    const existing = await this.#byExternalId.get({ merchantId, value: externalId });
+    if (existing === undefined) return undefined;
+    this.#refuseDifferences(sent, existing.order);
+    this.events.publish({ type: 'order.replayed', merchantId, orderId: existing.order.id });
+    return existing;
   }
 
   /** A replay has the content that the order was created with or, after changes, its current content. */

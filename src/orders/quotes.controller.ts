@@ -1,7 +1,7 @@
 import { Body, Get, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { ApiProblems } from '../http/api-problems.js';
-import { MerchantId } from '../http/caller.js';
+import { ApiProblems } from '../openapi/decorators.js';
+import { MerchantId } from '../http/decorators.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import { PolicyDto } from './dto/policy.dto.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';

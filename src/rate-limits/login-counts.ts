@@ -1,7 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { RateLimitPolicy } from './policies.js';
+import { counterKey, counterSecrets, type Quota } from './quotas.js';
 
 /** The database's clock, in milliseconds since 1970, because the clocks of instances may differ. */
 const NOW_MS = 'CAST(UNIX_TIMESTAMP() AS SIGNED) * 1000';
@@ -18,22 +20,18 @@ const RESTART_SQL = `
 /** Deletes more rows than one failure adds, so that the table does not grow. */
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
 
-/**
- * A policy and its key in `rate_limits`, followed by the keys that instances with another secret use for the same
- * subject.
- */
+/** A quota, and the key of its count in `rate_limits`. */
 export interface Counter {
-  policy: RateLimitPolicy;
-  keys: [string, ...string[]];
+  quota: Quota;
+  key: string;
 }
 
-/** A count, and the remaining time of its window. */
+/** The count under a quota, and the remaining time of its window. */
 export interface Count {
+  quota: Quota;
   points: number;
   msLeft: number;
 }
-
-const NOTHING: Count = { points: 0, msLeft: 0 };
 
 /**
  * The login counts, rows of `rate_limits` that all instances share. A window counts as over if it has ended, or if more
@@ -41,7 +39,25 @@ const NOTHING: Count = { points: 0, msLeft: 0 };
  */
 @Injectable()
 export class LoginCounts {
-  constructor(private readonly unitOfWork: UnitOfWork) {}
+  readonly #secrets: [KeyObject, ...KeyObject[]];
+
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    config: Config,
+  ) {
+    this.#secrets = counterSecrets(config);
+  }
+
+  /**
+   * Returns the counter of a subject, followed by those that instances with another JWT_SECRET use for it.
+   *
+   * @param subject such as a user and a network.
+   */
+  countersOf(quota: Quota, ...subject: string[]): [Counter, ...Counter[]] {
+    const [current, ...previous] = this.#secrets;
+    const counterWith = (secret: KeyObject): Counter => ({ quota, key: counterKey(secret, quota, subject) });
+    return [counterWith(current), ...previous.map(counterWith)];
+  }
 
   /** @returns the current count of each counter, in the order of the counters. */
   read(counters: Counter[]): Promise<Count[]> {
@@ -54,9 +70,9 @@ export class LoginCounts {
    * @returns the counts including this one, in the order of the counters.
    */
   async add(counters: Counter[]): Promise<Count[]> {
-    const windowMs = Math.max(...counters.map(({ policy }) => policy.windowSeconds)) * 1000;
+    const windowMs = Math.max(...counters.map(({ quota }) => quota.windowSeconds)) * 1000;
     // Every transaction locks its rows in the same order.
-    const keys = counters.map(({ keys: [own] }) => own).sort();
+    const keys = counters.map(({ key }) => key).sort();
     const rows = keys.map(() => `(?, 1, ${NOW_MS} + ?)`).join(', ');
     const counts = await this.unitOfWork.transaction(async (manager) => {
       await manager.query(`INSERT INTO rate_limits (\`key\`, points, expire) VALUES ${rows} ${ADD_SQL}`, [
@@ -74,28 +90,24 @@ export class LoginCounts {
   }
 
   /** Starts or restarts a window, with a count of 1. */
-  async restart({ keys: [own], policy }: Counter): Promise<void> {
-    const windowMs = policy.windowSeconds * 1000;
-    await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, [own, windowMs, windowMs]));
+  async restart({ key, quota }: Counter): Promise<void> {
+    const windowMs = quota.windowSeconds * 1000;
+    await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, [key, windowMs, windowMs]));
   }
 
-  async clear({ keys }: Counter): Promise<void> {
-    await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` IN (?)', [keys]));
+  async clear({ key }: Counter): Promise<void> {
+    await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` = ?', [key]));
   }
 }
 
 async function countsOf(manager: EntityManager, counters: Counter[]): Promise<Count[]> {
   const rows = await manager.query<{ key: string; points: number; ms_left: number | string }[]>(READ_SQL, [
-    counters.flatMap(({ keys }) => keys),
+    counters.map(({ key }) => key),
   ]);
-  return counters.map(({ keys, policy }) =>
-    rows
-      .filter((row) => keys.includes(row.key))
-      .map(({ points, ms_left }): Count => ({ points, msLeft: Number(ms_left) }))
-      .filter(({ msLeft }) => msLeft > 0 && msLeft <= policy.windowSeconds * 1000)
-      .reduce(
-        (sum, { points, msLeft }) => ({ points: sum.points + points, msLeft: Math.max(sum.msLeft, msLeft) }),
-        NOTHING,
-      ),
-  );
+  return counters.map(({ key, quota }) => {
+    const row = rows.find((stored) => stored.key === key);
+    const msLeft = Number(row?.ms_left ?? 0);
+    const isRunning = msLeft > 0 && msLeft <= quota.windowSeconds * 1000;
+    return row !== undefined && isRunning ? { quota, points: row.points, msLeft } : { quota, points: 0, msLeft: 0 };
+  });
 }

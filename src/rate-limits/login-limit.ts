@@ -1,20 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Config } from '../config/config.js';
-import { CounterKeys } from './counter-keys.js';
-import { type Count, type Counter, LoginCounts } from './login-counts.js';
 import { networkOf } from '../common/network.js';
-import { KNOWN_NETWORK, loginNetworkPolicy, loginPolicy, loginUserPolicy } from './policies.js';
-import { tooManyRequests } from './too-many-requests.js';
+import { Config } from '../config/config.js';
+import { type Count, type Counter, LoginCounts } from './login-counts.js';
+import { KNOWN_NETWORK, loginNetworkQuota, loginQuota, loginUserQuota, tooManyRequests } from './quotas.js';
 
 /** A login that is within the limits, so that its password may be compared. */
 export interface LoginAttempt {
   email: string;
   network: string;
-  /** Whether the user has logged in from this network recently. */
-  isKnownNetwork: boolean;
-  /** The counters of a failure: user and network, network, and user if the network is not known. */
-  counters: Counter[];
-  userAndNetwork: Counter;
+  /** The counters of a failure: user and network, network, and user if the network is new to it. */
+  counters: [Counter, ...Counter[]];
   knownNetwork: Counter;
 }
 
@@ -29,7 +24,6 @@ export class LoginLimit {
 
   constructor(
     private readonly config: Config,
-    private readonly keys: CounterKeys,
     private readonly counts: LoginCounts,
   ) {}
 
@@ -42,15 +36,16 @@ export class LoginLimit {
    */
   async admit(email: string, address: string | undefined): Promise<LoginAttempt> {
     const network = networkOf(address);
-    const userAndNetwork = this.#counter(loginPolicy(this.config), email, network);
-    const byNetwork = this.#counter(loginNetworkPolicy(this.config), network);
-    const byUser = this.#counter(loginUserPolicy(this.config), email);
-    const knownNetwork = this.#counter(KNOWN_NETWORK, email, network);
-    const [known, ...counts] = await this.counts.read([knownNetwork, userAndNetwork, byNetwork, byUser]);
-    const isKnownNetwork = (known?.points ?? 0) > 0;
-    const counters = isKnownNetwork ? [userAndNetwork, byNetwork] : [userAndNetwork, byNetwork, byUser];
-    refuseIfUsedUp(counters, counts);
-    return { email, network, isKnownNetwork, counters, userAndNetwork, knownNetwork };
+    const [userAndNetwork] = this.counts.countersOf(loginQuota(this.config), email, network);
+    const [byNetwork] = this.counts.countersOf(loginNetworkQuota(this.config), network);
+    const [byUser] = this.counts.countersOf(loginUserQuota(this.config), email);
+    // After a change of JWT_SECRET, counts restart, but a network stays known while its key's secret is accepted.
+    const knownNetworks = this.counts.countersOf(KNOWN_NETWORK, email, network);
+    const counts = await this.counts.read([userAndNetwork, byNetwork, byUser, ...knownNetworks]);
+    const isKnownNetwork = counts.slice(3).some(({ points }) => points > 0);
+    refuseIfUsedUp(counts.slice(0, isKnownNetwork ? 2 : 3));
+    const counters: LoginAttempt['counters'] = [userAndNetwork, byNetwork, ...(isKnownNetwork ? [] : [byUser])];
+    return { email, network, counters, knownNetwork: knownNetworks[0] };
   }
 
   /**
@@ -61,46 +56,40 @@ export class LoginLimit {
    */
   async failed(attempt: LoginAttempt): Promise<void> {
     const counts = await this.counts.add(attempt.counters);
-    attempt.counters.forEach((counter, index) => this.#reportLockout(attempt, counter, counts[index]));
-    refuseIfUsedUp(attempt.counters, counts, 1);
+    for (const count of counts) this.#reportLockout(attempt, count);
+    refuseIfUsedUp(counts, 1);
   }
 
   /**
    * Clears the failures of the user on this network, and marks the network as known. The other counts stay, so that one
    * valid login does not allow further guesses at other users' passwords.
    *
-   * @throws Problem too_many_requests if a limit was reached while the attempt waited for its turn.
+   * @throws Problem too_many_requests if a limit was reached while the password was compared.
    */
-  async succeeded({ counters, userAndNetwork, knownNetwork }: LoginAttempt): Promise<void> {
+  async succeeded({ counters, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);
-    refuseIfUsedUp(counters, counts);
-    if ((counts[0]?.points ?? 0) > 0) await this.counts.clear(userAndNetwork);
+    refuseIfUsedUp(counts);
+    if ((counts[0]?.points ?? 0) > 0) await this.counts.clear(counters[0]);
     await this.counts.restart(knownNetwork);
   }
 
-  #counter(policy: Counter['policy'], ...parts: string[]): Counter {
-    return { policy, keys: this.keys.all(policy, ...parts) };
-  }
-
   /** Logs a lockout once, when the last failure that the limit allows is counted. */
-  #reportLockout({ email, network }: LoginAttempt, { policy }: Counter, count: Count | undefined): void {
-    if (count?.points !== policy.quota) return;
+  #reportLockout({ email, network }: LoginAttempt, { quota, points, msLeft }: Count): void {
+    if (points !== quota.limit) return;
     this.#log.warn({
       event: 'login_locked_out',
-      limit: policy.name,
-      ...(policy.name !== 'login-user' && { network }),
-      ...(policy.name !== 'login-network' && { email: masked(email) }),
-      seconds: Math.ceil(count.msLeft / 1000),
+      limit: quota.name,
+      ...(quota.name !== 'login-user' && { network }),
+      ...(quota.name !== 'login-network' && { email: masked(email) }),
+      seconds: Math.ceil(msLeft / 1000),
     });
   }
 }
 
 /** @param own the points that the caller's own failure has just added. */
-function refuseIfUsedUp(counters: Counter[], counts: Count[], own = 0): void {
-  counters.forEach(({ policy }, index) => {
-    const { points, msLeft } = counts[index] as Count;
-    if (points - own >= policy.quota) throw tooManyRequests([{ policy, msBeforeNext: msLeft }]);
-  });
+function refuseIfUsedUp(counts: Count[], own = 0): void {
+  const usedUp = counts.find(({ quota, points }) => points - own >= quota.limit);
+  if (usedUp !== undefined) throw tooManyRequests([usedUp]);
 }
 
 /** Keeps enough to recognize a merchant's email, but not the address itself. */

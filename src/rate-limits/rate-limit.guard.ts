@@ -1,25 +1,22 @@
 import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
 import { Config } from '../config/config.js';
-import type { Caller } from '../common/caller.js';
 import { networkOf } from '../common/network.js';
-import type { RateLimitPolicies } from './policies.js';
+import type { AppRequest } from '../http/app-request.js';
+import type { Quotas } from './quotas.js';
 import { RateLimiter } from './rate-limiter.js';
 
-const POLICIES = 'rateLimitPolicies';
+const QUOTAS = 'quotas';
 
 /**
  * Limits the requests to a route or a controller: per API user, or per network if the route needs no access token.
- * Routes with the same policies share one count per caller. On a route, it replaces that of the controller.
+ * Routes with the same quotas share one count per caller. On a route, it replaces that of the controller.
  */
-export function RateLimit(policies: RateLimitPolicies): MethodDecorator & ClassDecorator {
-  return SetMetadata(POLICIES, policies);
+export function RateLimit(quotas: Quotas): MethodDecorator & ClassDecorator {
+  return SetMetadata(QUOTAS, quotas);
 }
 
-/**
- * Counts a request under the policies of its route, if it has any. Runs after the guard that authenticates the caller.
- */
+/** Counts a request under the quotas of its route, if any. Runs after the guard that authenticates the caller. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(
@@ -29,14 +26,14 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const policies = this.reflector.getAllAndOverride<RateLimitPolicies | undefined>(POLICIES, [
+    const quotas = this.reflector.getAllAndOverride<Quotas | undefined>(QUOTAS, [
       context.getHandler(),
       context.getClass(),
     ]);
-    if (policies === undefined) return true;
-    const { user, ip } = context.switchToHttp().getRequest<Request & { user?: Caller }>();
+    if (quotas === undefined) return true;
+    const { user, ip } = context.switchToHttp().getRequest<AppRequest>();
     const subject = user === undefined ? ['network', networkOf(ip)] : ['user', user.apiUserId];
-    await this.limiter.count(policies(this.config), ...subject);
+    await this.limiter.count(quotas(this.config), ...subject);
     return true;
   }
 }

@@ -1,10 +1,10 @@
+import type { KeyObject } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { Subject } from 'rxjs';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { Metrics } from '../metrics/metrics.js';
-import { CounterKeys } from './counter-keys.js';
-import type { RateLimitPolicy } from './policies.js';
-import { tooManyRequests, type UsedUp } from './too-many-requests.js';
+import type { Config } from '../config/config.js';
+import { counterKey, counterSecrets, type Quota, tooManyRequests, type UsedUp } from './quotas.js';
 
 const REDIS_PREFIX = 'cashback:rate-limits';
 /** While Redis is unreachable, every request fails to use it. One log line per minute is enough. */
@@ -20,34 +20,38 @@ const LOG_INTERVAL_MS = 60_000;
 export class RateLimiter implements OnApplicationShutdown {
   readonly #log = new Logger('RateLimits');
   readonly #limiters = new Map<string, RateLimiterAbstract>();
+  readonly #secret: KeyObject;
   #loggedAt = -LOG_INTERVAL_MS;
 
+  /** Emits each failure of Redis. */
+  readonly storeFailures = new Subject<Error>();
+
   constructor(
-    private readonly keys: CounterKeys,
-    private readonly metrics: Metrics,
+    config: Config,
     private readonly redis: Redis | undefined,
   ) {
+    this.#secret = counterSecrets(config)[0];
     // ioredis reconnects by itself. Without a listener, its errors would be written to stderr.
     redis?.on('error', (error: Error) => this.#logFailure(error));
   }
 
   /**
-   * Counts one request under the first policy that is not used up.
+   * Counts one request under the first quota that is not used up.
    *
-   * @param policies in the order in which they are used up; without any, nothing is limited.
+   * @param quotas in the order in which they are used up; without any, nothing is limited.
    * @param subject what is counted, such as an API user.
-   * @throws Problem too_many_requests if all policies are used up.
+   * @throws Problem too_many_requests if all quotas are used up.
    */
-  async count(policies: RateLimitPolicy[], ...subject: string[]): Promise<void> {
+  async count(quotas: Quota[], ...subject: string[]): Promise<void> {
     const usedUp: UsedUp[] = [];
-    for (const policy of policies) {
+    for (const quota of quotas) {
       try {
-        await this.#limiterOf(policy).consume(this.keys.all(policy, ...subject)[0]);
+        await this.#limiterOf(quota).consume(counterKey(this.#secret, quota, subject));
         return;
       } catch (error) {
         // For a refusal, the library throws its result.
         if (!(error instanceof RateLimiterRes)) throw error;
-        usedUp.push({ policy, msBeforeNext: error.msBeforeNext });
+        usedUp.push({ quota, msLeft: error.msBeforeNext });
       }
     }
     if (usedUp.length > 0) throw tooManyRequests(usedUp);
@@ -57,10 +61,10 @@ export class RateLimiter implements OnApplicationShutdown {
     this.redis?.disconnect();
   }
 
-  #limiterOf(policy: RateLimitPolicy): RateLimiterAbstract {
-    const existing = this.#limiters.get(policy.name);
+  #limiterOf(quota: Quota): RateLimiterAbstract {
+    const existing = this.#limiters.get(quota.name);
     if (existing) return existing;
-    const options = { points: policy.quota, duration: policy.windowSeconds, keyPrefix: REDIS_PREFIX };
+    const options = { points: quota.limit, duration: quota.windowSeconds, keyPrefix: REDIS_PREFIX };
     const memory = new RateLimiterMemory(options);
     const limiter = this.redis
       ? new RateLimiterRedis({
@@ -70,12 +74,12 @@ export class RateLimiter implements OnApplicationShutdown {
           rejectIfRedisNotReady: true,
         })
       : memory;
-    this.#limiters.set(policy.name, limiter);
+    this.#limiters.set(quota.name, limiter);
     return limiter;
   }
 
   #logFailure(error: Error): void {
-    this.metrics.rateLimitStoreFailed();
+    this.storeFailures.next(error);
     if (performance.now() - this.#loggedAt < LOG_INTERVAL_MS) return;
     this.#loggedAt = performance.now();
     // Only the message: the error of a failed AUTH contains the password.

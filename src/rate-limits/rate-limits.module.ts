@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { Metrics } from '../metrics/metrics.js';
-import { CounterKeys } from './counter-keys.js';
 import { LoginCounts } from './login-counts.js';
 import { LoginLimit } from './login-limit.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -10,12 +8,10 @@ import { connectRedis } from './redis.js';
 /** Rate limits: `RateLimiter` counts requests, `LoginLimit` counts failed logins. */
 @Module({
   providers: [
-    CounterKeys,
     {
       provide: RateLimiter,
-      inject: [CounterKeys, Config, Metrics],
-      useFactory: async (keys: CounterKeys, config: Config, metrics: Metrics) =>
-        new RateLimiter(keys, metrics, await connectRedis(config.REDIS_URL)),
+      inject: [Config],
+      useFactory: async (config: Config) => new RateLimiter(config, await connectRedis(config.REDIS_URL)),
     },
     LoginCounts,
     LoginLimit,

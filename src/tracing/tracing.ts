@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Module, type OnApplicationShutdown } from '@nestjs/common';
 
 /** An unresponsive collector must not delay the shutdown. */
 const FLUSH_TIMEOUT_MS = 3000;
@@ -15,15 +16,18 @@ export async function startTracing(env: NodeJS.ProcessEnv): Promise<void> {
   flush = startTracer(env);
 }
 
-/** Sends the spans that have not been sent yet. */
-export async function finishTracing(): Promise<void> {
-  await Promise.race([flush?.().catch(() => undefined), sleep(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
-}
-
 /** Returns whether the variables name an endpoint, or an exporter that needs none or has a default. */
-export function isTracingWanted(env: NodeJS.ProcessEnv): boolean {
+function isTracingWanted(env: NodeJS.ProcessEnv): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   const exporter = env.OTEL_TRACES_EXPORTER?.trim() ?? '';
   if (exporter !== '') return ['otlp', 'console'].includes(exporter);
   return Boolean(env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT);
+}
+
+/** Sends the remaining spans at shutdown, after all requests have been answered. */
+@Module({})
+export class TracingModule implements OnApplicationShutdown {
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.race([flush?.().catch(() => undefined), sleep(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
+  }
 }

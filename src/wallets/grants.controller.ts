@@ -1,22 +1,22 @@
 import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { ApiProblems } from '../http/api-problems.js';
-import { MerchantId } from '../http/caller.js';
-import { ApiCreated, markCreated } from '../http/created.js';
-import { IdParam } from '../http/id-param.js';
+import { GrantsService } from '../cashback/grants.service.js';
+import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
+import { IdParam, MerchantId } from '../http/decorators.js';
+import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
-import { MerchantGrantsService } from './merchant-grants.service.js';
+import { readGrant, toGrantDto } from './grant.mapper.js';
 
 @MerchantController('grants', 'wallets')
 export class GrantsController {
-  constructor(private readonly grants: MerchantGrantsService) {}
+  constructor(private readonly grants: GrantsService) {}
 
   /**
    * Grant cashback
    *
-   * @remarks Grants cashback to a customer without an order. It pays a debt first. `external_id` is the idempotency
+   * @remarks Grants cashback to a customer without an order. It repays a debt first. `external_id` is the idempotency
    * key: the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a
    * different body 409.
    */
@@ -29,9 +29,9 @@ export class GrantsController {
     @Body() body: CreateGrantDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
-    const { grant, replayed } = await this.grants.create(merchantId, body);
-    markCreated(response, `/grants/${grant.id}`, replayed);
-    return grant;
+    const { credit, replayed } = await this.grants.grant(merchantId, readGrant(body));
+    markCreated(response, `/grants/${credit.id}`, replayed);
+    return toGrantDto(await this.grants.get(merchantId, credit.id));
   }
 
   /**
@@ -41,22 +41,22 @@ export class GrantsController {
    */
   @Get(':id')
   @ApiProblems.read()
-  getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return this.grants.get(merchantId, id);
+  async getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
+    return toGrantDto(await this.grants.get(merchantId, id));
   }
 
   /**
    * Void a grant
    *
-   * @remarks Takes back what is left of the grant; `voided` says how much. What was redeemed stays redeemed. What an
-   * order holds stays held: if it is released later, voiding the grant again takes it back too. Otherwise a repeated
-   * request changes nothing and returns the same grant.
+   * @remarks Voids the unspent, unheld amount of the grant; `voided` is the amount. Redeemed amounts stay redeemed, and
+   * amounts held for orders stay held: if they are released later, void the grant again to void them too. Otherwise a
+   * repeated request changes nothing and returns the same grant.
    */
   @Post(':id/void')
   @Heavy()
   @HttpCode(200)
   @ApiProblems.read()
-  voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return this.grants.void(merchantId, id);
+  async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
+    return toGrantDto(await this.grants.void(merchantId, id));
   }
 }

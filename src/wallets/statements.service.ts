@@ -14,11 +14,11 @@ import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 
-/** Maximum number of credits that `show` lists. */
-const MOST_CREDITS = 100;
+/** Maximum number of credits and of entries that `show` lists. */
+const SHOWN = 100;
 
 const ZERO = formatMoney(0);
-const NEVER_SEEN: WalletDto = {
+const UNKNOWN_CUSTOMER: WalletDto = {
   id: null,
   available: ZERO,
   pending: ZERO,
@@ -43,7 +43,7 @@ export class StatementsService {
   /** Returns a customer's wallet; all amounts are zero for an unknown customer. */
   async search(merchantId: string, document: string): Promise<WalletDto> {
     const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
-    return wallet === null ? NEVER_SEEN : toWalletDto(wallet);
+    return wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet);
   }
 
   /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */
@@ -72,7 +72,7 @@ export class StatementsService {
   }
 
   /**
-   * Returns a wallet for the operator: its open credits (earliest expiry first) and its latest entries, at most 100 of
+   * Returns a wallet for the operator: its open credits, earliest expiry first, and its latest entries, at most 100 of
    * each, and the number of open credits.
    *
    * @param of a customer of a merchant, or a wallet's ID, because an erased customer has no document.
@@ -83,17 +83,17 @@ export class StatementsService {
       const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
       const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
       if (wallet === null || aggregate === null) throw notFound();
-      await this.wallets.loadOpen(manager, aggregate, MOST_CREDITS);
+      await this.wallets.loadOpen(manager, aggregate, SHOWN);
       const credits = [...aggregate.credits].filter((credit) => credit.remainingCents > 0).sort(byExpiry);
       return {
         owner,
         ...toWalletDto(wallet),
         id: wallet.id,
         open_credits: await manager.countBy(Credit, { walletId: wallet.id, merchantId: owner.merchantId, isOpen: 1 }),
-        credits: credits.slice(0, MOST_CREDITS).map(toCreditJson),
+        credits: credits.slice(0, SHOWN).map(toCreditJson),
       };
     });
-    const { data: entries } = await this.entries(owner.merchantId, shown.id, { limit: 100 });
+    const { data: entries } = await this.entries(owner.merchantId, shown.id, { limit: SHOWN });
     return { ...shown, entries };
   }
 

@@ -1,11 +1,10 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { MerchantId } from '../http/caller.js';
+import { IdParam, MerchantId } from '../http/decorators.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
-import { ApiProblems } from '../http/api-problems.js';
+import { ApiProblems } from '../openapi/decorators.js';
 import { Heavy } from '../http/admission.js';
-import { IdParam } from '../http/id-param.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 
 @MerchantController('wallets', 'wallets')

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { GrantsController } from './grants.controller.js';
-import { MerchantGrantsService } from './merchant-grants.service.js';
 import { StatementsService } from './statements.service.js';
 import { WalletsController } from './wallets.controller.js';
 
@@ -9,6 +8,6 @@ import { WalletsController } from './wallets.controller.js';
 @Module({
   imports: [CashbackModule],
   controllers: [WalletsController, GrantsController],
-  providers: [StatementsService, MerchantGrantsService],
+  providers: [StatementsService],
 })
 export class WalletsModule {}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { WalletsService } from '../../src/cashback/wallets.service.js';
+import { DomainEvents } from '../../src/common/domain-event.js';
 import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { createDataSource } from '../../src/schema.js';
@@ -26,7 +27,7 @@ describe('erasing a customer', () => {
     service = await startService({ databaseUrl: database.url });
     operator = await createDataSource(database.url).initialize();
     const { app, clock } = service;
-    erasure = new ErasureService(new UnitOfWork(operator), app.get(WalletsService), clock);
+    erasure = new ErasureService(new UnitOfWork(operator, new DomainEvents()), app.get(WalletsService), clock);
     merchant = await aMerchant(service);
     other = await aMerchant(service);
   });

@@ -1,13 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
-import { lockOrder } from '../support/locked-order.js';
-import { aRequest } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
-import { SlowClient } from '../support/slow-client.js';
 
 /** The number of requests that a service with one database connection handles at the same time. */
 const TURNS = 5;
@@ -58,25 +54,6 @@ describe('requests that exceed the capacity', () => {
     expect(rows).toBeLessThanOrEqual(created.length + TURNS);
   });
 
-  it('queued requests whose clients disconnect are not executed', async () => {
-    const sent = Array.from({ length: 40 }, () => anOrder());
-    const gone = new AbortController();
-    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'content-type': 'application/json' };
-    const asking = sent.map((order) =>
-      fetch(`${service.url}/orders`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(order),
-        signal: gone.signal,
-      }).catch(() => undefined),
-    );
-    await waiting(sent.length - TURNS);
-    gone.abort();
-    await Promise.all(asking);
-    await waiting(0, (found, wanted) => found === wanted);
-    expect(await rowsOf(sent.map(({ external_id: id }) => id))).toBeLessThanOrEqual(TURNS + 3);
-  });
-
   it('queued requests of one merchant do not delay another merchant', async () => {
     let answered = 0;
     const many = atOnce(60, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
@@ -104,18 +81,4 @@ describe('requests that exceed the capacity', () => {
       if (isEnough(Number(found?.[1]), wanted)) return;
     }
   }
-
-  it('above 16 MiB of bodies whose requests wait for their turn, the oldest return 503 and are disconnected', async () => {
-    const { body } = await merchant.client.post('/orders', anOrder());
-    const lock = await lockOrder(database.url, body.id);
-    const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, connection: 'keep-alive' };
-    const head = aRequest(`POST /orders/${body.id}/cancel`, { ...headers, 'content-length': '250000' }).toString();
-    const uploads = Array.from({ length: 320 }, () => new SlowClient(service.url, head + ' '.repeat(65_536)));
-    const refused = (): number => uploads.filter(({ received }) => /^connection: close\r$/im.test(received)).length;
-    for (let attempt = 0; refused() < 50 && attempt < 1000; attempt++) await sleep(20);
-    const count = refused();
-    for (const upload of uploads) upload.close();
-    await lock.release();
-    expect(count).toBeGreaterThanOrEqual(50);
-  });
 });

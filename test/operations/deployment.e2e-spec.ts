@@ -86,17 +86,19 @@ describe('a database password with special characters', () => {
   });
 });
 
-describe('check-config', () => {
+describe('--check-config', () => {
   const environment = { DATABASE_URL: 'mysql://cashback@database/cashback', DATABASE_PASSWORD: 'p@ss/w#rd' };
 
-  it('check-config names a missing secret and does not connect to the database', async () => {
-    const { code, stderr } = await runNode('dist/src/check-config.js', [], environment);
+  it('--check-config names a missing secret and does not connect to the database', async () => {
+    const { code, stderr } = await runNode('dist/src/main.js', ['--check-config'], environment);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('JWT_SECRET is missing') });
-    const valid = await runNode('dist/src/check-config.js', [], { ...environment, JWT_SECRET: TEST_SECRET });
+    const valid = await runNode('dist/src/main.js', ['--check-config'], { ...environment, JWT_SECRET: TEST_SECRET });
     expect(valid).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('compose.yaml runs check-config before the migrations', () => {
-    expect(read('compose.yaml')).toContain("'node dist/src/check-config.js && exec node dist/src/migrate.js run'");
+  it('compose.yaml runs --check-config before the migrations', () => {
+    expect(read('compose.yaml')).toContain(
+      "'node dist/src/main.js --check-config && exec node dist/src/migrate.js run'",
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
-import type { TriedRequest } from '../../src/http/swagger-ui.js';
+import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
 import { Client } from '../support/client.js';
 import { grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';

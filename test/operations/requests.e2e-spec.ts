@@ -5,7 +5,7 @@ import { OrdersService } from '../../src/orders/orders.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
-import { aRequest, parseAnswer, sendBytes } from '../support/raw.js';
+import { aRequest, sendBytes } from '../support/raw.js';
 import { type Service, startService } from '../support/service.js';
 
 const METRICS_TOKEN = 'a-token-for-the-metrics';
@@ -89,28 +89,6 @@ describe('connections', () => {
     return received;
   }
 
-  it.each([
-    ['has no Host', 'GET /orders HTTP/1.1\r\n\r\n'],
-    ['is not HTTP', 'hello\r\n\r\n'],
-  ])('a pipelined request that %s and the valid POST /orders before it are answered in order', async (_, malformed) => {
-    const order = anOrder();
-    const headers = {
-      authorization: `Bearer ${merchant.tokens.access_token}`,
-      'content-type': 'application/json',
-      connection: 'keep-alive',
-    };
-    const valid = aRequest('POST /orders', headers, JSON.stringify(order));
-    const received = await exchange(Buffer.concat([valid, Buffer.from(malformed)]));
-    const second = received.lastIndexOf('HTTP/1.1 ');
-    const created = parseAnswer(received.slice(0, second));
-    expect({ status: created.status, order: created.body.external_id }).toEqual({
-      status: 201,
-      order: order.external_id,
-    });
-    expectProblem(parseAnswer(received.slice(second)), 400, 'malformed_request');
-    expect(await rowsOf(order.external_id)).toBe(1);
-  });
-
   it('a malformed request is logged under the request ID of its response and counted in the metrics', async () => {
     const refusedCount = async (): Promise<number> => {
       const { body } = await anyone.get('/metrics');
@@ -154,61 +132,10 @@ describe('connections', () => {
     expect(received.match(/HTTP\/1\.1 \d+/g)).toHaveLength(1);
   });
 
-  it.each(['host: a\r\nhost: b', 'host: localhost\r\nhost: localhost'])(
-    'a request with the headers %j returns 400',
-    async (hosts) => {
-      const answer = await sendBytes(service, `GET /health/live HTTP/1.1\r\nconnection: close\r\n${hosts}\r\n\r\n`);
-      expectProblem(answer, 400, 'malformed_request');
-    },
-  );
-
   it('an idle connection stays open longer than the idle timeout of a load balancer', async () => {
     const { headers } = await anyone.get('/health/live');
     expect(Number(/timeout=(\d+)/.exec(headers.get('keep-alive') ?? '')?.[1])).toBeGreaterThan(60);
   });
-
-  it('connections above MAX_CONNECTIONS are closed, and idle connections are closed to make space', async () => {
-    const small = await startService({ env: { MAX_CONNECTIONS: '3' } });
-    try {
-      const { hostname, port } = new URL(small.url);
-      const keptAlive = Array.from({ length: 3 }, () => connect(Number(port), hostname));
-      for (const socket of keptAlive) {
-        socket.on('error', () => undefined);
-        socket.write(aRequest('GET /health/live', { connection: 'keep-alive' }));
-        await new Promise((resolve) => socket.once('data', resolve));
-      }
-      await expect(sendBytes(small, aRequest('GET /health/live'))).resolves.toMatchObject({ body: '' });
-      await sleep(50);
-      expect((await sendBytes(small, aRequest('GET /health/live'))).status).toBe(200);
-    } finally {
-      await small.stop();
-    }
-  });
-
-  it('connections that have sent no complete request for a second are closed to make space', async () => {
-    const small = await startService({ env: { MAX_CONNECTIONS: '3' } });
-    try {
-      const { hostname, port } = new URL(small.url);
-      const received: Promise<string>[] = ['', 'GET /health', 'GET /health/live HTTP/1.1\r\n'].map((start) => {
-        const socket = connect(Number(port), hostname, () => socket.write(start)).on('error', () => undefined);
-        let text = '';
-        socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        return new Promise((resolve) => socket.once('close', () => resolve(text)));
-      });
-      await sleep(2500);
-      await expect(sendBytes(small, aRequest('GET /health/live'))).resolves.toMatchObject({ body: '' });
-      // Otherwise they would get a 408 after five seconds.
-      expect(await Promise.all(received)).toEqual(['', '', '']);
-      expect((await sendBytes(small, aRequest('GET /health/live'))).status).toBe(200);
-    } finally {
-      await small.stop();
-    }
-  });
-
-  async function rowsOf(externalId: string): Promise<number> {
-    const rows = await service.dataSource.query<unknown[]>('SELECT id FROM orders WHERE external_id = ?', [externalId]);
-    return rows.length;
-  }
 });
 
 describe('responses and query parameters', () => {

@@ -1,51 +1,49 @@
-import { Worker } from 'node:worker_threads';
 import bcrypt from 'bcrypt';
 
 /**
- * Records the comparisons that the service sends to its bcrypt threads, one per message, and holds them when a test
- * asks for it. The threads and their work are real. (The service and the test share the `Worker` class of Node.)
+ * Records the password comparisons of the service, and holds them when a test asks for it. The comparisons are real.
+ * (The service and the test share the module.)
  */
 export class Comparisons {
-  /** The cost of each comparison that was sent to a thread. */
-  readonly costs: number[] = [];
-  readonly #give = Reflect.get(Worker.prototype, 'postMessage') as (this: Worker, message: unknown) => void;
-  #held: { thread: Worker; message: unknown }[] = [];
+  /** The hash of each comparison that was started. */
+  readonly hashes: string[] = [];
+  readonly #compare = bcrypt.compare;
+  #held: (() => void)[] = [];
   #isHolding = false;
 
   constructor() {
-    const asked = (thread: Worker, message: unknown): void => this.#asked(thread, message);
-    Worker.prototype.postMessage = function (this: Worker, message: unknown) {
-      asked(this, message);
+    bcrypt.compare = async (password: string | Buffer, hash: string): Promise<boolean> => {
+      this.hashes.push(hash);
+      if (this.#isHolding) await new Promise<void>((resolve) => this.#held.push(resolve));
+      return this.#compare(password, hash);
     };
   }
 
-  /** Holds comparisons from now on. */
+  /** The cost of each comparison that was started. */
+  get costs(): number[] {
+    return this.hashes.map((hash) => bcrypt.getRounds(hash));
+  }
+
+  /** Forgets what was recorded, and holds comparisons from now on. */
   hold(): void {
-    this.costs.length = 0;
+    this.hashes.length = 0;
     this.#isHolding = true;
   }
 
-  /** Releases the held comparisons and stops holding new ones. */
+  /** Lets the held comparisons run, and stops holding new ones. */
   release(): void {
     this.#isHolding = false;
-    for (const { thread, message } of this.#held.splice(0)) this.#give.call(thread, message);
+    for (const run of this.#held.splice(0)) run();
   }
 
-  /** Terminates the threads with held comparisons, like a crash would, and stops holding new ones. */
-  async killThreads(): Promise<void> {
-    this.#isHolding = false;
-    await Promise.all(this.#held.splice(0).map(({ thread }) => thread.terminate()));
+  /** Lets the comparison that was held first run, and holds the others. */
+  releaseOne(): void {
+    this.#held.shift()?.();
   }
 
   /** Stops recording. */
   stop(): void {
     this.release();
-    Worker.prototype.postMessage = this.#give;
-  }
-
-  #asked(thread: Worker, message: unknown): void {
-    this.costs.push(bcrypt.getRounds((message as { hash: string }).hash));
-    if (this.#isHolding) this.#held.push({ thread, message });
-    else this.#give.call(thread, message);
+    bcrypt.compare = this.#compare;
   }
 }

@@ -8,7 +8,7 @@ import { Clock } from '../../src/common/clock.js';
 import { NestLogger } from '../../src/logging/logger.js';
 import { loadConfig } from '../../src/config/config.js';
 import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
-import { HttpServer } from '../../src/http/http-server.js';
+import { httpAdapter } from '../../src/http/http-server.js';
 import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
 import { assertNoSecrets } from './log-secrets.js';
@@ -23,7 +23,6 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     DATABASE_URL: databaseUrl,
     JWT_SECRET: TEST_SECRET,
     BCRYPT_COST: '4',
-    BCRYPT_QUEUE: '1000',
     RATE_LIMIT: '0',
     LOGIN_RATE_LIMIT: '100000',
     PORT: '0',
@@ -67,7 +66,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     .overrideProvider(Clock)
     .useValue(clock);
   const moduleRef = await (options.override?.(builder) ?? builder).compile();
-  const app = moduleRef.createNestApplication(new HttpServer(config), {
+  const app = moduleRef.createNestApplication(httpAdapter(), {
     ...APP_OPTIONS,
     logger: new NestLogger(logger),
   });

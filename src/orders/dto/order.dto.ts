@@ -1,4 +1,4 @@
-import { LIMITED_BY, type LimitedBy } from '../../cashback/quote.js';
+import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { ApiProperty } from '@nestjs/swagger';
 

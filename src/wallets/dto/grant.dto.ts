@@ -68,13 +68,13 @@ export class GrantDto {
   readonly amount!: string;
 
   /**
-   * What is left of it. What orders hold is not left.
+   * Remaining amount, excluding amounts held for orders.
    * @example "60.00"
    */
   readonly remaining!: string;
 
   /**
-   * What was taken back by voiding it.
+   * Amount that was voided.
    * @example "0.00"
    */
   readonly voided!: string;
@@ -99,7 +99,7 @@ export class GrantDto {
 
   readonly created_at!: Date;
 
-  /** When it was voided first; null if it was never voided. */
+  /** When it was first voided; null if it was never voided. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly voided_at!: Date | null;
 }

@@ -45,7 +45,7 @@ export class WalletDto {
   readonly held!: string;
 
   /**
-   * Amount that refunds could not take back. New cashback repays it first.
+   * Amount that refunds could not take back. New cashback first repays it.
    * @example "0.00"
    */
   readonly debt!: string;

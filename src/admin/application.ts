@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { type DynamicModule, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ApiUsersModule } from '../auth/api-users.module.js';
+import { CashbackModule } from '../cashback/cashback.module.js';
+import { ClockModule } from '../common/clock.js';
+import { createLogger, NestLogger } from '../logging/logger.js';
+import { type Config, ConfigModule, loadProcessConfig } from '../config/config.js';
+import { DatabaseModule } from '../database/database.module.js';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+import { ReconcileModule } from '../reconcile/reconcile.module.js';
+import { SCHEMA } from '../schema.js';
+import { StatementsService } from '../wallets/statements.service.js';
+import { AuditService } from '../audit/audit.service.js';
+import { OutstandingService } from './outstanding.service.js';
+import { ErasureService } from '../orders/erasure.service.js';
+
+@Module({})
+class AdminModule {
+  static with(config: Readonly<Config>): DynamicModule {
+    return {
+      module: AdminModule,
+      imports: [
+        ConfigModule.with(config),
+        ClockModule,
+        DatabaseModule.with(SCHEMA),
+        MerchantsModule,
+        ApiUsersModule,
+        CashbackModule,
+        ReconcileModule,
+      ],
+      providers: [AuditService, ErasureService, OutstandingService, StatementsService],
+    };
+  }
+}
+
+/**
+ * Runs a command with the service's modules and prints its result, if any, as JSON on stdout. It connects to the
+ * database only here, so that `--help` needs none.
+ */
+export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
+  // The command line signs nothing, so any secret will do.
+  const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
+  const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
+  const services = await NestFactory.createApplicationContext(AdminModule.with(config), {
+    logger,
+    abortOnError: false,
+  });
+  try {
+    const result = await command(services);
+    if (result !== undefined) console.log(JSON.stringify(result, null, 2));
+  } finally {
+    await services.close();
+  }
+}
+
+/**
+ * Runs a command that changes something, records it in the audit log, and prints its result.
+ *
+ * @param command such as `cashback grant`.
+ * @param details the command's options, without secrets and documents.
+ * @param change returns the result and, for the audit log, the IDs of what it changed.
+ */
+export function runChange(
+  command: string,
+  details: Record<string, unknown>,
+  change: (services: INestApplicationContext) => Promise<{ result: unknown; changed: Record<string, unknown> }>,
+): Promise<void> {
+  return runWithServices((services) => services.get(AuditService).record(command, details, () => change(services)));
+}

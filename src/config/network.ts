@@ -1,0 +1,56 @@
+import { isIP } from 'node:net';
+
+/** Express's 'trust proxy' setting: no proxy, the n nearest ones, or those at these addresses. */
+type TrustedProxies = false | number | string[];
+
+/** Express's names of the private address ranges. */
+const RANGES = ['loopback', 'linklocal', 'uniquelocal'];
+const MAX_HOPS = 10;
+
+/**
+ * Reads TRUST_PROXY.
+ *
+ * @param text empty or `0` (no proxy), a number of proxies, or addresses and subnets separated by commas.
+ * @returns undefined if it is not valid. `true` is not, because every client could then claim any address.
+ */
+export function trustedProxies(text: string): TrustedProxies | undefined {
+  if (/^\d+$/.test(text)) {
+    const hops = Number(text);
+    if (hops > MAX_HOPS) return undefined;
+    return hops === 0 ? false : hops;
+  }
+  if (text.trim() === '') return false;
+  const entries = text.split(',').map((entry) => entry.trim());
+  return entries.every((entry) => RANGES.includes(entry) || isSubnet(entry)) ? entries : undefined;
+}
+
+/** Returns whether it is an address, with or without a prefix length. A length of 0 would match every address. */
+function isSubnet(entry: string): boolean {
+  const [address = '', length, ...rest] = entry.split('/');
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  if (bits === 0 || rest.length > 0) return false;
+  return length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= bits);
+}
+
+/**
+ * Reads CORS_ORIGINS.
+ *
+ * @param text empty (no origin), or origins as browsers send them, separated by commas.
+ * @returns undefined if one is not valid: `*`, or an origin with a path or a trailing slash.
+ */
+export function allowedOrigins(text: string): string[] | undefined {
+  if (text.trim() === '') return [];
+  const origins = text.split(',').map((origin) => origin.trim());
+  return origins.every(isOrigin) ? origins : undefined;
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** Returns whether a text is an HTTP address without a query, a fragment, credentials and a trailing slash. */
+export function isPublicUrl(text: string): boolean {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { origin, pathname } = new URL(text);
+  return text === (pathname === '/' ? origin : origin + pathname) && !text.endsWith('/');
+}

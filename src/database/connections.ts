@@ -1,0 +1,73 @@
+import mysql2 from 'mysql2';
+
+/** The time limit for each of the statements that prepare a connection. */
+const TIMEOUT_MS = 3000;
+
+/** Time limits of a connection. They are short for requests; the operator's commands and migrations have more time. */
+export interface ConnectionLimits {
+  /** Milliseconds after which the server interrupts a statement; 0 means never. MySQL only interrupts SELECT. */
+  statementMs: number;
+  /** Seconds that a statement waits for another one that changes the table's definition. */
+  tableLockSeconds: number;
+}
+
+/**
+ * A Galera node first applies what other nodes have committed: before a transaction, and before each SELECT, UPDATE,
+ * DELETE and INSERT outside of one. Otherwise a request to another instance does not find what the last response
+ * confirmed. Servers without Galera do not know the variable.
+ */
+const WAIT_FOR_OTHER_NODES = 'SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 7';
+
+/**
+ * Creates a pool whose connections do not depend on the server's defaults. mysql2 emits `connection` before it hands
+ * the connection out, and runs the statements of a connection in order, so the settings always come first.
+ */
+export function createPool(options: mysql2.PoolOptions, limits: ConnectionLimits): mysql2.Pool {
+  const pool = mysql2.createPool(options);
+  const settings = sessionSettings(limits);
+  pool.on('connection', (connection) => {
+    connection.query({ sql: settings, timeout: TIMEOUT_MS }, (error) => {
+      if (error) connection.destroy();
+    });
+    connection.query({ sql: WAIT_FOR_OTHER_NODES, timeout: TIMEOUT_MS }, () => undefined);
+  });
+  return pool;
+}
+
+/**
+ * Returns the statement that sets all session variables: a connection has all of the settings or none.
+ *
+ * Only MySQL executes `/*!80000 … *\/`, and only MariaDB executes `/*M! … *\/`: the names of the settings depend on the
+ * server and not on the URL's scheme.
+ */
+function sessionSettings({ statementMs, tableLockSeconds }: ConnectionLimits): string {
+  const both = [
+    'SET NAMES utf8mb4',
+    'SESSION autocommit = 1',
+    "completion_type = 'NO_CHAIN'",
+    "sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "time_zone = '+00:00'",
+    "lc_messages = 'en_US'",
+    'foreign_key_checks = 1',
+    'unique_checks = 1',
+    'sql_safe_updates = 0',
+    'sql_auto_is_null = 0',
+    'sql_select_limit = 18446744073709551615',
+    'sql_big_selects = 1',
+    // Shorter than the client's timeout, so that the use case can be retried.
+    'innodb_lock_wait_timeout = 2',
+    `lock_wait_timeout = ${tableLockSeconds}`,
+  ];
+  const mysql = [
+    "transaction_isolation = 'READ-COMMITTED'",
+    'transaction_read_only = 0',
+    `max_execution_time = ${statementMs}`,
+  ];
+  const mariadb = [
+    "tx_isolation = 'READ-COMMITTED'",
+    'tx_read_only = 0',
+    'check_constraint_checks = 1',
+    `max_statement_time = ${statementMs / 1000}`,
+  ];
+  return `${both.join(', ')} /*!80000 , ${mysql.join(', ')} */ /*M! , ${mariadb.join(', ')} */`;
+}

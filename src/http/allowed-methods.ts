@@ -1,0 +1,47 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
+import { Problem } from '../common/problem.js';
+
+type MethodsResponse = Response<unknown, { allow?: Set<string> }>;
+
+/**
+ * Refuses methods that a path does not support with a 405 that lists the supported ones (RFC 9110, section 15.5.6).
+ * Nest runs this hook when all routes exist, and adds its handler for unknown paths after it.
+ */
+@Injectable()
+export class AllowedMethods implements OnModuleInit {
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
+
+  onModuleInit(): void {
+    const app = this.adapterHost.httpAdapter?.getInstance<Express>();
+    for (const [path, methods] of methodsByPath(app)) app.all(path, noteMethods(methods));
+    app.use(refuseMethod);
+  }
+}
+
+function methodsByPath(app: Express): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { route } of app.router.stack) {
+    if (route === undefined) continue;
+    const methods = found.get(route.path) ?? new Set();
+    for (const { method } of route.stack) methods.add(method.toUpperCase());
+    if (methods.has('GET')) methods.add('HEAD');
+    found.set(route.path, methods);
+  }
+  return found;
+}
+
+/** Several paths can match a request, such as `/orders/:id` and `/orders/search`. */
+function noteMethods(methods: Set<string>): RequestHandler {
+  return (_request, response: MethodsResponse, next) => {
+    response.locals.allow = new Set([...(response.locals.allow ?? []), ...methods]);
+    next();
+  };
+}
+
+function refuseMethod(_request: Request, response: MethodsResponse, next: NextFunction): void {
+  if (response.locals.allow === undefined) return next();
+  const allow = [...response.locals.allow].sort().join(', ');
+  next(new Problem('method_not_allowed', { detail: `allowed: ${allow}`, headers: { allow } }));
+}

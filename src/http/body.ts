@@ -1,0 +1,78 @@
+import { isUtf8 } from 'node:buffer';
+import { promisify } from 'node:util';
+import express, { type Response } from 'express';
+import { Problem } from '../common/problem.js';
+import type { AppRequest } from './app-request.js';
+import { startDeadline } from './deadline.js';
+
+const MAX_BYTES = 256 * 1024;
+
+const parseJson = promisify(
+  express.json({
+    limit: MAX_BYTES,
+    inflate: false,
+    strict: false,
+    verify: (_request, _response, body) => {
+      // Invalid bytes would become U+FFFD, which makes different IDs equal.
+      if (!isUtf8(body)) throw malformed('the body is not valid UTF-8');
+    },
+  }),
+);
+
+/**
+ * Reads a JSON body in UTF-8 into `request.body`; undefined if there is none.
+ *
+ * @throws Problem unsupported_media_type, payload_too_large, malformed_json.
+ */
+export async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
+  if (!hasBody(request)) return;
+  refuseUnreadableBody(request);
+  // How long the client takes is limited by the server's `requestTimeout`.
+  clearTimeout(request.deadline);
+  try {
+    await parseJson(request, response);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const { type, message } = error as { type?: string; message: string };
+    throw type === 'entity.too.large' ? tooLarge() : malformed(message);
+  } finally {
+    startDeadline(request, response);
+  }
+}
+
+/** RFC 9112, section 6.3: a request with a body has one of these two header fields. */
+function hasBody({ headers }: AppRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Refuses a body that the headers already show to be unreadable, before it arrives. */
+function refuseUnreadableBody(request: AppRequest): void {
+  if (!request.is('application/json') || !isInUtf8(request))
+    throw unsupported(request.headers['content-type'] ?? 'none');
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding.trim().toLowerCase() !== 'identity') throw compressed(encoding);
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge();
+}
+
+/** JSON must be in UTF-8 (RFC 8259, section 8.1). */
+function isInUtf8(request: AppRequest): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";]*)/i.exec(request.headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  return /^utf-?8$/i.test(charset.trim());
+}
+
+const malformed = (detail: string): Problem => new Problem('malformed_json', { detail });
+
+const tooLarge = (): Problem =>
+  new Problem('payload_too_large', { detail: `a request body is limited to ${MAX_BYTES} bytes` });
+
+const unsupported = (got: string): Problem =>
+  new Problem('unsupported_media_type', {
+    detail: `content-type must be application/json in UTF-8; received: ${got.slice(0, 100)}`,
+  });
+
+/** A few bytes can decompress to the largest body. RFC 9110, section 15.5.16, says how to report it. */
+const compressed = (encoding: string): Problem =>
+  new Problem('unsupported_media_type', {
+    detail: `a request body must not be compressed; content-encoding: ${encoding.slice(0, 100)}`,
+    headers: { 'accept-encoding': 'identity' },
+  });

@@ -1,0 +1,69 @@
+import { STATUS_CODES } from 'node:http';
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { Config } from '../config/config.js';
+import { describeProblems } from './problem-schemas.js';
+import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
+
+const DESCRIPTION = `
+Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
+redeem on it, and how much the customer will receive for it. Then complete, cancel or refund the order.
+
+* Money is a decimal string in BRL, such as \`"150.00"\`. Instants are RFC 3339 in UTC.
+* Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`.
+* Every response has an \`x-request-id\` header. If you send one, it is returned.
+* To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
+`;
+
+/** Returns the OpenAPI 3.1 document of the service. */
+export function openApiDocument(app: INestApplication): OpenAPIObject {
+  const config = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Cashback order service')
+    .setDescription(DESCRIPTION)
+    .setVersion('1.0')
+    .addServer(publicUrl(app.get(Config)))
+    .addBearerAuth({
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'opaque',
+      description: 'The `access_token` of a login or a refresh',
+    })
+    .addTag('auth', 'Login, refresh and logout of API users')
+    .addTag('orders', 'Orders, from creation to refunds')
+    .addTag('wallets', "Customers' cashback with the merchant")
+    .addTag('operation', 'Health and metrics, for operators of the service')
+    .build();
+  const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
+  document.info.contact = { name: 'The operator of the service' };
+  document.info.license = { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' } as License;
+  document.components = { ...document.components, headers: RESPONSE_HEADERS };
+  const operations = operationsOf(document);
+  for (const operation of operations) completeOperation(operation);
+  describeProblems(document, operations);
+  return document;
+}
+
+type License = NonNullable<OpenAPIObject['info']['license']>;
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+
+function operationsOf(document: OpenAPIObject): Operation[] {
+  return Object.values(document.paths).flatMap(({ get, put, post, patch, delete: remove }) =>
+    [get, put, post, patch, remove].filter((operation) => operation !== undefined),
+  );
+}
+
+/** Adds what Nest omits: that a route needs no token, and descriptions and headers of successful responses. */
+function completeOperation(operation: Operation): void {
+  operation.security ??= [];
+  for (const [status, response] of Object.entries(operation.responses)) {
+    if (response === undefined || '$ref' in response) continue;
+    response.description ||= STATUS_CODES[status] ?? status;
+    response.headers = { ...response.headers, ...headerReferences('x-request-id') };
+  }
+}
+
+/** The address that clients use. By default, the one on this machine. */
+function publicUrl({ PUBLIC_URL, PORT }: Config): string {
+  return PUBLIC_URL ?? `http://localhost:${PORT}`;
+}

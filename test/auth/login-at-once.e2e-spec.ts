@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { atOnce, Client } from '../support/client.js';
+import { Comparisons } from '../support/comparisons.js';
+import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+
+const WORKERS = 20;
+
+describe('logins at once', () => {
+  let comparisons: Comparisons;
+  let service: Service;
+  let merchant: TestMerchant;
+
+  beforeAll(async () => {
+    comparisons = new Comparisons();
+    service = await startService({ env: { BCRYPT_CONCURRENCY: '1', TRUST_PROXY: '1' } });
+    merchant = await aMerchant(service);
+  });
+  afterAll(async () => {
+    comparisons.stop();
+    await service?.stop();
+  });
+  beforeEach(() => comparisons.hold());
+  afterEach(() => comparisons.release());
+
+  const logIn = ({ email, password = PASSWORD }: { email: string; password?: string }, network = '192.0.2.1') =>
+    new Client(service).send('POST', '/auth/login', {
+      body: { email, password },
+      headers: { 'x-forwarded-for': network },
+    });
+
+  async function until(isReached: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await isReached())) await sleep(10);
+  }
+
+  /** Waits until that many requests run and wait. */
+  async function untilLoadIs(running: number, waiting: number): Promise<void> {
+    const wanted = [`http_requests{state="running"} ${running}`, `http_requests{state="waiting"} ${waiting}`];
+    await until(async () => {
+      const { body } = await new Client(service).get('/metrics');
+      return wanted.every((line) => (body as string).split('\n').includes(line));
+    });
+  }
+
+  it('twenty workers of one user that log in at once all get a session of their own, and share a comparison', async () => {
+    const logins = atOnce(WORKERS, () => logIn(merchant));
+    await untilLoadIs(WORKERS, 0);
+    comparisons.release();
+    const answers = await logins;
+    expect(answers.map(({ status }) => status)).toEqual(Array(WORKERS).fill(201));
+    expect(new Set(answers.map(({ body }) => body.access_token as string)).size).toBe(WORKERS);
+    expect(comparisons.costs).toHaveLength(1);
+    for (const { body } of answers)
+      expect((await new Client(service, body.access_token as string).get('/policy')).status).toBe(200);
+  });
+
+  it('a wrong and a right password of one user do not share a comparison', async () => {
+    const right = logIn(merchant);
+    await until(() => comparisons.costs.length === 1);
+    const wrong = logIn({ ...merchant, password: 'a wrong password' }, '192.0.2.2');
+    await untilLoadIs(2, 0);
+    comparisons.release();
+    expect([(await right).status, (await wrong).status]).toEqual([201, 401]);
+    expect(comparisons.costs).toHaveLength(2);
+  });
+
+  it('two unknown emails do not share a comparison, so that they take as long as known ones', async () => {
+    const logins = ['one@shop.example', 'two@shop.example'].map((email) => logIn({ email }));
+    await untilLoadIs(2, 0);
+    comparisons.release();
+    for (const { status } of await Promise.all(logins)) expect(status).toBe(401);
+    expect(comparisons.costs).toHaveLength(2);
+  });
+
+  it('BCRYPT_CONCURRENCY passwords are compared at the same time', async () => {
+    comparisons.release();
+    const users = await Promise.all([aMerchant, aMerchant].map((create) => create(service)));
+    comparisons.hold();
+    const logins = users.map((user) => logIn(user));
+    await untilLoadIs(2, 0);
+    expect(comparisons.costs).toHaveLength(1);
+    comparisons.release();
+    for (const { status } of await Promise.all(logins)) expect(status).toBe(201);
+    expect(comparisons.costs).toHaveLength(2);
+  });
+
+  it('many logins from one network delay a login from another network by the one that runs', async () => {
+    const many = atOnce(WORKERS, (index) => logIn({ email: `user-${index}@shop.example` }));
+    await untilLoadIs(WORKERS, 0);
+    const other = logIn(merchant, '198.51.100.1');
+    await untilLoadIs(WORKERS + 1, 0);
+    comparisons.releaseOne();
+    await until(() => comparisons.hashes.length === 2);
+    comparisons.releaseOne();
+    expect((await other).status).toBe(201);
+    comparisons.release();
+    await many;
+  });
+});
