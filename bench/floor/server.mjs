@@ -4,7 +4,6 @@
 // the statements need. The difference to the service is the cost of everything else that the service does.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
-import mysql from 'mysql2/promise';
 import { v7 as uuidv7 } from 'uuid';
 
 /**
@@ -15,9 +14,9 @@ import { v7 as uuidv7 } from 'uuid';
 
 const DAY_MS = 86_400_000;
 
-/** The service's own settings of a connection and its balance as SQL, from the build. */
+/** The service's own pool and its balance as SQL, from the build. */
 const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
-const { applySettings } = await built('database/session-settings.js');
+const { createPool } = await built('database/connections.js');
 const { UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
 
 // The other statements of an order's creation, as the service sends them for one request.
@@ -37,16 +36,16 @@ const BALANCE = `
   SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
    WHERE w.merchant_id = ? AND w.document IN (?)`;
 
-const pool = mysql.createPool({
-  uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
-  connectionLimit: Number(process.env['DATABASE_POOL_SIZE']),
-  timezone: 'Z',
-  charset: 'utf8mb4',
-  enableKeepAlive: true,
-});
-pool.pool.on('connection', (connection) =>
-  applySettings(connection, { statementMs: 3000, tableLockSeconds: 2, stalledMs: 5000 }),
-);
+const pool = createPool(
+  {
+    uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
+    connectionLimit: Number(process.env['DATABASE_POOL_SIZE']),
+    timezone: 'Z',
+    charset: 'utf8mb4',
+    enableKeepAlive: true,
+  },
+  { statementMs: 3000, tableLockSeconds: 2 },
+).promise();
 
 /** @param {string} sql @param {unknown[]} values @returns {Promise<any[]>} */
 async function rowsOf(sql, values) {

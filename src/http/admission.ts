@@ -30,8 +30,9 @@ const HEAVY_SHARE = 0.8;
 const leavesHalf = (own: number, free: number): boolean => own < free;
 
 /**
- * Admits a request, after the guards: bounds how many run at once, in all and for each merchant (or network, if the
- * route needs no token). Then reads the body, so that no body is read without a valid token.
+ * Admits a request, after the guards: reads its body, so that no body is read without a valid token. Then bounds how
+ * many requests run at once, in all and for each merchant (or network, if the route needs no token). A body that
+ * arrives slowly takes no place.
  */
 @Injectable()
 export class Admission implements NestInterceptor {
@@ -58,20 +59,22 @@ export class Admission implements NestInterceptor {
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const { user, ip } = context.switchToHttp().getRequest<AppRequest>();
-    const handle = (): Promise<unknown> => this.#handle(context, next);
-    const cost = this.reflector.getAllAndOverride<string>(COST, [context.getHandler(), context.getClass()]);
-    if (cost === 'none') return from(handle());
-    if (user === undefined) return from(this.#public.run(networkOf(ip), handle));
-    return from((cost === 'heavy' ? this.#heavy : this.#light).run(user.merchantId, handle));
+    return from(this.#admit(context, () => lastValueFrom(next.handle() as Observable<unknown>)));
   }
 
-  async #handle(context: ExecutionContext, next: CallHandler): Promise<unknown> {
+  async #admit(context: ExecutionContext, handle: () => Promise<unknown>): Promise<unknown> {
+    const request = context.switchToHttp().getRequest<AppRequest>();
     const response = context.switchToHttp().getResponse<Response>();
     refuseUnexpectedQuery(context);
-    if (takesBody(context)) await readJsonBody(context.switchToHttp().getRequest<AppRequest>(), response);
-    // The deadline has answered while the request waited.
-    if (response.headersSent) throw unavailable(undefined);
-    return lastValueFrom(next.handle());
+    if (takesBody(context)) await readJsonBody(request, response);
+    const cost = this.reflector.getAllAndOverride<string>(COST, [context.getHandler(), context.getClass()]);
+    if (cost === 'none') return handle();
+    const unlessAnswered = (): Promise<unknown> => {
+      // The deadline answered while the request waited.
+      if (response.headersSent) throw unavailable(undefined);
+      return handle();
+    };
+    if (request.user === undefined) return this.#public.run(networkOf(request.ip), unlessAnswered);
+    return (cost === 'heavy' ? this.#heavy : this.#light).run(request.user.merchantId, unlessAnswered);
   }
 }

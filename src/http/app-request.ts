@@ -5,7 +5,7 @@ import type { Caller } from '../common/caller.js';
 export interface AppRequest extends Request {
   /** The ID in the `x-request-id` of the response and in the logs. */
   id: string;
-  /** Sends a 503 when it fires. */
+  /** Answers the request when it fires. */
   deadline: NodeJS.Timeout | undefined;
   /** Set by the guard on routes that need an access token. */
   user?: Caller;

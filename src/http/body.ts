@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import express, { type Response } from 'express';
 import { Problem } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
-import { startDeadline } from './deadline.js';
+import { startBodyDeadline, startDeadline } from './deadline.js';
 
 const MAX_BYTES = 256 * 1024;
 
@@ -27,8 +27,7 @@ const parseJson = promisify(
 export async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
   if (!hasBody(request)) return;
   refuseUnreadableBody(request);
-  // How long the client takes is limited by the server's `requestTimeout`.
-  clearTimeout(request.deadline);
+  startBodyDeadline(request, response);
   try {
     await parseJson(request, response);
   } catch (error) {

@@ -1,27 +1,37 @@
 import type { NextFunction, Response } from 'express';
-import { unavailable } from '../common/problem.js';
+import { Problem, unavailable } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { sendProblem } from './responses.js';
 
-/** A request is answered within five seconds, even if the database is slow. */
-const DEADLINE_MS = 4500;
+/** A request is answered within five seconds of its arrival, even if the database is slow. */
+const ANSWER_MS = 4500;
+/** The edge lets a client take this long, too. */
+const BODY_MS = 10_000;
 
-/**
- * Sends a 503 if nothing else was sent in time. The work may still complete: every operation is safe to retry, which
- * shows the outcome. Does not count the time in which the body arrives: see `readJsonBody`.
- */
+/** Limits the time of each request until it is answered. */
 export function limitTime(request: AppRequest, response: Response, next: NextFunction): void {
   startDeadline(request, response);
   response.once('close', () => clearTimeout(request.deadline));
   next();
 }
 
-/** Starts or restarts the deadline of a request. */
+/**
+ * Sends a 503 if nothing else is sent in time. The work may still complete: every operation is safe to retry, which
+ * shows the outcome.
+ */
 export function startDeadline(request: AppRequest, response: Response): void {
+  answerAfter(ANSWER_MS, request, response, () => unavailable(new Error('the request was not answered in time')));
+}
+
+/** Sends a 408 if the body does not arrive in time. Its arrival does not count as the service's time. */
+export function startBodyDeadline(request: AppRequest, response: Response): void {
+  answerAfter(BODY_MS, request, response, () => new Problem('request_timeout', { headers: { connection: 'close' } }));
+}
+
+function answerAfter(milliseconds: number, request: AppRequest, response: Response, problem: () => Problem): void {
   if (response.closed) return;
   clearTimeout(request.deadline);
   request.deadline = setTimeout(() => {
-    if (!response.headersSent)
-      sendProblem(request, response, unavailable(new Error('the request was not answered in time')));
-  }, DEADLINE_MS);
+    if (!response.headersSent) sendProblem(request, response, problem());
+  }, milliseconds);
 }
