@@ -12,6 +12,7 @@ import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
+/** What may change while a token lives is read here; the JWT has only the identity. */
 const LIVE_TOKENS_SQL = `
   SELECT t.access_hash, t.jwt
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id

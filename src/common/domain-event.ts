@@ -21,12 +21,15 @@ export type DomainEvent =
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;
 
-/** Hands the events of committed use cases to those who follow them, such as the metrics. */
+/**
+ * Hands the events of committed use cases to their subscribers, such as the metrics: each at most once, because the
+ * process may stop after the commit. What must not be lost is a row that the use case writes.
+ */
 @Injectable()
 export class DomainEvents {
   readonly #events = new Subject<DomainEvent>();
 
-  /** @param subscriber is called for each event, after the commit. It must not throw. */
+  /** @param subscriber is called for each event, after the commit. It must not throw: RxJS would end the process. */
   subscribe(subscriber: (event: DomainEvent) => void): void {
     this.#events.subscribe(subscriber);
   }

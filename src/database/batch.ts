@@ -3,6 +3,7 @@ import { Subject } from 'rxjs';
 import type { EntityManager } from 'typeorm';
 import type { Recorder } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
+import { isUnavailable, lockConflict } from './errors.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
@@ -85,9 +86,10 @@ export class Batch<Key, Value> {
       const values = await this.send(batch.map(({ key }) => key));
       batch.forEach(({ resolve }, index) => resolve(values[index] as Value));
     } catch (error) {
-      // One key's error must not fail the others.
-      if (batch.length > 1) for (const waiting of batch) void this.#answer([waiting]);
-      else batch[0]?.reject(error);
+      // One key's error must not fail the others. If the database is unavailable, it is so for all of them.
+      const isOfAll = isUnavailable(error) && lockConflict(error) === undefined;
+      if (batch.length > 1 && !isOfAll) for (const waiting of batch) void this.#answer([waiting]);
+      else for (const { reject } of batch) reject(error);
     }
   }
 }

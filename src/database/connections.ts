@@ -18,20 +18,44 @@ export interface ConnectionLimits {
  */
 const WAIT_FOR_OTHER_NODES = 'SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | 7';
 
-/**
- * Creates a pool whose connections do not depend on the server's defaults. mysql2 emits `connection` before it hands
- * the connection out, and runs the statements of a connection in order, so the settings always come first.
- */
+/** ER_UNKNOWN_SYSTEM_VARIABLE */
+const UNKNOWN_VARIABLE = 1193;
+
+/** A connection is prepared while it is handed out, so the preparation is kept until its first use. */
+const preparations = new WeakMap<object, Promise<void>>();
+
+/** Creates a pool whose connections do not depend on the server's defaults. */
 export function createPool(options: mysql2.PoolOptions, limits: ConnectionLimits): mysql2.Pool {
   const pool = mysql2.createPool(options);
-  const settings = sessionSettings(limits);
   pool.on('connection', (connection) => {
-    connection.query({ sql: settings, timeout: TIMEOUT_MS }, (error) => {
-      if (error) connection.destroy();
-    });
-    connection.query({ sql: WAIT_FOR_OTHER_NODES, timeout: TIMEOUT_MS }, () => undefined);
+    const preparation = prepare(connection, limits);
+    // A failure is thrown by `prepared`.
+    preparation.catch(() => undefined);
+    preparations.set(connection, preparation);
   });
   return pool;
+}
+
+/**
+ * Waits until a connection of the pool has its settings. mysql2 runs statements in order, so they come first also for
+ * who does not wait; but if they fail, statements that already wait behind them get no answer.
+ */
+export async function prepared(connection: mysql2.PoolConnection): Promise<void> {
+  try {
+    await preparations.get(connection);
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+async function prepare(connection: mysql2.PoolConnection, limits: ConnectionLimits): Promise<void> {
+  const query = (sql: string): Promise<unknown> => connection.promise().query({ sql, timeout: TIMEOUT_MS });
+  const settings = query(sessionSettings(limits));
+  const waiting = query(WAIT_FOR_OTHER_NODES).catch((error: NodeJS.ErrnoException) => {
+    if (error.errno !== UNKNOWN_VARIABLE) throw error;
+  });
+  await Promise.all([settings, waiting]);
 }
 
 /**

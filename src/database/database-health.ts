@@ -1,9 +1,10 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type mysql2 from 'mysql2/promise';
+import { promisify } from 'node:util';
+import type mysql2 from 'mysql2';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
-import { createPool } from './connections.js';
+import { createPool, prepared } from './connections.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** How long a result is cached, so that many concurrent probes cost one check. */
@@ -39,7 +40,7 @@ export class DatabaseHealth implements OnApplicationShutdown {
     const { host, port, username: user, password, database, ssl } = parseDatabaseUrl(config.DATABASE_URL);
     const limits = { statementMs: CHECK_TIMEOUT_MS, tableLockSeconds: 1 };
     const options = { host, port, user, password, database, ...(ssl && { ssl }), connectTimeout: CHECK_TIMEOUT_MS };
-    this.#pool = createPool({ ...options, connectionLimit: 1, enableKeepAlive: true }, limits).promise();
+    this.#pool = createPool({ ...options, connectionLimit: 1, enableKeepAlive: true }, limits);
   }
 
   /** @throws the reason why the database can't serve requests now. */
@@ -54,19 +55,21 @@ export class DatabaseHealth implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     // Not awaited: an unresponsive server must not delay the shutdown.
-    void this.#pool.end();
+    this.#pool.end(() => undefined);
   }
 
   async #run(): Promise<void> {
-    const connection = await this.#pool.getConnection();
+    const connection = await promisify(this.#pool.getConnection.bind(this.#pool))();
     try {
-      const [applied] = await connection.query<mysql2.RowDataPacket[]>(withLimit('SELECT name FROM migrations'));
+      await prepared(connection);
+      const statements = connection.promise();
+      const [applied] = await statements.query<mysql2.RowDataPacket[]>(withLimit('SELECT name FROM migrations'));
       const names = new Set(applied.map(({ name }) => name as string));
       const missing = this.dataSource.migrations.filter(
         ({ name, constructor }) => !names.has(name ?? constructor.name),
       );
       if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
-      await connection.query(withLimit(HARMLESS_WRITE));
+      await statements.query(withLimit(HARMLESS_WRITE));
       connection.release();
     } catch (error) {
       // The next check connects again: to the server that is the writer by then.

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import type { PoolConnection } from 'mysql2';
 import { Subject } from 'rxjs';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { type DomainEvent, DomainEvents, type Recorder } from '../common/domain-event.js';
+import { prepared } from './connections.js';
 import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
 
 const ATTEMPTS = 6;
@@ -100,7 +102,7 @@ export class UnitOfWork {
     const runner = this.dataSource.createQueryRunner();
     this.#waiting++;
     try {
-      await runner.connect();
+      await prepared((await runner.connect()) as PoolConnection);
     } finally {
       this.#waiting--;
     }
@@ -142,6 +144,6 @@ async function abandon(runner: QueryRunner, error: unknown): Promise<void> {
         () => false,
       )));
   if (isRolledBack) return;
-  const connection = (await runner.connect()) as { destroy(): void };
-  connection.destroy();
+  // The runner has its connection already.
+  ((await runner.connect()) as PoolConnection).destroy();
 }

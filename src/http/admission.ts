@@ -8,15 +8,16 @@ import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
 import { readJsonBody } from './body.js';
-import { refuseUnexpectedQuery, takesBody } from './query.js';
+import { refuseUnexpectedQuery, takesBody } from './handler-arguments.js';
 
 const COST = 'cost';
+type Cost = 'unlimited' | 'heavy';
 
 /** Marks a cheap route that must respond under any load, such as a health check. */
-export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata(COST, 'none');
+export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'unlimited');
 
 /** Marks a list, or a change that locks rows: each has a database connection of its own for a while. */
-export const Heavy = (): MethodDecorator => SetMetadata(COST, 'heavy');
+export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'heavy');
 
 /**
  * While the database works on one request, others can be parsed, validated and answered; and requests can share a
@@ -31,8 +32,8 @@ const leavesHalf = (own: number, free: number): boolean => own < free;
 
 /**
  * Admits a request, after the guards: reads its body, so that no body is read without a valid token. Then bounds how
- * many requests run at once, in all and for each merchant (or network, if the route needs no token). A body that
- * arrives slowly takes no place.
+ * many requests run at once. Merchants (or networks, if the route needs no token) take turns. A body that arrives
+ * slowly takes no place.
  */
 @Injectable()
 export class Admission implements NestInterceptor {
@@ -58,23 +59,29 @@ export class Admission implements NestInterceptor {
     };
   }
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return from(this.#admit(context, () => lastValueFrom(next.handle() as Observable<unknown>)));
+  intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {
+    return from(this.#admit(context, next));
   }
 
-  async #admit(context: ExecutionContext, handle: () => Promise<unknown>): Promise<unknown> {
+  async #admit(context: ExecutionContext, next: CallHandler<unknown>): Promise<unknown> {
     const request = context.switchToHttp().getRequest<AppRequest>();
     const response = context.switchToHttp().getResponse<Response>();
     refuseUnexpectedQuery(context);
     if (takesBody(context)) await readJsonBody(request, response);
-    const cost = this.reflector.getAllAndOverride<string>(COST, [context.getHandler(), context.getClass()]);
-    if (cost === 'none') return handle();
-    const unlessAnswered = (): Promise<unknown> => {
-      // The deadline answered while the request waited.
-      if (response.headersSent) throw unavailable(undefined);
-      return handle();
+    const handle = async (): Promise<unknown> => {
+      refuseIfAnswered(response);
+      const result = await lastValueFrom(next.handle());
+      refuseIfAnswered(response);
+      return result;
     };
-    if (request.user === undefined) return this.#public.run(networkOf(request.ip), unlessAnswered);
-    return (cost === 'heavy' ? this.#heavy : this.#light).run(request.user.merchantId, unlessAnswered);
+    const cost = this.reflector.getAllAndOverride<Cost | undefined>(COST, [context.getHandler(), context.getClass()]);
+    if (cost === 'unlimited') return handle();
+    if (request.user === undefined) return this.#public.run(networkOf(request.ip), handle);
+    return (cost === 'heavy' ? this.#heavy : this.#light).run(request.user.merchantId, handle);
   }
+}
+
+/** The deadline may have answered while the request waited or ran. */
+function refuseIfAnswered(response: Response): void {
+  if (response.headersSent) throw unavailable(undefined);
 }

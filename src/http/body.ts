@@ -7,17 +7,7 @@ import { startBodyDeadline, startDeadline } from './deadline.js';
 
 const MAX_BYTES = 256 * 1024;
 
-const parseJson = promisify(
-  express.json({
-    limit: MAX_BYTES,
-    inflate: false,
-    strict: false,
-    verify: (_request, _response, body) => {
-      // Invalid bytes would become U+FFFD, which makes different IDs equal.
-      if (!isUtf8(body)) throw malformed('the body is not valid UTF-8');
-    },
-  }),
-);
+const readBytes = promisify(express.raw({ limit: MAX_BYTES, inflate: false, type: () => true }));
 
 /**
  * Reads a JSON body in UTF-8 into `request.body`; undefined if there is none.
@@ -29,13 +19,26 @@ export async function readJsonBody(request: AppRequest, response: Response): Pro
   refuseUnreadableBody(request);
   startBodyDeadline(request, response);
   try {
-    await parseJson(request, response);
+    await readBytes(request, response);
   } catch (error) {
-    if (error instanceof Problem) throw error;
     const { type, message } = error as { type?: string; message: string };
     throw type === 'entity.too.large' ? tooLarge() : malformed(message);
   } finally {
     startDeadline(request, response);
+  }
+  request.body = parse(request.body);
+}
+
+function parse(body: unknown): unknown {
+  // Nothing is read if the client disconnected before. That must not pass for a request without a body.
+  if (!Buffer.isBuffer(body)) throw malformed('the body did not arrive');
+  if (body.length === 0) return undefined;
+  // Invalid bytes would become U+FFFD, which makes different IDs equal.
+  if (!isUtf8(body)) throw malformed('the body is not valid UTF-8');
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch (error) {
+    throw malformed((error as Error).message);
   }
 }
 

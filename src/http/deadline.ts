@@ -3,7 +3,7 @@ import { Problem, unavailable } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { sendProblem } from './responses.js';
 
-/** A request is answered within five seconds of its arrival, even if the database is slow. */
+/** How long a request takes at most, even if the database is slow; if it has a body, before and after its arrival. */
 const ANSWER_MS = 4500;
 /** The edge lets a client take this long, too. */
 const BODY_MS = 10_000;
@@ -20,7 +20,7 @@ export function limitTime(request: AppRequest, response: Response, next: NextFun
  * shows the outcome.
  */
 export function startDeadline(request: AppRequest, response: Response): void {
-  answerAfter(ANSWER_MS, request, response, () => unavailable(new Error('the request was not answered in time')));
+  answerAfter(ANSWER_MS, request, response, () => unavailable(undefined));
 }
 
 /** Sends a 408 if the body does not arrive in time. Its arrival does not count as the service's time. */

@@ -38,7 +38,7 @@ export function limitConnections(
     const problem = new Problem(CODES[code] ?? 'malformed_request');
     const requestId = randomUUID();
     refused(problem, requestId);
-    socket.end(rawResponse(problem, requestId));
+    socket.end(rawResponse(problem, requestId), () => socket.destroy());
   });
 }
 

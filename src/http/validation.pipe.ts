@@ -3,7 +3,7 @@ import { type ValidationError, type ValidatorOptions, validateSync } from 'class
 import { Config } from '../config/config.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import { hasMember, toDto } from './to-dto.js';
-import { unknownParameters } from './query.js';
+import { unknownParameters } from './handler-arguments.js';
 import { CHECK_DIGITS } from './validators.js';
 
 /**

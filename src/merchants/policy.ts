@@ -1,4 +1,8 @@
-/** The cashback rules of a merchant. Each order keeps the rules that were valid at its creation. */
+/**
+ * The cashback rules of a merchant. Each order keeps a copy of those that were valid at its creation, so only what its
+ * cashback depends on belongs here; other settings are columns of `Merchant`. The default of a new rule is "off",
+ * because the copies that exist do not have it.
+ */
 export interface Policy {
   /** Share of the paid amount that is earned as cashback, in basis points: 500 is 5 %. */
   earnRateBps: number;

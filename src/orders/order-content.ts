@@ -6,7 +6,7 @@ import type { Order, OrderPaymentMethod } from './order.entity.js';
 /** The part of an order that an amendment replaces. */
 export type AmendableContent = Pick<Order, 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'>;
 
-/** The part of an order that comes from the request. */
+/** The part of an order that comes from the request. As in its column, an absent member is null. */
 export interface RequestedOrder extends AmendableContent, Pick<Order, 'externalId' | 'document'> {
   /** When the order is to expire, if the caller says so. */
   requestedExpiry?: Date;
@@ -52,7 +52,12 @@ function readEligibleTotal(eligibleTotal: string | null | undefined, totalCents:
   return eligibleTotalCents === totalCents ? null : eligibleTotalCents;
 }
 
-/** @throws Problem payments_exceed_total. */
+/**
+ * Also for quotes, amendments and completions. A rule of the policy cannot be checked here: at creation a replay comes
+ * first, and an existing order keeps its own policy.
+ *
+ * @throws Problem payments_exceed_total.
+ */
 export function readPaymentMethods(methods: readonly PaymentMethodDto[], totalCents: number): OrderPaymentMethod[] {
   const read = methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
   const paidCents = sumCents(read.map(({ amountCents }) => amountCents));

@@ -82,7 +82,10 @@ export class ContentDigests {
   }
 }
 
-/** Members are in a fixed order, because the database reorders JSON members. */
+/**
+ * Members are in a fixed order, because the database reorders JSON members. Stored digests must stay valid, so a new
+ * member is appended, and only where an order has it.
+ */
 function digest(key: KeyObject, order: RequestedOrder): Buffer {
   const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods, requestedExpiry } = order;
   const content = [

@@ -3,7 +3,10 @@ import { type Fault, type OrderOperation, Problem, validationFailed } from '../c
 import type { Policy } from '../merchants/policy.js';
 import type { Order, StoredStatus } from './order.entity.js';
 
-/** The statuses in the API. `expired` is computed on every read, so no job is needed. */
+/**
+ * The statuses in the API. `expired` is computed on every read, so no job is needed. The others are also in
+ * `StoredStatus`, in the check `ck_orders_status`, and in the rules of `reconcile`.
+ */
 export const ORDER_STATUSES = [
   'pending',
   'completed',
@@ -21,7 +24,10 @@ interface Transition {
   refusal: string;
 }
 
-/** The operations on an order, with the statuses in which they are allowed and those that they lead to. */
+/**
+ * The operations on an order, with the statuses in which they are allowed and those that they lead to. Whatever its
+ * status, the hold of an order ends at `expiresAt`.
+ */
 const TRANSITIONS = {
   hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
   renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
