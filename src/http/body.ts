@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import express, { type Response } from 'express';
 import { Problem } from '../common/problem.js';
@@ -6,6 +5,9 @@ import type { AppRequest } from './app-request.js';
 import { startBodyDeadline, startDeadline } from './deadline.js';
 
 const MAX_BYTES = 256 * 1024;
+
+/** Invalid bytes would become U+FFFD, which makes different IDs equal. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 const readBytes = promisify(express.raw({ limit: MAX_BYTES, inflate: false, type: () => true }));
 
@@ -33,10 +35,20 @@ function parse(body: unknown): unknown {
   // Nothing is read if the client disconnected before. That must not pass for a request without a body.
   if (!Buffer.isBuffer(body)) throw malformed('the body did not arrive');
   if (body.length === 0) return undefined;
-  // Invalid bytes would become U+FFFD, which makes different IDs equal.
-  if (!isUtf8(body)) throw malformed('the body is not valid UTF-8');
+  return parseJson(decode(body));
+}
+
+function decode(body: Buffer): string {
   try {
-    return JSON.parse(body.toString()) as unknown;
+    return UTF_8.decode(body);
+  } catch {
+    throw malformed('the body is not valid UTF-8');
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
   } catch (error) {
     throw malformed((error as Error).message);
   }
