@@ -17,7 +17,7 @@ export interface QuoteExample {
 /** The rates of the examples: 5 %, 7 % for pix, and nothing for boleto. */
 export const EXAMPLE_RATES = { card: 500, pix: 700, boleto: 0 };
 
-/** The table of docs/cashback.md, one element per row. */
+/** The rows of the table in docs/cashback.md, and more. */
 export const QUOTE_EXAMPLES: QuoteExample[] = [
   {
     T: '150.00',
