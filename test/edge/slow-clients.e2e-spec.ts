@@ -63,9 +63,8 @@ describeWithEdge('slow and stalled clients', () => {
     for (let count = 0; count < 20; count++)
       expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
     const ended = await Promise.all(started);
-    for (const { connection } of ended.slice(0, 4)) expect(connection.statuses).toEqual([408]);
     // Large bodies stream, so the service is the one that waits for them.
-    for (const { connection } of ended.slice(4)) expect([408, 503]).toContain(connection.statuses[0]);
+    for (const { connection } of ended) expect(connection.statuses).toEqual([408]);
     for (const { ms } of ended) expect(ms).toBeLessThan(AT_MOST_MS);
     for (const { connection } of ended.slice(2, 4))
       expectEdgeProblem(await connection.answer(), 'request_timeout', '/orders');

@@ -7,6 +7,7 @@ import { Client } from '../support/client.js';
 import { Compose, Containers, hasContainers } from '../support/containers.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { describeIf } from '../support/requirements.js';
 import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { type Service, startService } from '../support/service.js';
@@ -19,142 +20,133 @@ const WORKERS = 4;
 /** The edge answers 503 at once, so callers that do not wait would begin thousands of orders. */
 const PAUSE_MS = 500;
 
-if (await hasContainers()) {
-  describe('containers', () => {
-    let containers: Containers;
+describeIf(await hasContainers(), 'Containers, because no Docker engine is running')('containers', () => {
+  let containers: Containers;
 
-    beforeAll(async () => {
-      containers = await Containers.start();
-    });
-    afterAll(async () => {
-      await containers?.stop();
-    });
+  beforeAll(async () => {
+    containers = await Containers.start();
+  });
+  afterAll(async () => {
+    await containers?.stop();
+  });
 
-    it('the image from Dockerfile adds less than 250 MiB to its base', async () => {
-      const [own, base] = await Promise.all(
-        ['cashback-order-service', 'node:24-bookworm-slim'].map((image) =>
-          containers.docker(['image', 'inspect', '--format', '{{.Size}}', image]),
-        ),
-      );
-      const added = Number(own) - Number(base);
-      process.stdout.write(`the image adds ${Math.round(added / 1024 ** 2)} MiB to its base\n`);
-      expect(added).toBeLessThan(ADDED_BYTES_AT_MOST);
-    });
-
-    it('npm test finds the engine and runs an end-to-end test on MySQL in a container', async () => {
-      const said: string[] = [];
-      const restore = useOnly(containers.engine.env.DOCKER_HOST);
-      const database = await provideDatabase({ purpose: 'test', say: (line) => said.push(line) }).finally(restore);
-      try {
-        expect(said).toContainEqual(expect.stringMatching(/^Docker \S+ answers/));
-        expect(said.at(-1)).toMatch(/^MySQL .* is ready/);
-        const args = [
-          '--experimental-vm-modules',
-          'node_modules/jest/bin/jest.js',
-          'test/orders/refund',
-          '--forceExit',
-        ];
-        const env = { ...process.env, DATABASE_URL: database.url };
-        const { ok, output } = await run(process.execPath, [...args, '--selectProjects', 'e2e'], {
-          env,
-          timeoutMs: 500_000,
-        });
-        expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('0 total') });
-      } finally {
-        useOnly(containers.engine.env.DOCKER_HOST);
-        await database.stop().finally(restore);
-      }
-    });
-
-    it.each([[['compose.yaml']], [['compose.yaml', 'compose.cluster.yaml']]])(
-      '%j publish the port of the edge, and no other one',
-      async (files) => {
-        const config = await new Compose(containers, 3000, files).run('config', '--format', 'json');
-        const { services } = JSON.parse(config) as { services: Record<string, { ports?: { published: string }[] }> };
-        const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
-          ports.map((port) => [name, port.published]),
-        );
-        expect(published).toEqual([['edge', '3000']]);
-      },
+  it('the image from Dockerfile adds less than 250 MiB to its base', async () => {
+    const [own, base] = await Promise.all(
+      ['cashback-order-service', 'node:24-bookworm-slim'].map((image) =>
+        containers.docker(['image', 'inspect', '--format', '{{.Size}}', image]),
+      ),
     );
+    const added = Number(own) - Number(base);
+    process.stdout.write(`the image adds ${Math.round(added / 1024 ** 2)} MiB to its base\n`);
+    expect(added).toBeLessThan(ADDED_BYTES_AT_MOST);
+  });
 
-    describe('docker compose up', () => {
-      const stage = useCompose(() => containers, ['compose.yaml'], 'database');
-
-      it('starts the database, applies the migrations, and serves orders at the published port', async () => {
-        const client = new Client(stage.compose, stage.merchant.tokens.access_token);
-        const order = anOrder();
-        expect((await client.post('/orders', order)).status).toBe(201);
-        const replayed = await client.post('/orders', order);
-        expect(replayed.headers.get('idempotency-replayed')).toBe('true');
+  it('npm test finds the engine and runs an end-to-end test on MySQL in a container', async () => {
+    const said: string[] = [];
+    const restore = useOnly(containers.engine.env.DOCKER_HOST);
+    const database = await provideDatabase({ purpose: 'test', say: (line) => said.push(line) }).finally(restore);
+    try {
+      expect(said).toContainEqual(expect.stringMatching(/^Docker \S+ answers/));
+      expect(said.at(-1)).toMatch(/^MySQL .* is ready/);
+      const args = [
+        '--experimental-vm-modules',
+        'node_modules/jest/bin/jest.js',
+        'test/orders/refund',
+      ];
+      const env = { ...process.env, DATABASE_URL: database.url };
+      const { ok, output } = await run(process.execPath, [...args, '--selectProjects', 'e2e'], {
+        env,
+        timeoutMs: 500_000,
       });
+      expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('0 total') });
+    } finally {
+      useOnly(containers.engine.env.DOCKER_HOST);
+      await database.stop().finally(restore);
+    }
+  });
 
-      it('runs the service as a user that owns nothing, without capabilities, on a read-only root file system', async () => {
-        const status = await stage.compose.run('exec', '-T', 'service', 'cat', '/proc/1/status', '/proc/self/status');
-        expect(status.match(/^Uid:.*$/gm)).toEqual(Array(2).fill('Uid:\t1000\t1000\t1000\t1000'));
-        expect(new Set(status.match(/^Cap(Prm|Eff|Bnd):.*$/gm))).toEqual(
-          new Set(['Prm', 'Eff', 'Bnd'].map((set) => `Cap${set}:\t0000000000000000`)),
-        );
-        const write = stage.compose.run('exec', '-T', 'service', 'touch', '/app/dist/new', '/home/node/new');
-        await expect(write).rejects.toThrow(/Read-only file system[^]*Read-only file system/);
-      });
+  it.each([[['compose.yaml']], [['compose.yaml', 'compose.cluster.yaml']]])(
+    '%j publish the port of the edge, and no other one',
+    async (files) => {
+      const config = await new Compose(containers, 3000, files).run('config', '--format', 'json');
+      const { services } = JSON.parse(config) as { services: Record<string, { ports?: { published: string }[] }> };
+      const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
+        ports.map((port) => [name, port.published]),
+      );
+      expect(published).toEqual([['edge', '3000']]);
+    },
+  );
 
-      it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
-        const load = stage.load('D', PAUSE_MS);
-        const id = await stage.compose.idOf('service');
-        const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
-        await duringLoads(work, async () => {
-          await untilAnsweredAgain([load]);
-          await containers.docker(['stop', id]);
-        });
-        expect(await containers.docker(['inspect', '--format', '{{.State.ExitCode}}', id])).toBe('0');
-        await load.expectStored(stage.observer.dataSource);
-        await containers.docker(['start', id]);
-        await stage.compose.untilReady();
-        await load.finish(stage.compose.url);
-        expect(load.unexpected).toEqual([]);
-        await load.expectStored(stage.observer.dataSource);
-        await expectInvariants(stage.observer);
-      });
+  describe('docker compose up', () => {
+    const stage = useCompose(() => containers, ['compose.yaml'], 'database');
 
-      it('an admin command in the container proves the money', async () => {
-        const output = await stage.compose.run('exec', '-T', 'service', 'node', 'dist/src/admin.js', 'reconcile');
-        expect(output).toContain('"findings":0');
-      });
+    it('starts the database, applies the migrations, and serves orders at the published port', async () => {
+      const client = new Client(stage.compose, stage.merchant.tokens.access_token);
+      const order = anOrder();
+      expect((await client.post('/orders', order)).status).toBe(201);
+      const replayed = await client.post('/orders', order);
+      expect(replayed.headers.get('idempotency-replayed')).toBe('true');
     });
 
-    describe('docker compose up with compose.cluster.yaml', () => {
-      const stage = useCompose(() => containers, ['compose.yaml', 'compose.cluster.yaml'], 'haproxy');
+    it('runs the service as a user that owns nothing, without capabilities, on a read-only root file system', async () => {
+      const status = await stage.compose.run('exec', '-T', 'service', 'cat', '/proc/1/status', '/proc/self/status');
+      expect(status.match(/^Uid:.*$/gm)).toEqual(Array(2).fill('Uid:\t1000\t1000\t1000\t1000'));
+      expect(new Set(status.match(/^Cap(Prm|Eff|Bnd):.*$/gm))).toEqual(
+        new Set(['Prm', 'Eff', 'Bnd'].map((set) => `Cap${set}:\t0000000000000000`)),
+      );
+      const write = stage.compose.run('exec', '-T', 'service', 'touch', '/app/dist/new', '/home/node/new');
+      await expect(write).rejects.toThrow(/Read-only file system[^]*Read-only file system/);
+    });
 
-      it('serves orders from three instances on a group of three servers, also after one of the servers is killed', async () => {
-        expect((await stage.compose.run('ps', '--quiet', 'service')).split('\n')).toHaveLength(3);
-        const load = stage.load('C', PAUSE_MS);
-        const primary = await primaryOf(stage.observer);
-        const killed = await stage.compose.idOf(primary);
-        const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
-        await duringLoads(work, async () => {
-          await untilAnsweredAgain([load]);
-          await containers.docker(['kill', killed]);
-          await untilAnsweredAgain([load]).finally(() => containers.docker(['start', killed]));
-        });
-        expect(await primaryOf(stage.observer)).not.toBe(primary);
-        await load.expectStored(stage.observer.dataSource);
-        await load.finish(stage.compose.url);
-        expect(load.unexpected).toEqual([]);
-        await load.expectStored(stage.observer.dataSource);
-        await expectInvariants(stage.observer);
-
-        while ((await onlineMembers(stage, await primaryOf(stage.observer))) < 3) await sleep(500);
+    it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
+      const load = stage.load('D', PAUSE_MS);
+      const id = await stage.compose.idOf('service');
+      const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
+      await duringLoads(work, async () => {
+        await untilAnsweredAgain([load]);
+        await containers.docker(['stop', id]);
       });
+      expect(await containers.docker(['inspect', '--format', '{{.State.ExitCode}}', id])).toBe('0');
+      await load.expectStored(stage.observer.dataSource);
+      await containers.docker(['start', id]);
+      await stage.compose.untilReady();
+      await load.finish(stage.compose.url);
+      expect(load.unexpected).toEqual([]);
+      await load.expectStored(stage.observer.dataSource);
+      await expectInvariants(stage.observer);
+    });
+
+    it('an admin command in the container proves the money', async () => {
+      const output = await stage.compose.run('exec', '-T', 'service', 'node', 'dist/src/admin.js', 'reconcile');
+      expect(output).toContain('"findings":0');
     });
   });
-} else {
-  describe('containers, on a machine without a Docker engine', () => {
-    it('containers are not tested because no Docker engine can be had', async () => {
-      expect(await hasContainers()).toBe(false);
+
+  describe('docker compose up with compose.cluster.yaml', () => {
+    const stage = useCompose(() => containers, ['compose.yaml', 'compose.cluster.yaml'], 'haproxy');
+
+    it('serves orders from three instances on a group of three servers, also after one of the servers is killed', async () => {
+      expect((await stage.compose.run('ps', '--quiet', 'service')).split('\n')).toHaveLength(3);
+      const load = stage.load('C', PAUSE_MS);
+      const primary = await primaryOf(stage.observer);
+      const killed = await stage.compose.idOf(primary);
+      const work = (isOver: () => boolean): Promise<void>[] => [load.work(stage.compose.url, WORKERS, isOver)];
+      await duringLoads(work, async () => {
+        await untilAnsweredAgain([load]);
+        await containers.docker(['kill', killed]);
+        await untilAnsweredAgain([load]).finally(() => containers.docker(['start', killed]));
+      });
+      expect(await primaryOf(stage.observer)).not.toBe(primary);
+      await load.expectStored(stage.observer.dataSource);
+      await load.finish(stage.compose.url);
+      expect(load.unexpected).toEqual([]);
+      await load.expectStored(stage.observer.dataSource);
+      await expectInvariants(stage.observer);
+
+      while ((await onlineMembers(stage, await primaryOf(stage.observer))) < 3) await sleep(500);
     });
   });
-}
+});
 
 interface Stage {
   compose: Compose;

@@ -2,19 +2,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { type Edge, hasHaproxy, startEdge } from '../../tools/clusters/haproxy.mjs';
 import { problemCodes } from '../../src/common/problem.js';
 import { type Answer, Client } from './client.js';
 import { expectProblem } from './expectations.js';
 import { aMerchant, type TestMerchant } from './factories.js';
 import { parseAnswer } from './raw.js';
+import { describeIf } from './requirements.js';
 import { type Service, startService } from './service.js';
+import { startedLater } from './use-service.js';
 
 /** Only Linux has all addresses of 127.0.0.0/8, from which attackers and others connect. */
 const hasEdge = process.platform === 'linux' && (await hasHaproxy());
-if (!hasEdge) process.stdout.write('NOT TESTED: THE EDGE, BECAUSE HAPROXY IS MISSING\n');
-export const describeWithEdge = hasEdge ? describe : describe.skip;
+export const describeWithEdge = describeIf(hasEdge, 'The edge, because HAProxy is missing');
 
 /** The service trusts the address that the edge, on the same machine, reports. */
 export const BEHIND_EDGE = { TRUST_PROXY: 'loopback' };
@@ -29,19 +30,20 @@ export function useEdge({
   /** Its client sends requests through the edge. */
   merchant: TestMerchant;
 } {
-  const stage = { service: {} as Service, edge: {} as Edge, merchant: {} as TestMerchant };
+  const service = startedLater<Service>('the service');
+  const edge = startedLater<Edge>('the edge');
+  const merchant = startedLater<TestMerchant>('the merchant');
   beforeAll(async () => {
-    if (!hasEdge) return;
-    Object.assign(stage.service, await startService({ env: { ...BEHIND_EDGE, ...env } }));
-    Object.assign(stage.edge, await startEdge([stage.service.url], variables));
-    Object.assign(stage.merchant, await aMerchant(stage.service));
-    stage.merchant.client = new Client(stage.edge, stage.merchant.tokens.access_token);
+    const { url } = service.set(await startService({ env: { ...BEHIND_EDGE, ...env } }));
+    edge.set(await startEdge([url], variables));
+    const created = merchant.set(await aMerchant(service.object));
+    created.client = new Client(edge.object, created.tokens.access_token);
   });
   afterAll(async () => {
-    await stage.edge.stop?.();
-    await stage.service.stop?.();
+    await edge.get()?.stop();
+    await service.get()?.stop();
   });
-  return stage;
+  return { service: service.object, edge: edge.object, merchant: merchant.object };
 }
 
 /** An instance whose answers the test decides. */
