@@ -26,7 +26,7 @@ has_all() {
   done
 }
 
-# Stops the server's part in the group, and tells it as whom it gets from another server what it missed.
+# Stops the server's part in the group, and sets the user with which it recovers what it missed from another server.
 prepare() {
   on "$1" "STOP GROUP_REPLICATION; CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication',
     SOURCE_PASSWORD = '$DATABASE_PASSWORD' FOR CHANNEL 'group_replication_recovery'"

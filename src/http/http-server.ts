@@ -5,7 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { Problem, type ProblemCode } from '../common/problem.js';
 
-/** Above the limits of the edge (`ops/edge.cfg`): a request that it forwards is never refused by one of these. */
+/** Not below the limits of the edge (`ops/edge.cfg`), which are the ones that clients meet. */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 20_000, maxConnections: 10_000 };
 
 /** What Node reports about a request that it cannot parse, or that did not arrive in time. */
