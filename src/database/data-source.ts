@@ -6,8 +6,11 @@ import { createPool } from './connections.js';
 /** The entities and migrations, as `src/schema.ts` has them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
-/** More use cases wait for a connection only if the database is far too slow; the next one gets a 503 at once. */
-const WAITING_PER_CONNECTION = 20;
+/**
+ * The use cases that may wait for a connection; the next one gets a 503 at once. The edge lets some 500 requests in, and
+ * each has at most two use cases at a time.
+ */
+const MAX_WAITING = 1000;
 
 /** How long before the client's timeout the server interrupts a statement. */
 const SERVER_BEFORE_CLIENT_MS = 500;
@@ -47,7 +50,7 @@ export function dataSourceOptions(
     logger: 'debug',
     poolSize,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
-    extra: { queueLimit: poolSize * WAITING_PER_CONNECTION, enableKeepAlive: true },
+    extra: { queueLimit: MAX_WAITING, enableKeepAlive: true },
     ...schema,
   };
 }
