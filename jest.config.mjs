@@ -30,8 +30,8 @@ const e2e = { ...shared, testMatch: ['**/*.e2e-spec.ts'] };
 export default {
   // High, because a slow machine must not fail a test. A hook that times out leaves behind what it started.
   testTimeout: 120_000,
-  // Jest's default is one worker less than there are processors: one on a machine with two.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
+  // More than there are processors, because many tests wait: for locks, for time limits, for the edge.
+  maxWorkers: availableParallelism() + 1,
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/src'], testMatch: ['**/*.spec.ts'] },
     {

@@ -1,6 +1,6 @@
 // @ts-check
 //
-// npm test                    build, OpenAPI document, unit, end-to-end and edge tests on a temporary database
+// npm test                    build, OpenAPI document, unit and end-to-end tests on a temporary database
 // npm run test:unit           the unit tests, without a database
 // npm run test:e2e            build and the end-to-end tests
 // npm run test:edge           build and the tests of the service behind HAProxy; skipped without `haproxy`
@@ -21,7 +21,7 @@ const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** @type {Record<string, Project[]>} */
 const SUITES = {
-  all: ['unit', 'e2e', 'edge'],
+  all: ['unit', 'e2e'],
   unit: ['unit'],
   e2e: ['e2e'],
   edge: ['edge'],
