@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Edge, startEdge } from '../../tools/clusters/haproxy.mjs';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { BEHIND_EDGE, describeWithEdge } from '../support/edge.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { load, orderRequest, successes } from '../support/load/load.js';
 import { type Service, startService } from '../support/service.js';
@@ -18,20 +20,26 @@ const OVERLOAD = 10;
 const SHARE_OF_PEAK = 0.4;
 const MAX_CREATED_PER_ANSWER = 1.25;
 
-describe('the build under ten times its maximum load', () => {
+/** The edge limits the connections of one address. */
+const CLIENTS = Array.from({ length: 8 }, (_, index) => `127.0.0.${index + 1}`);
+
+describeWithEdge('the build behind the edge under ten times its maximum load', () => {
   let database: TestDatabase;
   let service: Service;
   let built: BuiltService;
+  let edge: Edge;
   let merchant: TestMerchant;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
     service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
     merchant = await aMerchant(service);
-    built = await startBuiltService(database.url, { LOG_LEVEL: 'error', NODE_OPTIONS: '--max-old-space-size=256' });
+    built = await startBuiltService(database.url, { ...BEHIND_EDGE, LOG_LEVEL: 'error' });
+    edge = await startEdge([built.url]);
     await measure(20);
   });
   afterAll(async () => {
+    await edge?.stop();
     await built?.kill();
     await service?.stop();
     await database?.drop();
@@ -46,8 +54,8 @@ describe('the build under ten times its maximum load', () => {
   async function measure(connections: number, everyMs = 0): Promise<{ goodput: number; createdPerAnswer: number }> {
     const before = await rows();
     const requests = [orderRequest(merchant.tokens.access_token)];
-    const outcomes = await load(built.url, SECONDS, [
-      { name: 'orders', kind: 'requests', connections, everyMs, requests },
+    const outcomes = await load(edge.url, SECONDS, [
+      { name: 'orders', kind: 'requests', connections, everyMs, requests, from: CLIENTS },
     ]);
     const orders = outcomes.orders!;
     const created = (await rows()) - before;
