@@ -14,7 +14,7 @@ describe('logins at once', () => {
 
   beforeAll(async () => {
     comparisons = new Comparisons();
-    service = await startService({ env: { BCRYPT_CONCURRENCY: '1', TRUST_PROXY: '1' } });
+    service = await startService({ env: { BCRYPT_CONCURRENCY: '1', TRUST_PROXY: '1', DATABASE_POOL_SIZE: '10' } });
     merchant = await aMerchant(service);
   });
   afterAll(async () => {
