@@ -48,11 +48,7 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
     try {
       expect(said).toContainEqual(expect.stringMatching(/^Docker \S+ answers/));
       expect(said.at(-1)).toMatch(/^MySQL .* is ready/);
-      const args = [
-        '--experimental-vm-modules',
-        'node_modules/jest/bin/jest.js',
-        'test/orders/refund',
-      ];
+      const args = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', 'test/orders/refund'];
       const env = { ...process.env, DATABASE_URL: database.url };
       const { ok, output } = await run(process.execPath, [...args, '--selectProjects', 'e2e'], {
         env,
