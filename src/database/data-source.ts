@@ -7,8 +7,8 @@ import { createPool } from './connections.js';
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
 /**
- * The use cases that may wait for a connection; the next one gets a 503 at once. The edge lets some 500 requests in, and
- * each has at most two use cases at a time.
+ * The use cases that may wait for a connection; the next one gets a 503 at once. The edge lets some 500 requests in,
+ * and each has at most two use cases at a time.
  */
 const MAX_WAITING = 1000;
 
