@@ -31,7 +31,7 @@ const one = (): number => 1;
 describe('a batch', () => {
   it('keys that come together go together, and keys that come while a statement runs go in the next one', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one);
+    const batch = new Batch(statements.send, one, true);
     const first = Promise.all(['a', 'b'].map((key) => batch.get(key)));
     await setImmediate();
     expect(statements.sent).toEqual([['a', 'b']]);
@@ -48,7 +48,7 @@ describe('a batch', () => {
 
   it('a key whose statement fails is refused alone', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one);
+    const batch = new Batch(statements.send, one, true);
     const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => batch.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'refused', 'b'], ['a'], ['refused'], ['b']]);
@@ -61,7 +61,7 @@ describe('a batch', () => {
 
   it('a batch has a maximum size, and a larger key goes alone', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, (key) => (key === 'large' ? 500 : 90));
+    const batch = new Batch(statements.send, (key) => (key === 'large' ? 500 : 90), true);
     const values = Promise.all(['a', 'b', 'c', 'large', 'd'].map((key) => batch.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'b'], ['c'], ['large'], ['d']]);
@@ -70,7 +70,7 @@ describe('a batch', () => {
 
   it('a slow statement does not hold back later keys', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one);
+    const batch = new Batch(statements.send, one, true);
     const slow = batch.get('a');
     await setImmediate();
     const later = batch.get('b');
@@ -82,7 +82,7 @@ describe('a batch', () => {
 
   it('without sizes, each key has its own statement', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, undefined);
+    const batch = new Batch(statements.send, one, false);
     const values = Promise.all(['a', 'b', 'c'].map((key) => batch.get(key)));
     expect(statements.sent).toEqual([['a'], ['b'], ['c']]);
     await statements.end();

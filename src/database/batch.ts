@@ -28,11 +28,13 @@ export class Batch<Key, Value> {
 
   /**
    * @param send executes a statement for one or more keys, and returns a value for each key.
-   * @param sizeOf how much of a batch a key takes. Without it, each key has a statement of its own.
+   * @param sizeOf how much of a batch a key takes.
+   * @param isShared whether keys share statements; otherwise, each has its own.
    */
   constructor(
     private readonly send: (keys: readonly Key[]) => Promise<readonly Value[]>,
-    private readonly sizeOf: ((key: Key) => number) | undefined,
+    private readonly sizeOf: (key: Key) => number,
+    private readonly isShared: boolean,
   ) {}
 
   /**
@@ -43,7 +45,7 @@ export class Batch<Key, Value> {
   get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
       const waiting = { key, resolve, reject };
-      if (this.sizeOf === undefined) return void this.#answer([waiting]);
+      if (!this.isShared) return void this.#answer([waiting]);
       this.#waiting.push(waiting);
       this.#sendNext();
     });
@@ -73,8 +75,7 @@ export class Batch<Key, Value> {
   #take(): Waiting<Key, Value>[] {
     let count = 0;
     for (let size = 0; count < this.#waiting.length; count++) {
-      const { key } = this.#waiting[count] as Waiting<Key, Value>;
-      size += this.sizeOf?.(key) ?? 1;
+      size += this.sizeOf((this.#waiting[count] as Waiting<Key, Value>).key);
       if (count > 0 && size > MAX_SIZE) break;
     }
     return this.#waiting.splice(0, count);
@@ -121,6 +122,6 @@ export class Batches {
       this.statements.next({ kind, keys: keys.length });
       return this.unitOfWork.statement((manager, record) => send(manager, keys, record), keys.length === 1);
     };
-    return new Batch(sendCounted, this.config.BATCH ? sizeOf : undefined);
+    return new Batch(sendCounted, sizeOf, this.config.BATCH);
   }
 }

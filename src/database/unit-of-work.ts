@@ -40,12 +40,7 @@ export class UnitOfWork {
    */
   transaction<T>(useCase: UseCase<T>): Promise<T> {
     return this.#retryOnConflict(() =>
-      this.#run(async (runner, record) => {
-        await runner.startTransaction();
-        const result = await useCase(runner.manager, record);
-        await runner.commitTransaction();
-        return result;
-      }),
+      this.#run((runner, record) => inTransaction(runner, (manager) => useCase(manager, record))),
     );
   }
 
@@ -61,12 +56,7 @@ export class UnitOfWork {
 
   /** Runs several reads on one consistent snapshot; for use cases that write nothing. */
   snapshot<T>(reading: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.#run(async (runner) => {
-      await runner.startTransaction('REPEATABLE READ');
-      const result = await reading(runner.manager);
-      await runner.commitTransaction();
-      return result;
-    });
+    return this.#run((runner) => inTransaction(runner, reading, 'REPEATABLE READ'));
   }
 
   /** The number of use cases that have a database connection, and of those that wait for one. */
@@ -131,19 +121,28 @@ export class UnitOfWork {
   }
 }
 
+/** Runs work as a transaction. What fails is rolled back by `abandon`. */
+async function inTransaction<T>(
+  runner: QueryRunner,
+  work: (manager: EntityManager) => Promise<T>,
+  isolation?: 'REPEATABLE READ',
+): Promise<T> {
+  await runner.startTransaction(isolation);
+  const result = await work(runner.manager);
+  await runner.commitTransaction();
+  return result;
+}
+
 /**
  * Rolls back what failed. A connection that cannot be used again is destroyed instead: mysql2 would return it to the
  * pool, where the next statement would wait for the one that timed out, or meet the same read-only server.
  */
 async function abandon(runner: QueryRunner, error: unknown): Promise<void> {
-  const isRolledBack =
-    !isConnectionUnusable(error) &&
-    (!runner.isTransactionActive ||
-      (await runner.rollbackTransaction().then(
-        () => true,
-        () => false,
-      )));
-  if (isRolledBack) return;
-  // The runner has its connection already.
-  ((await runner.connect()) as PoolConnection).destroy();
+  try {
+    if (isConnectionUnusable(error)) throw error;
+    if (runner.isTransactionActive) await runner.rollbackTransaction();
+  } catch {
+    // The runner has its connection already.
+    ((await runner.connect()) as PoolConnection).destroy();
+  }
 }
