@@ -57,6 +57,18 @@ describeWithEdge('request bodies through the edge', () => {
     expectProblem(await connection.answer(), 413, 'payload_too_large');
   });
 
+  it('a login of more than 16 KiB returns 413, with a length and in chunks, and a shorter one reaches the service', async () => {
+    const login = (bytes: number): string =>
+      JSON.stringify({ email: 'nobody@shop.example', password: 'x'.repeat(bytes) });
+    const large = login(16_400);
+    const request = aRequest('POST /auth/login', JSON_TYPE, large);
+    expectEdgeProblem(await send(request).answer(), 'payload_too_large', '/auth/login');
+    const chunked = Buffer.concat([aRequest('POST /auth/login', CHUNKED), Buffer.from(inChunks(large, 1000))]);
+    expectEdgeProblem(await send(chunked).answer(), 'payload_too_large', '/auth/login');
+    const shorter = aRequest('POST /auth/login', JSON_TYPE, login(16_000));
+    expectProblem(await send(shorter).answer(), 401, 'invalid_credentials');
+  });
+
   it('large uploads of another address that stall take no connection of orders', async () => {
     const stalled = aRequest('POST /orders', { ...JSON_TYPE, 'content-length': '200000' }, ' '.repeat(100_000));
     const uploads = Array.from({ length: 600 }, () => new RawConnection(edge, stalled, '127.0.0.2'));
