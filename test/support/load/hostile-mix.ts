@@ -80,6 +80,7 @@ async function seedOrders(sql: Connection, merchant: TestMerchant, count: number
     id: ID_OF_COPY,
     external_id: "CONCAT('PED-', MD5(n))",
     created_at: past('created_at'),
+    updated_at: past('updated_at'),
     expires_at: past('expires_at'),
   });
 }
