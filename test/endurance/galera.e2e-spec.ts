@@ -27,7 +27,8 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
   let clients: Client[];
 
   beforeAll(async () => {
-    cluster = await Galera.start(parts!.server, parts!.provider);
+    cluster = new Galera(parts!.server, parts!.provider);
+    await cluster.start();
     await migrate(cluster.urls[0]!);
     services = await Promise.all(
       cluster.urls.map((databaseUrl) =>

@@ -32,7 +32,8 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
     let documents: string[];
 
     beforeAll(async () => {
-      cluster = await GroupReplication.start(server!);
+      cluster = new GroupReplication(server!);
+      await cluster.start();
       await onNode(0, "CREATE USER haproxy@'%'");
       haproxy = await startHaproxy(cluster.urls);
       await migrate(cluster.urls[0]!);
