@@ -13,7 +13,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { run, watchParent } from '../tools/support/processes.mjs';
+import { onInterrupt, run } from '../tools/support/processes.mjs';
 import { Lab, PRODUCTION_COMMAND, PROJECT } from './lab.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
@@ -110,8 +110,7 @@ function interrupt() {
   void lab.close().finally(() => process.exit(130));
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
-watchParent(interrupt);
+onInterrupt(interrupt);
 
 try {
   await bench(lab);

@@ -1,6 +1,6 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
-import { openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
@@ -34,8 +34,8 @@ const BUFFER_POOL_BYTES = 1024 ** 3;
 /** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
   database = '';
-  serverUrl = '';
-  /** @type {(() => Promise<void> | void)[]} */
+  #serverUrl = '';
+  /** Cleanup functions, run in reverse order. @type {(() => Promise<void> | void)[]} */
   #ends = [];
   /** @type {Promise<void> | undefined} */
   #closing;
@@ -52,24 +52,14 @@ export class Lab {
     if (!server)
       throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
     const folder = makeTempFolder('cashback-bench');
-    this.atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    this.#ends.push(() => rmSync(folder, { recursive: true, force: true }));
     const dataDir = path.join(folder, 'data');
     const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter: folder });
-    this.atEnd(stop);
+    this.#ends.push(stop);
     this.database = version;
-    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.#serverUrl = url.replace(/[^/]+$/, '');
     this.say(`${version}, which waits for the disk at each commit, with its data in ${folder} (deleted at the end)`);
     await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
-  }
-
-  /** Registers a cleanup function; they run in reverse order at the end and after an interrupt. @param {() => Promise<void> | void} end */
-  atEnd(end) {
-    this.#ends.push(end);
-  }
-
-  /** @param {string} schema */
-  urlOf(schema) {
-    return this.serverUrl + schema;
   }
 
   /**
@@ -80,7 +70,7 @@ export class Lab {
    * @returns {Promise<Record<string, unknown>[]>} the rows of the last
    */
   async sql(schema, ...statements) {
-    const connection = await connect(this.urlOf(schema));
+    const connection = await connect(this.#serverUrl + schema);
     try {
       let rows = /** @type {unknown} */ ([]);
       for (const statement of statements) {
@@ -110,7 +100,7 @@ export class Lab {
       // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
       PATH: [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter),
       ...{ NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0' },
-      ...{ DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
+      ...{ DATABASE_URL: this.#serverUrl + schema, DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
       ...{ RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' },
     };
   }
@@ -134,26 +124,22 @@ export class Lab {
    * @param {string} schema
    */
   startService(schema) {
-    return this.#start(PRODUCTION_COMMAND, this.environment(schema));
+    return this.#start(PRODUCTION_COMMAND, schema);
   }
 
   /** @param {string} schema */
   startFloor(schema) {
-    return this.#start([process.execPath, 'bench/floor/server.mjs'], this.environment(schema));
+    return this.#start([process.execPath, 'bench/floor/server.mjs'], schema);
   }
 
-  /** @param {string[]} command @param {NodeJS.ProcessEnv} env @returns {Promise<Target>} */
-  async #start([program = '', ...args], env) {
+  /** @param {string[]} command @param {string} schema @returns {Promise<Target>} */
+  async #start([program = '', ...args], schema) {
     const port = await findFreePort();
     const startedAt = performance.now();
-    const running = await startGuarded({
-      command: program,
-      args,
-      env: { ...env, PORT: String(port) },
-      output: openSync('/dev/null', 'w'),
-    });
+    const env = { ...this.environment(schema), PORT: String(port) };
+    const running = await startGuarded({ command: program, args, env, output: { file: '/dev/null' } });
     const stop = () => running.end(5_000);
-    this.atEnd(stop);
+    this.#ends.push(stop);
     const url = `http://127.0.0.1:${port}`;
     if (!(await untilReady(url, running))) throw new Error(`${program} ${args.join(' ')} did not become ready`);
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };

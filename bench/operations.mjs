@@ -30,7 +30,7 @@ export function anOrder(document = String(FIRST_DOCUMENT + (count % CUSTOMERS)))
 /** @param {string} token */
 const headersOf = (token) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
-/** @param {string} token @param {string} [document] @returns {Step[]} */
+/** @param {string} token @param {string} [document] whose they are; as in `anOrder` @returns {Step[]} */
 export function creations(token, document) {
   const headers = headersOf(token);
   return [
@@ -103,7 +103,7 @@ export function refreshes(tokens) {
  * The lifecycle of an order: created, cashback held, amended, completed, partly refunded.
  *
  * @param {string} token
- * @param {string} [document] whose it is; one customer after the other, if left out
+ * @param {string} [document] whose it is; as in `anOrder`
  * @returns {Step[]}
  */
 export function lifecycles(token, document) {
@@ -121,12 +121,9 @@ export function lifecycles(token, document) {
       id === undefined ? null : { method, path: `/orders/${id}${path}`, headers, body: JSON.stringify(body) },
   });
   const cart = { total: '129.90', items: [{ id: 'sku-1', price: '129.90' }], payment_methods: [] };
+  const keepId = (/** @type {string} */ body, /** @type {any} */ context) => (context.id = JSON.parse(body).id);
   return [
-    {
-      name: 'lifecycle: create',
-      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
-      onSuccess: (body, context) => (context.id = JSON.parse(body).id),
-    },
+    ...creations(token, document).map((step) => ({ ...step, name: 'lifecycle: create', onSuccess: keepId })),
     then('lifecycle: hold', 'PUT', '/redemption', { amount: '10.00' }),
     then('lifecycle: amend', 'PUT', '', cart),
     then('lifecycle: complete', 'POST', '/complete', {}),

@@ -83,7 +83,7 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
 export const SPAN_SECONDS = 1_000_000;
 
 /** One order in five is left unpaid. Only 4 are refunded, so that one filter matches few. */
-const STATUS = `CASE WHEN (n + ?) % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
+const STATUS = `CASE WHEN nth % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
                      WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`;
 
 /**
@@ -100,32 +100,14 @@ export async function addOrders(lab, shop, count) {
   const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
   for (let first = 0; first < count; first += CHUNK) {
     const chunk = Math.min(CHUNK, count - first);
-    const left = count - first - 1;
     await lab.sql(shop.schema, [
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at, expires_at) ${NUMBERS}
-       SELECT ${idOf('n + ?')}, m.id, LEFT(SHA2(n + ?, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, '', 1,
-              ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
-         FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-      [
-        first,
-        first,
-        first,
-        count / 4,
-        items,
-        methods,
-        at,
-        left,
-        step,
-        at,
-        left,
-        step,
-        at,
-        left,
-        step,
-        shop.merchantId,
-        chunk,
-      ],
+                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at, expires_at) ${NUMBERS},
+            made (n, nth, created) AS (SELECT n, n + ?, ? - INTERVAL (? - n) * ? MICROSECOND FROM numbers WHERE n < ?)
+       SELECT ${idOf('nth')}, m.id, LEFT(SHA2(nth, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, '', 1,
+              created, created, created + INTERVAL 2 DAY
+         FROM merchants m JOIN made WHERE m.id = ?`,
+      [first, at, count - first - 1, step, chunk, count / 4, items, methods, shop.merchantId],
     ]);
     if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
   }

@@ -12,21 +12,15 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
-import { watchParent } from './support/processes.mjs';
+import { onInterrupt } from './support/processes.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 /** @typedef {import('./support/jest.mjs').Project} Project */
 
 const PROJECT = path.resolve(import.meta.dirname, '..');
 
-/** @type {Record<string, Project[]>} */
-const SUITES = {
-  all: ['unit', 'e2e'],
-  unit: ['unit'],
-  e2e: ['e2e'],
-  edge: ['edge'],
-  endurance: ['endurance'],
-};
+/** @type {Project[]} */
+const PROJECTS = ['unit', 'e2e', 'edge', 'endurance'];
 
 /** The running commands, so that an interrupt can stop them. @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
@@ -98,12 +92,12 @@ async function testOnDatabase(projects, extraArgs) {
   }
 }
 
-/** @param {string} suite @param {string[]} extraArgs */
-function test(suite, extraArgs) {
-  const projects = SUITES[suite] ?? [];
-  return suite === 'unit'
-    ? runJest({ projects, extraArgs, execute, env: process.env })
-    : testOnDatabase(projects, extraArgs);
+/** Runs what the arguments of this program say. @param {string[]} args */
+function test(args) {
+  const named = PROJECTS.find((project) => project === args[0]);
+  if (named === undefined) return testOnDatabase(['unit', 'e2e'], args);
+  const extraArgs = args.slice(1);
+  return named === 'unit' ? runJest({ projects: [named], extraArgs, execute }) : testOnDatabase([named], extraArgs);
 }
 
 /** Stops the current commands. Later steps are skipped, and the database is stopped. */
@@ -112,15 +106,12 @@ function interrupt() {
   for (const child of running) child.kill('SIGTERM');
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
-watchParent(interrupt);
+onInterrupt(interrupt);
 
-const [first = '', ...rest] = process.argv.slice(2);
-const named = Object.hasOwn(SUITES, first);
 /** @type {Tally} */
 let result;
 try {
-  result = await test(named ? first : 'all', named ? rest : process.argv.slice(2));
+  result = await test(process.argv.slice(2));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   result = { passed: 0, failed: 1, skipped: 0 };
