@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { connect } from '../tools/database/connection.mjs';
+import { query } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
-import { findServers } from '../tools/database/server-binary.mjs';
 import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
 import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
@@ -28,8 +27,12 @@ export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'pa
   'start:prod'
 ].split(' ');
 
-/** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
-const BUFFER_POOL_BYTES = 1024 ** 3;
+const SERVER_OPTIONS = [
+  // A server of production has more memory for its pages than the 128 MiB it starts with.
+  '--innodb-buffer-pool-size=1G',
+  // The seeds write NOW().
+  '--default-time-zone=+00:00',
+];
 
 /** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
@@ -48,39 +51,25 @@ export class Lab {
 
   /** Starts a database that waits for the disk at each commit, as in production, in a temporary folder. */
   async open() {
-    const [server] = await findServers();
-    if (!server)
-      throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
     const folder = makeTempFolder('cashback-bench');
     this.#ends.push(() => rmSync(folder, { recursive: true, force: true }));
-    const dataDir = path.join(folder, 'data');
-    const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter: folder });
+    const place = { dataDir: path.join(folder, 'data'), litter: folder };
+    const { url, version, stop } = await startPrivateServer({ ...place, durable: true, options: SERVER_OPTIONS });
     this.#ends.push(stop);
     this.database = version;
     this.#serverUrl = url.replace(/[^/]+$/, '');
     this.say(`${version}, which waits for the disk at each commit, with its data in ${folder} (deleted at the end)`);
-    await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
   }
 
   /**
-   * Runs statements one after the other on a connection of their own.
+   * Runs a statement and returns its rows.
    *
    * @param {string} schema
-   * @param {...(string | [string, unknown[]])} statements
-   * @returns {Promise<Record<string, unknown>[]>} the rows of the last
+   * @param {string} statement
+   * @param {unknown[]} [values]
    */
-  async sql(schema, ...statements) {
-    const connection = await connect(this.#serverUrl + schema);
-    try {
-      let rows = /** @type {unknown} */ ([]);
-      for (const statement of statements) {
-        const [text, values] = typeof statement === 'string' ? [statement, []] : statement;
-        [rows] = await connection.query(text, values);
-      }
-      return /** @type {Record<string, unknown>[]} */ (rows);
-    } finally {
-      connection.destroy();
-    }
+  sql(schema, statement, values) {
+    return query(this.#serverUrl + schema, statement, values);
   }
 
   /** Returns the number of statements that the database has run. */

@@ -9,6 +9,7 @@
 // Arguments after `--` go to Jest: npm run test:e2e -- -t refresh
 // The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
@@ -42,20 +43,19 @@ function say(line) {
  * @param {{ env?: NodeJS.ProcessEnv, signal?: AbortSignal }} [options] `signal` stops the command, which then has failed
  * @returns {Promise<boolean>} whether it succeeded
  */
-function execute(command, args, { env = process.env, signal } = {}) {
-  if (interrupted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: PROJECT, env, signal, stdio: ['ignore', 'inherit', 'inherit'] });
-    running.add(child);
-    child.once('error', (error) => {
-      console.error(error.message);
-      resolve(false);
-    });
-    child.once('close', (code) => {
-      running.delete(child);
-      resolve(code === 0);
-    });
-  });
+async function execute(command, args, { env = process.env, signal } = {}) {
+  if (interrupted) return false;
+  const child = spawn(command, args, { cwd: PROJECT, env, signal, stdio: ['ignore', 'inherit', 'inherit'] });
+  running.add(child);
+  try {
+    const [code] = await once(child, 'close');
+    return code === 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return false;
+  } finally {
+    running.delete(child);
+  }
 }
 
 /**

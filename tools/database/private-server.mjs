@@ -36,7 +36,7 @@ const STOP_GRACE_MS = 20_000;
 export async function startPrivateServer(settings) {
   const { dataDir, durable = true, options = [], createsSchema = true, litter } = settings;
   const server = settings.server ?? (await findServers())[0];
-  if (!server) throw new Error('There is no mysqld or mariadbd on this machine.');
+  if (!server) throw new Error('There is no mysqld or mariadbd on this machine, and LOCAL_MYSQLD names none.');
   const folder = path.resolve(dataDir);
   await initialiseDataFolder(server, folder);
 
