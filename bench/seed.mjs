@@ -40,11 +40,11 @@ export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
   await lab.command(schema, ['dist/src/migrate.js', 'run']);
-  const merchant = JSON.parse(
-    await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']),
-  );
+  const admin = async (/** @type {string[]} */ ...args) =>
+    JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
+  const merchant = await admin('merchant', 'create', '--name', 'Bench');
   const login = ['--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD];
-  const user = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'user', 'create', ...login]));
+  const user = await admin('user', 'create', ...login);
   const shop = { schema, merchantId: merchant.id, apiUserId: user.id };
   await addWallets(lab, shop, { count: CUSTOMERS, firstDocument: FIRST_DOCUMENT, prefix: '01930000', creditsEach: 3 });
   return shop;

@@ -110,7 +110,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
 
     it('after the primary is killed under load, callers get only 503 until a new primary answers, and nothing is lost', async () => {
       const killed = (await cluster.primary())!;
-      const outcome = await underLoad('K', () => cluster.kill(killed));
+      const outcome = await underLoad('K', () => cluster.nodes[killed]!.kill());
       process.stdout.write(`a killed primary: ${outcome}`);
 
       await cluster.restart(killed);

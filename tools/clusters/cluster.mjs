@@ -22,8 +22,8 @@ export const JOIN_MS = 90_000;
 export class Cluster {
   /** @protected */
   folder = makeTempFolder('cashback-cluster');
-  /** @protected @type {(import('../database/private-server.mjs').PrivateServer | undefined)[]} */
-  running = [];
+  /** The running servers. @type {import('../database/private-server.mjs').PrivateServer[]} */
+  nodes = [];
   /** The ports of each node: for statements, for its group, and for the writes that a node missed. @protected */
   ports = /** @type {{ sql: number, group: number, transfer: number }[]} */ ([]);
 
@@ -38,14 +38,9 @@ export class Cluster {
     return this.ports.map((_, node) => this.serverUrl(node) + DATABASE_NAME);
   }
 
-  /** SIGKILL. @param {number} node */
-  async kill(node) {
-    await this.running[node]?.kill();
-  }
-
   /** Kills all servers: their data is thrown away, and an orderly end can take half a minute. */
   async stop() {
-    for (const running of this.running) await running?.kill();
+    await Promise.all(this.nodes.map((server) => server.kill()));
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -83,7 +78,7 @@ export class Cluster {
       port: this.portsOf(node).sql,
       createsSchema: false,
     };
-    this.running[node] = await startPrivateServer({ server: this.server, ...place, options, env });
+    this.nodes[node] = await startPrivateServer({ server: this.server, ...place, options, env });
   }
 
   /**

@@ -69,7 +69,7 @@ export class Galera extends Cluster {
     // The first node alone, until its data folder has the position that the copies start from.
     await this.#boot(0, '--wsrep-new-cluster');
     await createDatabase(this.serverUrl(0));
-    await this.running[0]?.stop();
+    await this.nodes[0]?.stop();
     for (const node of [1, 2]) cpSync(this.dataOf(0), this.dataOf(node), { recursive: true });
     await this.#boot(0, '--wsrep-new-cluster');
     await Promise.all([this.#boot(1), this.#boot(2)]);
@@ -79,16 +79,6 @@ export class Galera extends Cluster {
   async restart(node) {
     const position = await positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
     await this.#boot(node, `--wsrep-start-position=${position}`);
-  }
-
-  /** SIGSTOP. @param {number} node */
-  async pause(node) {
-    await this.running[node]?.pause();
-  }
-
-  /** SIGCONT. @param {number} node */
-  resume(node) {
-    this.running[node]?.resume();
   }
 
   /** @param {number} node */
