@@ -6,7 +6,7 @@ import { query } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
-import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
+import { makeTempFolder, PROJECT, run, tail } from '../tools/support/processes.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -15,9 +15,6 @@ import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
  * @property {number} readyMs from its start until it was ready
  * @property {() => Promise<void>} stop
  */
-
-/** The folder of the project, from any working directory. */
-export const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** Connections to the database of each server that is compared: the service's default. */
 const POOL_SIZE = 10;

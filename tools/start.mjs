@@ -4,16 +4,13 @@
 // In production: npm run start:prod
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { startCompiler } from './start/compiler.mjs';
 import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
 import { createService } from './start/service.mjs';
 import { isPortFree } from './support/ports.mjs';
-import { onInterrupt, run } from './support/processes.mjs';
-
-const PROJECT = path.resolve(import.meta.dirname, '..');
+import { messageOf, onInterrupt, PROJECT, run } from './support/processes.mjs';
 
 /** Cleanup functions, run in reverse order. @type {(() => unknown)[]} */
 const cleanups = [];
@@ -137,6 +134,6 @@ onInterrupt(endOnRequest);
 try {
   await start();
 } catch (error) {
-  if (!ending) console.error(`\n${error instanceof Error ? error.message : String(error)}`);
+  if (!ending) console.error(`\n${messageOf(error)}`);
   await end(1);
 }

@@ -10,15 +10,12 @@
 // The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
-import { onInterrupt } from './support/processes.mjs';
+import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 /** @typedef {import('./support/jest.mjs').Project} Project */
-
-const PROJECT = path.resolve(import.meta.dirname, '..');
 
 /** @type {Project[]} */
 const PROJECTS = ['unit', 'e2e', 'edge', 'endurance'];
@@ -51,7 +48,7 @@ async function execute(command, args, { env = process.env, signal } = {}) {
     const [code] = await once(child, 'close');
     return code === 0;
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
+    console.error(messageOf(error));
     return false;
   } finally {
     running.delete(child);
@@ -113,7 +110,7 @@ let result;
 try {
   result = await test(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   result = { passed: 0, failed: 1, skipped: 0 };
 }
 result.failed += failedSteps.length;

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort, isPortFree } from '../support/ports.mjs';
-import { makeTempFolder, run, tail } from '../support/processes.mjs';
+import { makeTempFolder, PROJECT, run, tail } from '../support/processes.mjs';
 
 /** HAPROXY names the program on a machine that has several versions of it. */
 const PROGRAM = process.env['HAPROXY'] ?? 'haproxy';
-const DATABASE = path.resolve(import.meta.dirname, '../../ops/haproxy.cfg');
-const EDGE = path.resolve(import.meta.dirname, '../../ops/edge.cfg');
+const DATABASE = path.join(PROJECT, 'ops/haproxy.cfg');
+const EDGE = path.join(PROJECT, 'ops/edge.cfg');
 const START_MS = 10_000;
 
 /** Whether the program is on this machine. */

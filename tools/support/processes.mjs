@@ -4,6 +4,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+/** The folder of the project, from any working directory. */
+export const PROJECT = path.resolve(import.meta.dirname, '../..');
+
 /**
  * Runs a command until it exits, without a terminal or input, and returns its output. A command that does not exist or
  * takes longer than `timeoutMs` has failed; nothing is thrown.
@@ -40,6 +43,11 @@ export function run(command, args, { timeoutMs = 60_000, env = process.env } = {
  */
 export function tail(text, lines = 15) {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/** @param {unknown} error */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
