@@ -12,9 +12,6 @@ import { makeTempFolder } from '../support/processes.mjs';
 /** Little memory, and no wait for the disk: what a killed server has committed survives in the memory of the kernel. */
 export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=0'];
 
-/** How long a node may take to join. */
-export const JOIN_MS = 90_000;
-
 /**
  * Three private servers on 127.0.0.1, each with a data folder that is thrown away at the end. If the start fails, `stop`
  * removes what it has started.
@@ -88,9 +85,10 @@ export class Cluster {
    * @param {number} node
    * @param {string} sql returns its state in the last column
    * @param {string} joined the state of a node that is in the cluster
+   * @param {number} timeoutMs
    */
-  async untilJoined(node, sql, joined) {
-    for (const deadline = Date.now() + JOIN_MS; ; await sleep(100)) {
+  async untilJoined(node, sql, joined, timeoutMs) {
+    for (const deadline = Date.now() + timeoutMs; ; await sleep(100)) {
       const [row] = await query(this.serverUrl(node), sql);
       const state = Object.values(row ?? {}).at(-1);
       if (state === joined) return;

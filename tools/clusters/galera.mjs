@@ -6,7 +6,7 @@ import { createDatabase } from '../database/connection.mjs';
 import { findServers, userOption } from '../database/server-binary.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { tail } from '../support/processes.mjs';
-import { Cluster, JOIN_MS, SMALL } from './cluster.mjs';
+import { Cluster, SMALL } from './cluster.mjs';
 
 /** Where Debian's package galera-4 and those of other distributions put the library. */
 const LIBRARIES = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera'].map((folder) =>
@@ -39,6 +39,9 @@ else
   cat "$file"
 fi
 `;
+
+/** How long a node may take to join. */
+const JOIN_MS = 60_000;
 
 /** The server and the library that makes several of it a cluster, if both are on this machine. */
 export async function findGalera() {
@@ -102,7 +105,7 @@ export class Galera extends Cluster {
     // The server looks for the program of the state transfer there.
     const env = { ...process.env, PATH: `${this.folder}:${process.env['PATH']}` };
     await this.boot(node, [...this.#optionsOf(node), ...more], env);
-    await this.untilJoined(node, "SHOW STATUS LIKE 'wsrep_ready'", 'ON');
+    await this.untilJoined(node, "SHOW STATUS LIKE 'wsrep_ready'", 'ON', JOIN_MS);
   }
 }
 

@@ -14,6 +14,9 @@ const FAILOVER = [
   '--super-read-only=ON',
 ];
 
+/** How long a node may take to join. */
+const JOIN_MS = 90_000;
+
 /** A group of three MySQL servers on 127.0.0.1 with one primary, which is the first node at the start. */
 export class GroupReplication extends Cluster {
   #group = randomUUID();
@@ -74,6 +77,6 @@ export class GroupReplication extends Cluster {
     await query(url, "CHANGE REPLICATION SOURCE TO SOURCE_USER = 'root' FOR CHANNEL 'group_replication_recovery'");
     await query(url, 'START GROUP_REPLICATION');
     const state = 'SELECT member_state FROM performance_schema.replication_group_members WHERE member_port = @@port';
-    await this.untilJoined(node, state, 'ONLINE');
+    await this.untilJoined(node, state, 'ONLINE', JOIN_MS);
   }
 }
