@@ -5,6 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exec </dev/null
 export CI=true DEBIAN_FRONTEND=noninteractive
 
+oldest_node=$(sed -n 's/.*"node": "^\([0-9]*\)\..*/\1/p' package.json)
 passed=0
 failed=0
 skipped=0
@@ -40,13 +41,11 @@ part() {
 # Runs a command whose output ends with "N passed, N failed" or "N passed, N failed, N skipped", and adds the numbers to the
 # totals. A command that prints no such line, or fails without a failed test, counts as one failure.
 count() {
-  local log="$logs/output" status line these_passed=0 these_failed=0 these_skipped=0
+  local log="$logs/output" status line these_passed these_failed these_skipped
   "$@" 2>&1 | tee "$log"
   status=${PIPESTATUS[0]}
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1)
-  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]; then
-    these_passed=${BASH_REMATCH[1]} these_failed=${BASH_REMATCH[2]} these_skipped=${BASH_REMATCH[4]:-0}
-  fi
+  read -r these_passed _ these_failed _ these_skipped _ <<<"$line"
   if [[ -z $line ]] || ((status != 0 && these_failed == 0)); then
     these_failed=$((these_failed + 1))
   fi
@@ -83,8 +82,16 @@ use_node() {
   missing "node $1" 'it cannot be installed'
 }
 
-readme_test_command() {
-  npm ci && npm test
+# Runs the test command of the README on a version of Node.
+readme_on_node() {
+  use_node "$1" && count bash -c 'npm ci && npm test'
+}
+
+# Runs a test command on the MySQL server of `provide_mysql`, if it could be provided.
+# $@: variables such as NAME=value, and the command
+on_mysql() {
+  [[ -n ${mysqld:-} ]] || return
+  count env -u DATABASE_URL LOCAL_MYSQLD="$mysqld" "$@"
 }
 
 # Installs Debian packages unless the program is there. No service is started.

@@ -13,8 +13,8 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { run, watchParent } from '../tools/support/processes.mjs';
-import { Lab, PRODUCTION_COMMAND, PROJECT } from './lab.mjs';
+import { messageOf, onInterrupt, PROJECT, run } from '../tools/support/processes.mjs';
+import { Lab, PRODUCTION_COMMAND } from './lab.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
@@ -110,13 +110,12 @@ function interrupt() {
   void lab.close().finally(() => process.exit(130));
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
-watchParent(interrupt);
+onInterrupt(interrupt);
 
 try {
   await bench(lab);
 } catch (error) {
-  if (!interrupted) console.error(error instanceof Error ? error.message : error);
+  if (!interrupted) console.error(messageOf(error));
   process.exitCode = 1;
 } finally {
   await lab.close();

@@ -1,13 +1,12 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
-import { openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { connect } from '../tools/database/connection.mjs';
+import { query } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
-import { findServers } from '../tools/database/server-binary.mjs';
 import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
-import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
+import { makeTempFolder, PROJECT, run, tail } from '../tools/support/processes.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -17,9 +16,6 @@ import { makeTempFolder, run, tail } from '../tools/support/processes.mjs';
  * @property {() => Promise<void>} stop
  */
 
-/** The folder of the project, from any working directory. */
-export const PROJECT = path.resolve(import.meta.dirname, '..');
-
 /** Connections to the database of each server that is compared: the service's default. */
 const POOL_SIZE = 10;
 
@@ -28,14 +24,18 @@ export const PRODUCTION_COMMAND = JSON.parse(readFileSync(path.join(PROJECT, 'pa
   'start:prod'
 ].split(' ');
 
-/** Memory of the database for its pages: a server of production has more than the 128 MiB it starts with. */
-const BUFFER_POOL_BYTES = 1024 ** 3;
+const SERVER_OPTIONS = [
+  // A server of production has more memory for its pages than the 128 MiB it starts with.
+  '--innodb-buffer-pool-size=1G',
+  // The seeds write NOW().
+  '--default-time-zone=+00:00',
+];
 
 /** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
   database = '';
-  serverUrl = '';
-  /** @type {(() => Promise<void> | void)[]} */
+  #serverUrl = '';
+  /** Cleanup functions, run in reverse order. @type {(() => Promise<void> | void)[]} */
   #ends = [];
   /** @type {Promise<void> | undefined} */
   #closing;
@@ -48,49 +48,25 @@ export class Lab {
 
   /** Starts a database that waits for the disk at each commit, as in production, in a temporary folder. */
   async open() {
-    const [server] = await findServers();
-    if (!server)
-      throw new Error('The bench needs a mysqld or mariadbd on this machine, or one that LOCAL_MYSQLD names.');
     const folder = makeTempFolder('cashback-bench');
-    this.atEnd(() => rmSync(folder, { recursive: true, force: true }));
-    const dataDir = path.join(folder, 'data');
-    const { url, version, stop } = await startPrivateServer({ server, dataDir, durable: true, litter: folder });
-    this.atEnd(stop);
+    this.#ends.push(() => rmSync(folder, { recursive: true, force: true }));
+    const place = { dataDir: path.join(folder, 'data'), litter: folder };
+    const { url, version, stop } = await startPrivateServer({ ...place, durable: true, options: SERVER_OPTIONS });
+    this.#ends.push(stop);
     this.database = version;
-    this.serverUrl = url.replace(/[^/]+$/, '');
+    this.#serverUrl = url.replace(/[^/]+$/, '');
     this.say(`${version}, which waits for the disk at each commit, with its data in ${folder} (deleted at the end)`);
-    await this.sql('mysql', `SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
-  }
-
-  /** Registers a cleanup function; they run in reverse order at the end and after an interrupt. @param {() => Promise<void> | void} end */
-  atEnd(end) {
-    this.#ends.push(end);
-  }
-
-  /** @param {string} schema */
-  urlOf(schema) {
-    return this.serverUrl + schema;
   }
 
   /**
-   * Runs statements one after the other on a connection of their own.
+   * Runs a statement and returns its rows.
    *
    * @param {string} schema
-   * @param {...(string | [string, unknown[]])} statements
-   * @returns {Promise<Record<string, unknown>[]>} the rows of the last
+   * @param {string} statement
+   * @param {unknown[]} [values]
    */
-  async sql(schema, ...statements) {
-    const connection = await connect(this.urlOf(schema));
-    try {
-      let rows = /** @type {unknown} */ ([]);
-      for (const statement of statements) {
-        const [text, values] = typeof statement === 'string' ? [statement, []] : statement;
-        [rows] = await connection.query(text, values);
-      }
-      return /** @type {Record<string, unknown>[]} */ (rows);
-    } finally {
-      connection.destroy();
-    }
+  sql(schema, statement, values) {
+    return query(this.#serverUrl + schema, statement, values);
   }
 
   /** Returns the number of statements that the database has run. */
@@ -110,7 +86,7 @@ export class Lab {
       // The command of production looks for `node` in the PATH: it must find the one that also runs the floor.
       PATH: [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter),
       ...{ NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0' },
-      ...{ DATABASE_URL: this.urlOf(schema), DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
+      ...{ DATABASE_URL: this.#serverUrl + schema, DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
       ...{ RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' },
     };
   }
@@ -134,26 +110,22 @@ export class Lab {
    * @param {string} schema
    */
   startService(schema) {
-    return this.#start(PRODUCTION_COMMAND, this.environment(schema));
+    return this.#start(PRODUCTION_COMMAND, schema);
   }
 
   /** @param {string} schema */
   startFloor(schema) {
-    return this.#start([process.execPath, 'bench/floor/server.mjs'], this.environment(schema));
+    return this.#start([process.execPath, 'bench/floor/server.mjs'], schema);
   }
 
-  /** @param {string[]} command @param {NodeJS.ProcessEnv} env @returns {Promise<Target>} */
-  async #start([program = '', ...args], env) {
+  /** @param {string[]} command @param {string} schema @returns {Promise<Target>} */
+  async #start([program = '', ...args], schema) {
     const port = await findFreePort();
     const startedAt = performance.now();
-    const running = await startGuarded({
-      command: program,
-      args,
-      env: { ...env, PORT: String(port) },
-      output: openSync('/dev/null', 'w'),
-    });
+    const env = { ...this.environment(schema), PORT: String(port) };
+    const running = await startGuarded({ command: program, args, env, output: { file: '/dev/null' } });
     const stop = () => running.end(5_000);
-    this.atEnd(stop);
+    this.#ends.push(stop);
     const url = `http://127.0.0.1:${port}`;
     if (!(await untilReady(url, running))) throw new Error(`${program} ${args.join(' ')} did not become ready`);
     return { url, pid: running.pid, readyMs: performance.now() - startedAt, stop };

@@ -31,15 +31,15 @@ const SETTLE_MS = 300;
  * are opened at once, the last ones wait for that and not for their orders.
  *
  * @param {object} options
- * @param {string | string[]} options.url the connections take several in turn
+ * @param {string} options.url
  * @param {Step[]} options.steps
  * @param {number} options.connections
- * @param {number} [options.seconds] how long, unless it is said how many
+ * @param {number} [options.duration] how long, in seconds, unless it is said how many
  * @param {number} [options.amount] the number of requests, however long they take
  * @returns {Promise<{ operations: Record<string, Figures>, broken: number }>} by operation; `broken` are connections that
  *   were lost and requests without an answer in 10 s
  */
-export async function drive({ url, steps, connections, seconds, amount }) {
+export async function drive({ url, steps, connections, ...limit }) {
   /** @type {Map<string, Answers>} */
   const answers = new Map(steps.map(({ name }) => [name, { times: [], answered: 0, refused: 0 }]));
   // autocannon tells the step first, and then, before anything else happens, how long its answer took.
@@ -48,9 +48,7 @@ export async function drive({ url, steps, connections, seconds, amount }) {
   const startedAt = performance.now();
   let lastAt = startedAt;
   const broken = await new Promise((resolve, reject) => {
-    const limits = { ...(seconds !== undefined && { duration: seconds }), ...(amount !== undefined && { amount }) };
-    // autocannon takes several URLs, which its types do not know.
-    const options = { url: /** @type {string} */ (url), connections, sampleInt: 100, requests, ...limits };
+    const options = { url, connections, sampleInt: 100, requests, ...limit };
     const known = new WeakSet();
     const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result.errors)));
     instance.on('response', (client, status, _bytes, milliseconds) => {
@@ -67,6 +65,21 @@ export async function drive({ url, steps, connections, seconds, amount }) {
   const elapsed = (lastAt - startedAt) / 1000;
   const operations = [...answers].map(([name, own]) => [name, toFigures(own, elapsed)]);
   return { operations: Object.fromEntries(operations), broken };
+}
+
+/** For each server. The processor time of an order still falls until the compiler has seen some ten thousand of them. */
+const WARM_UP_REQUESTS = 10_000;
+
+/**
+ * Lets the compiler of JavaScript, the pools and the caches of a server warm up. That takes a number of requests rather
+ * than a time: on a busy machine the slower server would otherwise also be the colder one. What requests share when
+ * there are several is other code than what a single one takes, so both are warmed up.
+ *
+ * @param {string} url
+ * @param {Step[]} steps
+ */
+export async function warmUp(url, steps) {
+  for (const connections of [10, 1]) await drive({ url, steps, connections, amount: WARM_UP_REQUESTS });
 }
 
 /** @param {Step} step @param {(name: string) => void} onAnswer @returns {autocannon.Request} */

@@ -30,15 +30,12 @@ export function anOrder(document = String(FIRST_DOCUMENT + (count % CUSTOMERS)))
 /** @param {string} token */
 const headersOf = (token) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
 
-/** @param {string} token @param {string} [document] @returns {Step[]} */
+/** @param {'POST' | 'PUT'} method @param {string} path @param {string} token @param {object} body */
+const send = (method, path, token, body) => ({ method, path, headers: headersOf(token), body: JSON.stringify(body) });
+
+/** @param {string} token @param {string} [document] whose they are; as in `anOrder` @returns {Step[]} */
 export function creations(token, document) {
-  const headers = headersOf(token);
-  return [
-    {
-      name: 'create',
-      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
-    },
-  ];
+  return [{ name: 'create', request: () => send('POST', '/orders', token, anOrder(document)) }];
 }
 
 /**
@@ -85,16 +82,10 @@ export function refreshes(tokens) {
       name: 'refresh',
       request: (context) => {
         context.session = next++ % tokens.length;
-        return {
-          method: 'POST',
-          path: '/auth/refresh',
-          headers,
-          body: JSON.stringify({ refresh_token: tokens[context.session] }),
-        };
+        const body = JSON.stringify({ refresh_token: tokens[context.session] });
+        return { method: 'POST', path: '/auth/refresh', headers, body };
       },
-      onSuccess: (body, context) => {
-        tokens[context.session] = JSON.parse(body).refresh_token;
-      },
+      onSuccess: (body, context) => (tokens[context.session] = JSON.parse(body).refresh_token),
     },
   ];
 }
@@ -103,11 +94,10 @@ export function refreshes(tokens) {
  * The lifecycle of an order: created, cashback held, amended, completed, partly refunded.
  *
  * @param {string} token
- * @param {string} [document] whose it is; one customer after the other, if left out
+ * @param {string} [document] whose it is; as in `anOrder`
  * @returns {Step[]}
  */
 export function lifecycles(token, document) {
-  const headers = headersOf(token);
   /**
    * @param {string} name
    * @param {'POST' | 'PUT'} method
@@ -117,16 +107,12 @@ export function lifecycles(token, document) {
    */
   const then = (name, method, path, body) => ({
     name,
-    request: ({ id }) =>
-      id === undefined ? null : { method, path: `/orders/${id}${path}`, headers, body: JSON.stringify(body) },
+    request: ({ id }) => (id === undefined ? null : send(method, `/orders/${id}${path}`, token, body)),
   });
   const cart = { total: '129.90', items: [{ id: 'sku-1', price: '129.90' }], payment_methods: [] };
+  const keepId = (/** @type {string} */ body, /** @type {any} */ context) => (context.id = JSON.parse(body).id);
   return [
-    {
-      name: 'lifecycle: create',
-      request: () => ({ method: 'POST', path: '/orders', headers, body: JSON.stringify(anOrder(document)) }),
-      onSuccess: (body, context) => (context.id = JSON.parse(body).id),
-    },
+    ...creations(token, document).map((step) => ({ ...step, name: 'lifecycle: create', onSuccess: keepId })),
     then('lifecycle: hold', 'PUT', '/redemption', { amount: '10.00' }),
     then('lifecycle: amend', 'PUT', '', cart),
     then('lifecycle: complete', 'POST', '/complete', {}),
@@ -154,6 +140,5 @@ export function gets(token, paths) {
  * @returns {Step[]}
  */
 export function searches(token, document) {
-  const [headers, body] = [headersOf(token), JSON.stringify({ document })];
-  return [{ name: 'search', request: () => ({ method: 'POST', path: '/wallets/search', headers, body }) }];
+  return [{ name: 'search', request: () => send('POST', '/wallets/search', token, { document }) }];
 }

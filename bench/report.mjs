@@ -5,13 +5,8 @@
 /** @param {number[]} numbers */
 export function median(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return Number.isInteger(middle) ? (at(sorted, middle - 1) + at(sorted, middle)) / 2 : at(sorted, Math.floor(middle));
-}
-
-/** @param {number[]} numbers @param {number} index */
-function at(numbers, index) {
-  return numbers[index] ?? NaN;
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
 /**
@@ -30,30 +25,6 @@ export function medians(rounds) {
     p99: of('p99'),
     refused: sum('refused'),
   };
-}
-
-/**
- * Two servers' rounds, pair by pair: what disturbs the machine for a while disturbs both of a pair.
- *
- * @param {Figures[]} ones
- * @param {Figures[]} others
- * @param {'perSecond' | 'p50' | 'p99'} figure
- * @returns {number} the median of the ratios one / other
- */
-export function medianRatio(ones, others, figure) {
-  return median(ones.map((one, round) => one[figure] / (others[round]?.[figure] ?? NaN)));
-}
-
-/** Column heads that go with `cells`. */
-export const HEADS = ['requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'refused'];
-
-/** @param {Figures} figures */
-export function cells({ perSecond, p50, p95, p99, refused, requests }) {
-  return [
-    perSecond.toFixed(0),
-    ...[p50, p95, p99].map((time) => time.toFixed(1)),
-    refused === 0 ? '0' : `${refused} of ${requests}`,
-  ];
 }
 
 /**

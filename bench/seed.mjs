@@ -40,11 +40,11 @@ export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
   await lab.command(schema, ['dist/src/migrate.js', 'run']);
-  const merchant = JSON.parse(
-    await lab.command(schema, ['dist/src/admin.js', 'merchant', 'create', '--name', 'Bench']),
-  );
+  const admin = async (/** @type {string[]} */ ...args) =>
+    JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
+  const merchant = await admin('merchant', 'create', '--name', 'Bench');
   const login = ['--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD];
-  const user = JSON.parse(await lab.command(schema, ['dist/src/admin.js', 'user', 'create', ...login]));
+  const user = await admin('user', 'create', ...login);
   const shop = { schema, merchantId: merchant.id, apiUserId: user.id };
   await addWallets(lab, shop, { count: CUSTOMERS, firstDocument: FIRST_DOCUMENT, prefix: '01930000', creditsEach: 3 });
   return shop;
@@ -60,19 +60,20 @@ export async function openShop(lab, schema) {
 export async function addWallets(lab, shop, { count, firstDocument, prefix, creditsEach }) {
   await lab.sql(
     shop.schema,
-    "SET SESSION time_zone = '+00:00'",
-    [
-      `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
-       SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, ?, NOW(3), NOW(3), 0, NOW(3) FROM numbers WHERE n < ?`,
-      [shop.merchantId, firstDocument, 100_000 * creditsEach, 100_000 * creditsEach, count],
-    ],
-    [
-      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
-       SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, ?, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
-         FROM numbers WHERE n < ?`,
-      [creditsEach, shop.merchantId, count * creditsEach],
-    ],
-    // As the service leaves a wallet after each change.
+    `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
+     SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, ?, NOW(3), NOW(3), 0, NOW(3) FROM numbers WHERE n < ?`,
+    [shop.merchantId, firstDocument, 100_000 * creditsEach, 100_000 * creditsEach, count],
+  );
+  await lab.sql(
+    shop.schema,
+    `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
+     SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, ?, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
+       FROM numbers WHERE n < ?`,
+    [creditsEach, shop.merchantId, count * creditsEach],
+  );
+  // As the service leaves a wallet after each change.
+  await lab.sql(
+    shop.schema,
     `UPDATE wallets w
         SET available_until = (SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id)
       WHERE available_until = available_as_of`,
@@ -83,7 +84,7 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
 export const SPAN_SECONDS = 1_000_000;
 
 /** One order in five is left unpaid. Only 4 are refunded, so that one filter matches few. */
-const STATUS = `CASE WHEN (n + ?) % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
+const STATUS = `CASE WHEN nth % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
                      WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`;
 
 /**
@@ -100,33 +101,16 @@ export async function addOrders(lab, shop, count) {
   const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
   for (let first = 0; first < count; first += CHUNK) {
     const chunk = Math.min(CHUNK, count - first);
-    const left = count - first - 1;
-    await lab.sql(shop.schema, [
+    await lab.sql(
+      shop.schema,
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at, expires_at) ${NUMBERS}
-       SELECT ${idOf('n + ?')}, m.id, LEFT(SHA2(n + ?, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, '', 1,
-              ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND, ? - INTERVAL (? - n) * ? MICROSECOND + INTERVAL 2 DAY
-         FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-      [
-        first,
-        first,
-        first,
-        count / 4,
-        items,
-        methods,
-        at,
-        left,
-        step,
-        at,
-        left,
-        step,
-        at,
-        left,
-        step,
-        shop.merchantId,
-        chunk,
-      ],
-    ]);
+                           earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at, expires_at) ${NUMBERS},
+            made (n, nth, created) AS (SELECT n, n + ?, ? - INTERVAL (? - n) * ? MICROSECOND FROM numbers WHERE n < ?)
+       SELECT ${idOf('nth')}, m.id, LEFT(SHA2(nth, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, '', 1,
+              created, created, created + INTERVAL 2 DAY
+         FROM merchants m JOIN made WHERE m.id = ?`,
+      [first, at, count - first - 1, step, chunk, count / 4, items, methods, shop.merchantId],
+    );
     if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
   }
   return newest;
@@ -141,16 +125,18 @@ export async function addOrders(lab, shop, count) {
  */
 export async function addEntries(lab, shop, count) {
   await addWallets(lab, shop, { count: 1, firstDocument: 30_000_000_000, prefix: '01932000', creditsEach: 1 });
-  const [row] = await lab.sql(shop.schema, [
+  const [row] = await lab.sql(
+    shop.schema,
     'SELECT c.id, c.wallet_id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
     ['30000000000'],
-  ]);
+  );
   for (let first = 0; first < count; first += CHUNK)
-    await lab.sql(shop.schema, [
+    await lab.sql(
+      shop.schema,
       `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) ${NUMBERS}
        SELECT ?, ?, n + ? + 1, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), 100000, 0, ?, NOW(3), NOW(3) FROM numbers WHERE n < ?`,
       [row?.['wallet_id'], shop.merchantId, first, row?.['id'], Math.min(CHUNK, count - first)],
-    ]);
+    );
   return String(row?.['wallet_id']);
 }
 
@@ -170,16 +156,13 @@ export async function addSessions(lab, shop, count) {
   const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest();
   for (let first = 0; first < count; first += 1000) {
     const some = tokens.slice(first, first + 1000);
+    await lab.sql(shop.schema, 'INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?', [
+      some.map(({ id }) => [id, shop.apiUserId, now, later]),
+    ]);
     await lab.sql(
       shop.schema,
-      [
-        'INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?',
-        [some.map(({ id }) => [id, shop.apiUserId, now, later])],
-      ],
-      [
-        'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
-        [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
-      ],
+      'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
+      [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
     );
   }
   return tokens.map(({ refresh }) => refresh);

@@ -7,7 +7,7 @@ import { waitUntilReady } from './database/connection.mjs';
 import { findEngine, startContainer } from './database/docker.mjs';
 import { startPrivateServer } from './database/private-server.mjs';
 import { findServers } from './database/server-binary.mjs';
-import { makeTempFolder } from './support/processes.mjs';
+import { makeTempFolder, messageOf, PROJECT } from './support/processes.mjs';
 
 /**
  * @typedef {'start' | 'test' | 'endurance'} Purpose `start` keeps its data under `.data/` (or in a Docker volume); `test`
@@ -15,9 +15,6 @@ import { makeTempFolder } from './support/processes.mjs';
  * @typedef {(line: string) => void} Say prints what is done, and why
  * @typedef {{ url: string, version: string, stop: () => Promise<void> }} Database
  */
-
-/** The folder of the project, from any working directory. */
-const PROJECT = path.resolve(import.meta.dirname, '..');
 
 const WAYS = `There is no database. Any one of these helps:
   - set DATABASE_URL to a MySQL 8.4+ or MariaDB 10.11+ server, such as mysql://root@127.0.0.1:3306/cashback
@@ -154,9 +151,4 @@ function hasMemory() {
   } catch {
     return false;
   }
-}
-
-/** @param {unknown} error */
-function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,17 +2,15 @@
 //
 // npm start: a database, the schema, demo data, and the service, which restarts when its source changes.
 // In production: npm run start:prod
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { provideDatabase } from './local-database.mjs';
 import { startCompiler } from './start/compiler.mjs';
 import { seedDemo, welcome } from './start/demo.mjs';
 import { takeLock } from './start/lock.mjs';
 import { createService } from './start/service.mjs';
 import { isPortFree } from './support/ports.mjs';
-import { run, watchParent } from './support/processes.mjs';
-
-const PROJECT = path.resolve(import.meta.dirname, '..');
+import { messageOf, onInterrupt, PROJECT, run } from './support/processes.mjs';
 
 /** Cleanup functions, run in reverse order. @type {(() => unknown)[]} */
 const cleanups = [];
@@ -55,26 +53,18 @@ async function readPort() {
 }
 
 /**
- * Compiles once, and again after each change, after which it calls `onRebuilt`.
+ * Compiles once, and again after each change.
  *
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<(onRebuilt: () => void) => void>} sets the callback for later changes
+ * @returns the events of later compilations
  * @throws if the first compilation finds errors
  */
 async function compile(env) {
-  let onRebuilt = () => {};
-  const first = new Promise((resolve) => {
-    const onBuilt = (/** @type {boolean} */ ok) => {
-      resolve(ok);
-      if (ok) onRebuilt();
-    };
-    startCompiler({ env, onBuilt }).then((compiler) => {
-      cleanups.push(() => compiler.end(5_000));
-      void compiler.exited.then(() => resolve(false));
-    }, resolve);
-  });
-  if ((await first) !== true) throw new Error('The source does not compile.');
-  return (callback) => (onRebuilt = callback);
+  const { builds, end } = await startCompiler(env);
+  cleanups.push(() => end(5_000));
+  const [ok] = await once(builds, 'built');
+  if (!ok) throw new Error('The source does not compile.');
+  return builds;
 }
 
 /**
@@ -109,7 +99,7 @@ async function start() {
   };
 
   say('Compiling');
-  const afterChange = await compile(env);
+  const builds = await compile(env);
   say('Applying the migrations');
   await migrate(env);
   if (await seedDemo(env)) say('Created a demo merchant, its API user and a customer with a balance of 80.00');
@@ -122,7 +112,8 @@ async function start() {
   console.log(welcome(port, database.url));
 
   let restarting = Promise.resolve();
-  afterChange(() => {
+  builds.on('built', (ok) => {
+    if (!ok) return;
     restarting = restarting.then(async () => {
       if (ending) return;
       say('The source has changed: restarting the service');
@@ -138,12 +129,11 @@ function endOnRequest() {
   void end(0);
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, endOnRequest);
-watchParent(endOnRequest);
+onInterrupt(endOnRequest);
 
 try {
   await start();
 } catch (error) {
-  if (!ending) console.error(`\n${error instanceof Error ? error.message : String(error)}`);
+  if (!ending) console.error(`\n${messageOf(error)}`);
   await end(1);
 }

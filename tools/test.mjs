@@ -9,24 +9,16 @@
 // Arguments after `--` go to Jest: npm run test:e2e -- -t refresh
 // The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
 import { spawn } from 'node:child_process';
-import path from 'node:path';
+import { once } from 'node:events';
 import { provideDatabase } from './local-database.mjs';
 import { runJest } from './support/jest.mjs';
-import { watchParent } from './support/processes.mjs';
+import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 
 /** @typedef {import('./support/jest.mjs').Tally} Tally */
 /** @typedef {import('./support/jest.mjs').Project} Project */
 
-const PROJECT = path.resolve(import.meta.dirname, '..');
-
-/** @type {Record<string, Project[]>} */
-const SUITES = {
-  all: ['unit', 'e2e'],
-  unit: ['unit'],
-  e2e: ['e2e'],
-  edge: ['edge'],
-  endurance: ['endurance'],
-};
+/** @type {Project[]} */
+const PROJECTS = ['unit', 'e2e', 'edge', 'endurance'];
 
 /** The running commands, so that an interrupt can stop them. @type {Set<import('node:child_process').ChildProcess>} */
 const running = new Set();
@@ -48,20 +40,19 @@ function say(line) {
  * @param {{ env?: NodeJS.ProcessEnv, signal?: AbortSignal }} [options] `signal` stops the command, which then has failed
  * @returns {Promise<boolean>} whether it succeeded
  */
-function execute(command, args, { env = process.env, signal } = {}) {
-  if (interrupted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: PROJECT, env, signal, stdio: ['ignore', 'inherit', 'inherit'] });
-    running.add(child);
-    child.once('error', (error) => {
-      console.error(error.message);
-      resolve(false);
-    });
-    child.once('close', (code) => {
-      running.delete(child);
-      resolve(code === 0);
-    });
-  });
+async function execute(command, args, { env = process.env, signal } = {}) {
+  if (interrupted) return false;
+  const child = spawn(command, args, { cwd: PROJECT, env, signal, stdio: ['ignore', 'inherit', 'inherit'] });
+  running.add(child);
+  try {
+    const [code] = await once(child, 'close');
+    return code === 0;
+  } catch (error) {
+    console.error(messageOf(error));
+    return false;
+  } finally {
+    running.delete(child);
+  }
 }
 
 /**
@@ -98,12 +89,12 @@ async function testOnDatabase(projects, extraArgs) {
   }
 }
 
-/** @param {string} suite @param {string[]} extraArgs */
-function test(suite, extraArgs) {
-  const projects = SUITES[suite] ?? [];
-  return suite === 'unit'
-    ? runJest({ projects, extraArgs, execute, env: process.env })
-    : testOnDatabase(projects, extraArgs);
+/** Runs what the arguments of this program say. @param {string[]} args */
+function test(args) {
+  const named = PROJECTS.find((project) => project === args[0]);
+  if (named === undefined) return testOnDatabase(['unit', 'e2e'], args);
+  const extraArgs = args.slice(1);
+  return named === 'unit' ? runJest({ projects: [named], extraArgs, execute }) : testOnDatabase([named], extraArgs);
 }
 
 /** Stops the current commands. Later steps are skipped, and the database is stopped. */
@@ -112,17 +103,14 @@ function interrupt() {
   for (const child of running) child.kill('SIGTERM');
 }
 
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
-watchParent(interrupt);
+onInterrupt(interrupt);
 
-const [first = '', ...rest] = process.argv.slice(2);
-const named = Object.hasOwn(SUITES, first);
 /** @type {Tally} */
 let result;
 try {
-  result = await test(named ? first : 'all', named ? rest : process.argv.slice(2));
+  result = await test(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(messageOf(error));
   result = { passed: 0, failed: 1, skipped: 0 };
 }
 result.failed += failedSteps.length;

@@ -1,10 +1,12 @@
 // @ts-check
-/** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
+/** @import { Lab, Target } from '../lab.mjs' @import { Plan } from '../bench.mjs' @import { Figures, Step } from '../load.mjs' */
+import { drive, warmUp } from '../load.mjs';
 import { creations } from '../operations.mjs';
-import { memoryMiB } from '../processes.mjs';
-import { median, medianRatio, medians, printTable } from '../report.mjs';
-import { alternate, warmUp } from '../rounds.mjs';
+import { processorMs } from '../processes.mjs';
+import { median, medians, printTable } from '../report.mjs';
 import { logIn, openShop } from '../seed.mjs';
+
+/** @typedef {Figures & { processorMs: number }} Round with the processor time of the server per request */
 
 /**
  * Order creation by the service and by the bare server of `bench/floor/`, in turn, over the same tables.
@@ -15,16 +17,11 @@ export async function measureFloor(lab, plan) {
   const shop = await openShop(lab, 'bench_floor');
   const servers = { floor: await lab.startFloor(shop.schema), service: await lab.startService(shop.schema) };
   const steps = creations(await logIn(servers.service.url));
-  const contenders = Object.entries(servers).map(([name, { url, pid }]) => ({ name, url, pid, steps }));
-  await warmUp(contenders);
+  for (const { url } of Object.values(servers)) await warmUp(url, steps);
   const results = [];
   for (const connections of [1, 10, 50, 200]) {
     lab.say(`Service and floor, ${connections} connections`);
-    const measured = await alternate(
-      contenders.map((contender) => ({ ...contender, connections })),
-      plan,
-    );
-    const [floor = [], service = []] = [measured['floor'], measured['service']];
+    const { floor, service } = await alternate(servers, steps, connections, plan);
     results.push({
       connections,
       service: summaryOf(service),
@@ -34,17 +31,50 @@ export async function measureFloor(lab, plan) {
     });
   }
   print(results);
-  const { resident, peak } = memoryMiB(servers.service.pid);
-  lab.say(
-    `The service: ready after ${servers.service.readyMs.toFixed(0)} ms; ${resident} MiB at the end, peak ${peak}`,
-  );
   for (const server of Object.values(servers)) await server.stop();
-  return { creation: results, readyMs: servers.service.readyMs, residentMiB: resident, peakMiB: peak };
+  return { creation: results };
 }
 
-/** @param {import('../rounds.mjs').Round[]} rounds */
+/**
+ * Measures both servers in turn, round after round, and in the other direction every second time, so that neither always
+ * runs after the other.
+ *
+ * @param {{ floor: Target, service: Target }} servers
+ * @param {Step[]} steps
+ * @param {number} connections
+ * @param {Plan} plan
+ */
+async function alternate(servers, steps, connections, { rounds, seconds }) {
+  const measured = { floor: /** @type {Round[]} */ ([]), service: /** @type {Round[]} */ ([]) };
+  const names = /** @type {const} */ (['floor', 'service']);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const { url, pid } = servers[name];
+      const before = processorMs(pid);
+      const { operations, broken } = await drive({ url, steps, connections, duration: seconds });
+      const [figures] = Object.values(operations);
+      if (!figures || figures.requests === 0) throw new Error(`${name}: nothing was answered`);
+      const used = (processorMs(pid) - before) / figures.requests;
+      measured[name].push({ ...figures, refused: figures.refused + broken, processorMs: used });
+    }
+  }
+  return measured;
+}
+
+/** @param {Round[]} rounds */
 function summaryOf(rounds) {
   return { ...medians(rounds), processorMs: median(rounds.map((round) => round.processorMs)) };
+}
+
+/**
+ * Pair by pair: what disturbs the machine for a while disturbs both of a pair.
+ *
+ * @param {Round[]} service
+ * @param {Round[]} floor
+ * @param {'perSecond' | 'p99'} figure
+ */
+function medianRatio(service, floor, figure) {
+  return median(service.map((one, round) => one[figure] / (floor[round]?.[figure] ?? NaN)));
 }
 
 /** @typedef {ReturnType<typeof summaryOf>} Summary */

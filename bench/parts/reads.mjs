@@ -102,10 +102,8 @@ const cursor = (/** @type {(string | number)[]} */ key) => Buffer.from(JSON.stri
 async function cursorsOf(lab, schema, count) {
   const entries = [];
   for (const depth of DEPTHS) {
-    const [row] = await lab.sql(schema, [
-      'SELECT id, CAST(created_at AS CHAR) AS created FROM orders ORDER BY id DESC LIMIT 1 OFFSET ?',
-      [Math.floor(count * depth)],
-    ]);
+    const sql = 'SELECT id, CAST(created_at AS CHAR) AS created FROM orders ORDER BY id DESC LIMIT 1 OFFSET ?';
+    const [row] = await lab.sql(schema, sql, [Math.floor(count * depth)]);
     entries.push([depth, cursor([Date.parse(`${row?.['created']}Z`), String(row?.['id'])])]);
   }
   return Object.fromEntries(entries);

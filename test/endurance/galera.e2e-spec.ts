@@ -27,7 +27,8 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
   let clients: Client[];
 
   beforeAll(async () => {
-    cluster = await Galera.start(parts!.server, parts!.provider);
+    cluster = new Galera(parts!.server, parts!.provider);
+    await cluster.start();
     await migrate(cluster.urls[0]!);
     services = await Promise.all(
       cluster.urls.map((databaseUrl) =>
@@ -95,7 +96,7 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
     const pause = await duringLoads(work, async () => {
       await untilAnsweredAgain(loads);
       const endWatch = watchPauses(loads.slice(0, 2));
-      await cluster.kill(2);
+      await cluster.nodes[2]!.kill();
       await untilAnsweredAgain(loads.slice(0, 2));
       const longest = await endWatch();
       const answer = await clients[2]!.post('/orders', anOrder());
@@ -120,7 +121,7 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
   });
 
   it('a node without a quorum is not ready and returns only 503, and recovers without a restart of its instance', async () => {
-    await Promise.all([cluster.pause(1), cluster.pause(2)]);
+    await Promise.all([cluster.nodes[1]!.pause(), cluster.nodes[2]!.pause()]);
     const statuses = new Set<number>();
     const send = async (): Promise<void> => {
       const answers = await Promise.all([
@@ -134,8 +135,8 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
     };
     while ((await clients[0]!.get('/health/ready')).status === 200) await send();
     await send();
-    cluster.resume(1);
-    cluster.resume(2);
+    cluster.nodes[1]!.resume();
+    cluster.nodes[2]!.resume();
     while ((await clients[0]!.post('/orders', anOrder())).status !== 201) await sleep(200);
     expect([...statuses].filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
     expect(statuses).toContain(503);

@@ -32,7 +32,8 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
     let documents: string[];
 
     beforeAll(async () => {
-      cluster = await GroupReplication.start(server!);
+      cluster = new GroupReplication(server!);
+      await cluster.start();
       await onNode(0, "CREATE USER haproxy@'%'");
       haproxy = await startHaproxy(cluster.urls);
       await migrate(cluster.urls[0]!);
@@ -109,7 +110,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
 
     it('after the primary is killed under load, callers get only 503 until a new primary answers, and nothing is lost', async () => {
       const killed = (await cluster.primary())!;
-      const outcome = await underLoad('K', () => cluster.kill(killed));
+      const outcome = await underLoad('K', () => cluster.nodes[killed]!.kill());
       process.stdout.write(`a killed primary: ${outcome}`);
 
       await cluster.restart(killed);

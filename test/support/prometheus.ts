@@ -1,4 +1,4 @@
-import { openSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startGuarded, untilReady } from '../../tools/support/guarded-process.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
@@ -43,7 +43,7 @@ export async function startPrometheus(targets: string[], rules: string): Promise
   const running = await startGuarded({
     command: 'prometheus',
     args,
-    output: openSync('/dev/null', 'w'),
+    output: { file: '/dev/null' },
     litter: folder,
   });
   const url = `http://127.0.0.1:${port}`;

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { startGuarded } from '../../tools/support/guarded-process.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
-import { run, untilStopped } from '../../tools/support/processes.mjs';
+import { run } from '../../tools/support/processes.mjs';
 
 /** Whether the redis-server program is available. `npm test` does not require it. */
 export const hasRedis = (await run('redis-server', ['--version'], { timeoutMs: 10_000 })).ok;
@@ -39,11 +39,8 @@ export async function startRedis(port?: number): Promise<RedisServer> {
   return {
     url: `redis://127.0.0.1:${ownPort}`,
     port: ownPort,
-    pause: async () => {
-      running.signal('SIGSTOP');
-      await untilStopped(running.pid);
-    },
-    resume: () => running.signal('SIGCONT'),
+    pause: running.pause,
+    resume: running.resume,
     stop,
   };
 }

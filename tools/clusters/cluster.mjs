@@ -1,16 +1,28 @@
 // @ts-check
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DATABASE_NAME, query } from '../database/connection.mjs';
+import { startPrivateServer } from '../database/private-server.mjs';
+import { findFreePort } from '../support/ports.mjs';
 import { makeTempFolder } from '../support/processes.mjs';
 
 /** @typedef {import('../database/server-binary.mjs').ServerBinary} ServerBinary */
 
-/** Three private servers on 127.0.0.1, each with a data folder that is thrown away at the end. */
+/** Little memory, and no wait for the disk: what a killed server has committed survives in the memory of the kernel. */
+export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=0'];
+
+/**
+ * Three private servers on 127.0.0.1, each with a data folder that is thrown away at the end. If the start fails, `stop`
+ * removes what it has started.
+ */
 export class Cluster {
   /** @protected */
   folder = makeTempFolder('cashback-cluster');
-  /** @protected @type {(import('../database/private-server.mjs').PrivateServer | undefined)[]} */
-  running = [];
+  /** The running servers. @type {import('../database/private-server.mjs').PrivateServer[]} */
+  nodes = [];
+  /** The ports of each node: for statements, for its group, and for the writes that a node missed. @protected */
+  ports = /** @type {{ sql: number, group: number, transfer: number }[]} */ ([]);
 
   /** @param {ServerBinary} server */
   constructor(server) {
@@ -18,15 +30,31 @@ export class Cluster {
     this.server = server;
   }
 
-  /** SIGKILL. @param {number} node */
-  async kill(node) {
-    await this.running[node]?.kill();
+  /** The URLs of the nodes, with the schema `cashback`. */
+  get urls() {
+    return this.ports.map((_, node) => this.serverUrl(node) + DATABASE_NAME);
   }
 
   /** Kills all servers: their data is thrown away, and an orderly end can take half a minute. */
   async stop() {
-    for (const running of this.running) await running?.kill();
+    await Promise.all(this.nodes.map((server) => server.kill()));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** @protected */
+  async findPorts() {
+    for (let node = 0; node < 3; node++)
+      this.ports.push({ sql: await findFreePort(), group: await findFreePort(), transfer: await findFreePort() });
+  }
+
+  /** @protected @param {number} node */
+  portsOf(node) {
+    return this.ports[node] ?? { sql: 0, group: 0, transfer: 0 };
+  }
+
+  /** The addresses where the nodes find each other. @protected */
+  get groupAddresses() {
+    return this.ports.map(({ group }) => `127.0.0.1:${group}`).join(',');
   }
 
   /** @protected @param {number} node */
@@ -34,17 +62,37 @@ export class Cluster {
     return path.join(this.folder, `n${node}`);
   }
 
+  /** The URL of a node without a schema. @protected @param {number} node */
+  serverUrl(node) {
+    return `${this.server.flavour}://root@127.0.0.1:${this.portsOf(node).sql}/`;
+  }
+
+  /** @protected @param {number} node @param {string[]} options @param {NodeJS.ProcessEnv} [env] */
+  async boot(node, options, env = process.env) {
+    const place = {
+      dataDir: this.dataOf(node),
+      litter: this.folder,
+      port: this.portsOf(node).sql,
+      createsSchema: false,
+    };
+    this.nodes[node] = await startPrivateServer({ server: this.server, ...place, options, env });
+  }
+
   /**
-   * Runs the start of a cluster. If it fails, nothing that it started is left.
+   * Waits until a node is in the cluster.
    *
-   * @protected @param {() => Promise<void>} start
+   * @protected
+   * @param {number} node
+   * @param {string} sql returns its state in the last column
+   * @param {string} joined the state of a node that is in the cluster
+   * @param {number} timeoutMs
    */
-  async startOrStop(start) {
-    try {
-      await start();
-    } catch (error) {
-      await this.stop();
-      throw error;
+  async untilJoined(node, sql, joined, timeoutMs) {
+    for (const deadline = Date.now() + timeoutMs; ; await sleep(100)) {
+      const [row] = await query(this.serverUrl(node), sql);
+      const state = Object.values(row ?? {}).at(-1);
+      if (state === joined) return;
+      if (Date.now() > deadline) throw new Error(`node ${node} did not join the cluster: ${String(state)}`);
     }
   }
 }

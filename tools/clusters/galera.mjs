@@ -1,14 +1,12 @@
 // @ts-check
-import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect } from '../database/connection.mjs';
-import { startPrivateServer } from '../database/private-server.mjs';
+import { createDatabase } from '../database/connection.mjs';
 import { findServers, userOption } from '../database/server-binary.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { findFreePort } from '../support/ports.mjs';
 import { tail } from '../support/processes.mjs';
-import { Cluster } from './cluster.mjs';
+import { Cluster, SMALL } from './cluster.mjs';
 
 /** Where Debian's package galera-4 and those of other distributions put the library. */
 const LIBRARIES = ['/usr/lib/galera', '/usr/lib64/galera-4', '/usr/lib64/galera'].map((folder) =>
@@ -42,12 +40,6 @@ else
 fi
 `;
 
-/** Small, and what a killed server has committed survives in the memory of the kernel. */
-export const SMALL = ['--innodb-buffer-pool-size=64M', '--innodb-log-file-size=16M'].concat([
-  '--innodb-flush-log-at-trx-commit=2',
-  '--innodb-doublewrite=0',
-]);
-
 /** How long a node may take to join. */
 const JOIN_MS = 60_000;
 
@@ -65,9 +57,6 @@ export async function findGalera() {
  * another one. So no node ever needs a full copy of another one's data, nor the programs that make it.
  */
 export class Galera extends Cluster {
-  /** @type {{ sql: number, group: number, transfer: number }[]} */
-  #ports = [];
-
   /**
    * @param {import('./cluster.mjs').ServerBinary} server
    * @param {string} provider as `findGalera` returns it
@@ -77,84 +66,46 @@ export class Galera extends Cluster {
     this.provider = provider;
   }
 
-  /** @param {import('./cluster.mjs').ServerBinary} server @param {string} provider */
-  static async start(server, provider) {
-    const cluster = new Galera(server, provider);
-    await cluster.startOrStop(() => cluster.#start());
-    return cluster;
-  }
-
-  /** The URLs of the nodes, with the schema `cashback`. */
-  get urls() {
-    return this.#ports.map(({ sql }) => `mariadb://root@127.0.0.1:${sql}/cashback`);
+  async start() {
+    await this.findPorts();
+    writeFileSync(path.join(this.folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
+    // The first node alone, until its data folder has the position that the copies start from.
+    await this.#boot(0, '--wsrep-new-cluster');
+    await createDatabase(this.serverUrl(0));
+    await this.nodes[0]?.stop();
+    for (const node of [1, 2]) cpSync(this.dataOf(0), this.dataOf(node), { recursive: true });
+    await this.#boot(0, '--wsrep-new-cluster');
+    await Promise.all([this.#boot(1), this.#boot(2)]);
   }
 
   /** Starts a killed node, and resolves when it has what it missed. @param {number} node */
   async restart(node) {
     const position = await positionOf(this.server, this.dataOf(node), this.#optionsOf(node));
-    await this.#boot(node, [`--wsrep-start-position=${position}`]);
-  }
-
-  /** SIGSTOP. @param {number} node */
-  async pause(node) {
-    await this.running[node]?.pause();
-  }
-
-  /** SIGCONT. @param {number} node */
-  resume(node) {
-    this.running[node]?.resume();
-  }
-
-  async #start() {
-    for (let node = 0; node < 3; node++)
-      this.#ports.push({ sql: await findFreePort(), group: await findFreePort(), transfer: await findFreePort() });
-    writeFileSync(path.join(this.folder, 'wsrep_sst_position'), STATE_TRANSFER, { mode: 0o755 });
-    // The first node alone, until its data folder has the position that the copies start from.
-    await this.#boot(0, ['--wsrep-new-cluster']);
-    await this.running[0]?.stop();
-    for (const node of [1, 2]) cpSync(this.dataOf(0), this.dataOf(node), { recursive: true });
-    await this.#boot(0, ['--wsrep-new-cluster']);
-    await Promise.all([this.#boot(1), this.#boot(2)]);
+    await this.#boot(node, `--wsrep-start-position=${position}`);
   }
 
   /** @param {number} node */
   #optionsOf(node) {
-    const { sql, group, transfer } = this.#ports[node] ?? { sql: 0, group: 0, transfer: 0 };
+    const { sql, group, transfer } = this.portsOf(node);
     return [
       ...['--binlog-format=ROW', '--innodb-autoinc-lock-mode=2', '--wsrep-on=ON', `--wsrep-provider=${this.provider}`],
-      `--wsrep-cluster-address=gcomm://${this.#ports.map((ports) => `127.0.0.1:${ports.group}`).join(',')}`,
+      `--wsrep-cluster-address=gcomm://${this.groupAddresses}`,
       ...['--wsrep-cluster-name=cashback', `--wsrep-node-name=n${node}`, '--wsrep-sst-method=position'],
       `--wsrep-sst-receive-address=127.0.0.1:${transfer}`,
       `--wsrep-node-address=127.0.0.1:${group}`,
       `--wsrep-node-incoming-address=127.0.0.1:${sql}`,
       `--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:${group};ist.recv_addr=127.0.0.1:${transfer};gcache.size=64M`,
       ...SMALL,
+      '--innodb-log-file-size=16M',
     ];
   }
 
-  /** @param {number} node @param {string[]} more */
-  async #boot(node, more = []) {
-    const port = this.#ports[node]?.sql ?? 0;
-    const place = { dataDir: this.dataOf(node), litter: this.folder, port, createsSchema: node === 0 };
+  /** @param {number} node @param {string[]} more options */
+  async #boot(node, ...more) {
     // The server looks for the program of the state transfer there.
     const env = { ...process.env, PATH: `${this.folder}:${process.env['PATH']}` };
-    const options = [...this.#optionsOf(node), ...more];
-    this.running[node] = await startPrivateServer({ server: this.server, ...place, env, options });
-    await untilReady(`mariadb://root@127.0.0.1:${port}/`);
-  }
-}
-
-/** @param {string} url of a server that may still be joining */
-async function untilReady(url) {
-  const connection = await connect(url);
-  try {
-    for (const deadline = Date.now() + JOIN_MS; ; await sleep(100)) {
-      const [rows] = await connection.query("SHOW STATUS LIKE 'wsrep_ready'");
-      if (/** @type {{ Value: string }[]} */ (rows)[0]?.Value === 'ON') return;
-      if (Date.now() > deadline) throw new Error(`${url} did not join the cluster`);
-    }
-  } finally {
-    connection.destroy();
+    await this.boot(node, [...this.#optionsOf(node), ...more], env);
+    await this.untilJoined(node, "SHOW STATUS LIKE 'wsrep_ready'", 'ON', JOIN_MS);
   }
 }
 
@@ -166,13 +117,12 @@ async function untilReady(url) {
  * @param {string[]} options of the node
  */
 async function positionOf(server, folder, options) {
-  const logFile = path.join(folder, 'recovery.log');
+  const file = path.join(folder, 'recovery.log');
+  rmSync(file, { force: true });
   const own = ['--no-defaults', ...userOption(), `--datadir=${folder}`, '--skip-networking', '--wsrep-recover'];
   const args = [...own, `--socket=${path.join(folder, 'recovery.sock')}`, ...options];
-  const log = openSync(logFile, 'w');
-  const recovery = await startGuarded({ command: server.file, args, output: log, litter: folder });
-  closeSync(log);
-  const said = () => readFileSync(logFile, 'utf8');
+  const recovery = await startGuarded({ command: server.file, args, output: { file }, litter: folder });
+  const said = () => readFileSync(file, 'utf8');
   const position = () => /Recovered position: (\S+)\n/.exec(said())?.[1];
   const deadline = Date.now() + JOIN_MS;
   while (!position() && !recovery.hasExited() && Date.now() < deadline) await sleep(50);

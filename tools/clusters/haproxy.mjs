@@ -1,17 +1,15 @@
 // @ts-check
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort, isPortFree } from '../support/ports.mjs';
-import { run, tail } from '../support/processes.mjs';
-import { makeTempFolder } from '../support/processes.mjs';
+import { makeTempFolder, PROJECT, run, tail } from '../support/processes.mjs';
 
 /** HAPROXY names the program on a machine that has several versions of it. */
 const PROGRAM = process.env['HAPROXY'] ?? 'haproxy';
-const DATABASE = fileURLToPath(new URL('../../ops/haproxy.cfg', import.meta.url));
-const EDGE = fileURLToPath(new URL('../../ops/edge.cfg', import.meta.url));
+const DATABASE = path.join(PROJECT, 'ops/haproxy.cfg');
+const EDGE = path.join(PROJECT, 'ops/edge.cfg');
 const START_MS = 10_000;
 
 /** Whether the program is on this machine. */
@@ -29,12 +27,7 @@ export async function startHaproxy(urls) {
   const port = await findFreePort();
   const env = { ...process.env, DATABASE_LISTEN: `127.0.0.1:${port}` };
   for (const [at, url] of urls.entries()) Object.assign(env, { [`DATABASE_NODE_${at + 1}`]: new URL(url).host });
-  const running = await startGuarded({
-    command: PROGRAM,
-    args: ['-db', '-f', DATABASE],
-    env,
-    output: 'inherit',
-  });
+  const running = await startGuarded({ command: PROGRAM, args: ['-db', '-f', DATABASE], env, output: 'inherit' });
   const url = new URL(urls[0] ?? '');
   url.port = String(port);
   return { url: url.href, stop: () => running.end(1000) };
@@ -49,20 +42,13 @@ export function checkEdge(variables) {
   return run(PROGRAM, ['-c', '-V', '-f', EDGE], { env: { ...process.env, ...variables } });
 }
 
-/**
- * @typedef {object} Edge
- * @property {string} url of the edge
- * @property {number} pid
- * @property {() => string} log what HAProxy has written so far
- * @property {() => Promise<void>} stop
- */
+/** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */
 
 /**
  * Runs HAProxy with `ops/edge.cfg` on 127.0.0.1, and waits until it listens.
  *
  * @param {string[]} urls of one to three instances of the service
  * @param {Record<string, string>} [variables] of `ops/edge.cfg`
- * @returns {Promise<Edge>}
  */
 export async function startEdge(urls, variables = {}) {
   const port = await findFreePort();
@@ -71,9 +57,9 @@ export async function startEdge(urls, variables = {}) {
     Object.assign(env, { [at === 0 ? 'SERVICE_ADDRESS' : `SERVICE_ADDRESS_${at + 1}`]: new URL(url).host });
   const folder = makeTempFolder('cashback-edge');
   const file = path.join(folder, 'log');
-  const output = openSync(file, 'a');
+  const output = { file };
   const running = await startGuarded({ command: PROGRAM, args: ['-db', '-f', EDGE], env, output, litter: folder });
-  closeSync(output);
+  /** What HAProxy has written so far. */
   const log = () => readFileSync(file, 'utf8');
   const stop = async () => {
     await running.end(1000);

@@ -1,5 +1,5 @@
 // @ts-check
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findEngine } from '../database/docker.mjs';
@@ -62,14 +62,13 @@ export async function startEngine() {
     '--log-level=error',
   ];
   const namespaces = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-  const log = openSync(path.join(folder, 'log'), 'a');
+  const file = path.join(folder, 'log');
   const running = await startGuarded({
     command: 'sh',
     args: ['-c', CONTAIN, 'contain', groups, ...namespaces, 'dockerd', ...place, ...options],
-    output: log,
+    output: { file },
     litter: folder,
   });
-  closeSync(log);
   const stop = async () => {
     await running.end(20_000);
     rmSync(folder, { recursive: true, force: true });
@@ -77,7 +76,7 @@ export async function startEngine() {
   for (const deadline = Date.now() + START_MS; ; await sleep(200)) {
     if ((await run('docker', ['version'], { env, timeoutMs: 5_000 })).ok) return { env, isOwn: true, stop };
     if (!running.hasExited() && Date.now() < deadline) continue;
-    const said = tail(readFileSync(path.join(folder, 'log'), 'utf8'));
+    const said = tail(readFileSync(file, 'utf8'));
     await stop();
     throw new Error(`dockerd did not start:\n${said}`);
   }

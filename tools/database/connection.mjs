@@ -19,12 +19,13 @@ export function connect(url) {
  *
  * @param {string} url
  * @param {string} sql
+ * @param {unknown[]} [values]
  * @returns {Promise<Record<string, unknown>[]>} the rows
  */
-export async function query(url, sql) {
+export async function query(url, sql, values = []) {
   const connection = await connect(url);
   try {
-    const [rows] = await connection.query(sql);
+    const [rows] = await connection.query(sql, values);
     return /** @type {Record<string, unknown>[]} */ (rows);
   } finally {
     connection.destroy();

@@ -1,5 +1,5 @@
 // @ts-check
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startGuarded } from '../support/guarded-process.mjs';
 import { findFreePort } from '../support/ports.mjs';
@@ -31,15 +31,12 @@ export async function startContainer({ name, volume, say }) {
   await run('docker', ['rm', '--force', name]);
   const port = await findFreePort();
   const folder = makeTempFolder('cashback-docker');
-  const logFile = path.join(folder, 'server.log');
-  const log = openSync(logFile, 'a');
+  const file = path.join(folder, 'server.log');
   const args = containerOptions(name, port, volume);
-  const running = await startGuarded({ command: 'docker', args, output: log, litter: folder });
-  closeSync(log);
+  const running = await startGuarded({ command: 'docker', args, output: { file }, litter: folder });
   const stop = async () => {
     if (!running.hasExited()) await run('docker', ['stop', '--time', '20', name], { timeoutMs: 40_000 });
-    running.signal('SIGKILL');
-    await running.exited;
+    await running.kill();
     rmSync(folder, { recursive: true, force: true });
   };
   const serverUrl = `mysql://root@127.0.0.1:${port}/`;
@@ -48,7 +45,7 @@ export async function startContainer({ name, volume, say }) {
     await createDatabase(serverUrl);
     return { url: serverUrl + DATABASE_NAME, version, stop };
   } catch (error) {
-    const said = tail(readFileSync(logFile, 'utf8'));
+    const said = tail(readFileSync(file, 'utf8'));
     await stop();
     throw new Error(`the container ${name} did not come up (${String(error)}):\n${said}`, { cause: error });
   }

@@ -1,25 +1,13 @@
 // @ts-check
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findFreePort } from '../support/ports.mjs';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { makeTempFolder, tail, untilStopped } from '../support/processes.mjs';
+import { makeTempFolder, tail } from '../support/processes.mjs';
 import { createDatabase, DATABASE_NAME, waitUntilReady } from './connection.mjs';
 import { findServers, initialiseDataFolder, userOption } from './server-binary.mjs';
 
-/**
- * A running server of our own.
- *
- * @typedef {object} PrivateServer
- * @property {string} url with the schema `cashback`; the scheme tells MySQL from MariaDB
- * @property {string} version such as "MariaDB 10.11.14"
- * @property {number} port on 127.0.0.1
- * @property {number} pid
- * @property {() => Promise<void>} stop an orderly shutdown; does nothing if it has exited
- * @property {() => Promise<void>} kill SIGKILL: like a crash, except that the kernel keeps what was written
- * @property {() => Promise<void>} pause SIGSTOP: connections stay open and nothing answers
- * @property {() => void} resume SIGCONT
- */
+/** @typedef {Awaited<ReturnType<typeof startPrivateServer>>} PrivateServer a running server of our own */
 
 /** Tests delete their data, so they do not wait for the disk. */
 const FAST_OPTIONS = ['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'];
@@ -41,58 +29,48 @@ const STOP_GRACE_MS = 20_000;
  * @param {boolean} [settings.createsSchema] false for a node of a cluster, which gets the schema from the cluster
  * @param {string} [settings.litter] a temporary folder around `dataDir`, removed if this process is killed
  * @param {import('./server-binary.mjs').ServerBinary} [settings.server] the first on this machine if left out
+ * @returns its URL with the schema `cashback`, whose scheme tells MySQL from MariaDB, and its version, such as "MariaDB
+ *   10.11.14"; `stop` is an orderly shutdown, the other functions are those of `startGuarded`
  * @throws if there is no server on this machine, or it does not start; the message ends with its log
  */
 export async function startPrivateServer(settings) {
-  const { dataDir, port, durable = true, options = [], createsSchema = true, litter, server } = settings;
-  const binary = server ?? (await findServers())[0];
-  if (!binary) throw new Error('There is no mysqld or mariadbd on this machine.');
+  const { dataDir, durable = true, options = [], createsSchema = true, litter } = settings;
+  const server = settings.server ?? (await findServers())[0];
+  if (!server) throw new Error('There is no mysqld or mariadbd on this machine, and LOCAL_MYSQLD names none.');
   const folder = path.resolve(dataDir);
-  await initialiseDataFolder(binary, folder);
+  await initialiseDataFolder(server, folder);
 
-  const ownPort = port ?? (await findFreePort());
+  const port = settings.port ?? (await findFreePort());
   const socketFolder = litter ? mkdtempSync(path.join(litter, 'socket-')) : makeTempFolder('cashback-socket');
-  const logFile = path.join(folder, 'server.log');
-  const log = openSync(logFile, 'a');
-  const args = serverOptions({ folder, port: ownPort, socketFolder, durable, flavour: binary.flavour }).concat(options);
+  const file = path.join(folder, 'server.log');
+  const args = serverOptions(server, folder, port, socketFolder).concat(durable ? [] : FAST_OPTIONS, options);
   const env = { ...(settings.env ?? process.env), LC_ALL: 'C' };
-  const running = await startGuarded({ command: binary.file, args, env, output: log, litter: litter ?? socketFolder });
-  closeSync(log);
-  void running.exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
+  const guarding = { command: server.file, args, env, output: { file }, litter: litter ?? socketFolder };
+  const { exited, hasExited, end, kill, pause, resume } = await startGuarded(guarding);
+  void exited.then(() => rmSync(socketFolder, { recursive: true, force: true }));
 
-  const serverUrl = `${binary.flavour}://root@127.0.0.1:${ownPort}/`;
-  const controls = controlsOf(running);
+  const stop = () => end(STOP_GRACE_MS);
+  const serverUrl = `${server.flavour}://root@127.0.0.1:${port}/`;
   try {
-    const version = await waitUntilReady(serverUrl, { timeoutMs: 60_000, hasExited: running.hasExited });
+    const version = await waitUntilReady(serverUrl, { timeoutMs: 60_000, hasExited });
     if (createsSchema) await createDatabase(serverUrl);
-    return { url: serverUrl + DATABASE_NAME, version, port: ownPort, ...controls };
+    return { url: serverUrl + DATABASE_NAME, version, port, stop, kill, pause, resume };
   } catch (error) {
-    await controls.stop();
-    const said = existsSync(logFile) ? tail(readFileSync(logFile, 'utf8')) : '';
-    throw new Error(`${binary.file} did not start (${String(error)}):\n${said}`, { cause: error });
+    await stop();
+    const said = tail(readFileSync(file, 'utf8'));
+    throw new Error(`${server.file} did not start (${String(error)}):\n${said}`, { cause: error });
   }
-}
-
-/** @param {import('../support/guarded-process.mjs').Guarded} running */
-function controlsOf(running) {
-  return {
-    pid: running.pid,
-    stop: () => running.end(STOP_GRACE_MS),
-    kill: () => (running.signal('SIGKILL'), running.exited.then(() => undefined)),
-    pause: async () => {
-      running.signal('SIGSTOP');
-      await untilStopped(running.pid);
-    },
-    resume: () => running.signal('SIGCONT'),
-  };
 }
 
 /**
  * The server's command line. `--no-defaults` has to be the first option.
  *
- * @param {{ folder: string, port: number, socketFolder: string, durable: boolean, flavour: 'mysql' | 'mariadb' }} options
+ * @param {import('./server-binary.mjs').ServerBinary} server
+ * @param {string} folder
+ * @param {number} port
+ * @param {string} socketFolder
  */
-function serverOptions({ folder, port, socketFolder, durable, flavour }) {
+function serverOptions({ flavour }, folder, port, socketFolder) {
   return [
     '--no-defaults',
     ...userOption(),
@@ -107,6 +85,5 @@ function serverOptions({ folder, port, socketFolder, durable, flavour }) {
     '--skip-log-bin',
     // MySQL would listen on a second port for its X protocol, and wants a folder for LOAD DATA that exists.
     ...(flavour === 'mysql' ? ['--mysqlx=OFF', '--secure-file-priv=NULL'] : []),
-    ...(durable ? [] : FAST_OPTIONS),
   ];
 }

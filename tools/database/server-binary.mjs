@@ -92,13 +92,9 @@ function initialiseCommand(server, folder) {
  */
 export async function initialiseDataFolder(server, dataDir) {
   if (existsSync(dataDir) && readdirSync(dataDir).length > 0) return;
-  const parent = path.dirname(dataDir);
-  mkdirSync(parent, { recursive: true });
-  const prefix = `${path.basename(dataDir)}.initialising-`;
-  for (const name of readdirSync(parent)) {
-    if (name.startsWith(prefix)) rmSync(path.join(parent, name), { recursive: true, force: true });
-  }
-  const unfinished = path.join(parent, `${prefix}${process.pid}`);
+  mkdirSync(path.dirname(dataDir), { recursive: true });
+  const unfinished = `${dataDir}.initialising`;
+  rmSync(unfinished, { recursive: true, force: true });
   const [command, args] = initialiseCommand(server, unfinished);
   const { ok, output } = await run(command, args, { timeoutMs: 180_000, env: { ...process.env, LC_ALL: 'C' } });
   if (!ok) {

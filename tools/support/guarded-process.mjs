@@ -1,5 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -28,8 +30,10 @@ exit "$status"
  * @property {number} pid of the command itself
  * @property {Promise<number | null>} exited its exit code; greater than 128 after a signal
  * @property {() => boolean} hasExited
- * @property {(name: NodeJS.Signals) => void} signal does nothing after it has exited
  * @property {(graceMs: number) => Promise<void>} end sends SIGTERM, then SIGKILL after that time, and waits
+ * @property {() => Promise<void>} kill SIGKILL: like a crash, except that the kernel keeps what was written
+ * @property {() => Promise<void>} pause SIGSTOP: connections stay open and nothing answers
+ * @property {() => void} resume SIGCONT
  * @property {import('node:stream').Readable | null} stdout with `output: 'pipe'`
  */
 
@@ -41,32 +45,34 @@ exit "$status"
  * @param {string} options.command
  * @param {string[]} options.args
  * @param {NodeJS.ProcessEnv} [options.env]
- * @param {number | 'inherit' | 'pipe'} options.output where its output goes: an open file, that of this process, or `stdout` (its errors to those of this process)
+ * @param {{ file: string } | 'inherit' | 'pipe'} options.output where its output goes: to the end of a file, to that of this
+ *   process, or to `stdout` (its errors to those of this process)
  * @param {string} [options.litter] a temporary folder to remove if this process is killed
  */
 export async function startGuarded({ command, args, env = process.env, output, litter = '' }) {
+  const target = typeof output === 'string' ? output : openSync(output.file, 'a');
   const guard = spawn('/bin/sh', ['-c', GUARD, 'guard', litter, command, ...args], {
     detached: true,
-    stdio: ['pipe', output, output === 'pipe' ? 'inherit' : output, 'pipe'],
+    stdio: ['pipe', target, target === 'pipe' ? 'inherit' : target, 'pipe'],
     env,
   });
-  let hasExited = false;
+  if (typeof target === 'number') closeSync(target);
+  await once(guard, 'spawn');
+  const hasExited = () => guard.exitCode !== null || guard.signalCode !== null;
   /** @type {Promise<number | null>} */
-  const exited = new Promise((resolve) => {
-    guard.once('exit', (code) => {
-      hasExited = true;
-      guard.stdin?.destroy();
-      resolve(code);
-    });
-    guard.once('error', () => resolve(null));
+  const exited = once(guard, 'exit').then(([code]) => {
+    guard.stdin?.destroy();
+    return code;
   });
-  /** @type {number} */
-  const pid = await new Promise((resolve, reject) => {
-    guard.once('error', reject);
-    guard.stdio[3]?.once('data', (/** @type {Buffer} */ line) => resolve(Number(line.toString())));
-  });
+  const [line] = await once(/** @type {import('node:stream').Readable} */ (guard.stdio[3]), 'data');
+  const pid = Number(line);
+  return { pid, exited, hasExited, stdout: guard.stdout, ...controlsOf(pid, exited, hasExited) };
+}
+
+/** @param {number} pid @param {Promise<unknown>} exited @param {() => boolean} hasExited */
+function controlsOf(pid, exited, hasExited) {
   const signal = (/** @type {NodeJS.Signals} */ name) => {
-    if (hasExited) return;
+    if (hasExited()) return;
     try {
       process.kill(pid, name);
     } catch (error) {
@@ -74,14 +80,43 @@ export async function startGuarded({ command, args, env = process.env, output, l
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
     }
   };
-  const end = async (/** @type {number} */ graceMs) => {
-    signal('SIGTERM');
-    signal('SIGCONT');
-    const tooLate = setTimeout(() => signal('SIGKILL'), graceMs);
-    await exited;
-    clearTimeout(tooLate);
+  return {
+    end: async (/** @type {number} */ graceMs) => {
+      signal('SIGTERM');
+      signal('SIGCONT');
+      const tooLate = setTimeout(() => signal('SIGKILL'), graceMs);
+      await exited;
+      clearTimeout(tooLate);
+    },
+    kill: async () => {
+      signal('SIGKILL');
+      await exited;
+    },
+    pause: async () => {
+      signal('SIGSTOP');
+      await untilStopped(pid);
+    },
+    resume: () => signal('SIGCONT'),
   };
-  return { pid, exited, hasExited: () => hasExited, signal, end, stdout: guard.stdout };
+}
+
+/**
+ * Waits until the kernel has stopped every thread of a process after SIGSTOP. On another processor a thread may
+ * continue for a moment, long enough to answer a query.
+ *
+ * @param {number} pid
+ */
+async function untilStopped(pid) {
+  const runs = (/** @type {string} */ thread) =>
+    !/^State:\s*[TZ]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'));
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    await sleep(20);
+    try {
+      if (!readdirSync(`/proc/${pid}/task`).some(runs)) return;
+    } catch {
+      // Only Linux has /proc, and a thread may exit meanwhile. Then only the pause above applies.
+    }
+  }
 }
 
 /**

@@ -15,7 +15,7 @@ import { makeTempFolder } from './processes.mjs';
  */
 
 /** How long Jest may take to exit after the last test. */
-const EXIT_MS = 15_000;
+const EXIT_SECONDS = 15;
 
 /** Options of Jest that select tests by their title: then the other tests are not worth a line. */
 const SELECTS_BY_TITLE = /^(-t|--testNamePattern)/;
@@ -26,12 +26,12 @@ const SELECTS_BY_TITLE = /^(-t|--testNamePattern)/;
  * @param {object} options
  * @param {Project[]} options.projects
  * @param {string[]} options.extraArgs what the caller typed after `--`
- * @param {NodeJS.ProcessEnv} options.env
+ * @param {NodeJS.ProcessEnv} [options.env]
  * @param {(command: string, args: string[], options: { env: NodeJS.ProcessEnv, signal: AbortSignal }) => Promise<boolean>} options.execute
  *   shows the output of a command and returns whether it succeeded
  * @returns {Promise<Tally>}
  */
-export async function runJest({ projects, extraArgs, env, execute }) {
+export async function runJest({ projects, extraArgs, env = process.env, execute }) {
   const folder = makeTempFolder('cashback-jest');
   const resultFile = path.join(folder, 'results.json');
   const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
@@ -62,10 +62,10 @@ export async function runJest({ projects, extraArgs, env, execute }) {
  */
 function watchExit(resultFile) {
   const controller = new AbortController();
-  let doneAt = 0;
+  let seconds = 0;
   const timer = setInterval(() => {
-    if (doneAt === 0 && existsSync(resultFile)) doneAt = Date.now();
-    if (doneAt === 0 || Date.now() - doneAt < EXIT_MS) return;
+    if (existsSync(resultFile)) seconds += 1;
+    if (seconds < EXIT_SECONDS) return;
     console.error('FAILED: Jest does not exit, because a test left something open (jest --detectOpenHandles)');
     clearInterval(timer);
     controller.abort();

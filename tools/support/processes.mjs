@@ -1,9 +1,11 @@
 // @ts-check
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The folder of the project, from any working directory. */
+export const PROJECT = path.resolve(import.meta.dirname, '../..');
 
 /**
  * Runs a command until it exits, without a terminal or input, and returns its output. A command that does not exist or
@@ -43,23 +45,9 @@ export function tail(text, lines = 15) {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/**
- * Waits until the kernel has stopped every thread of a process after SIGSTOP. On another processor a thread may
- * continue for a moment, long enough to answer a query.
- *
- * @param {number} pid
- */
-export async function untilStopped(pid) {
-  const runs = (/** @type {string} */ thread) =>
-    !/^State:\s*[TZ]/m.test(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'));
-  for (let attempt = 0; attempt < 50; attempt += 1) {
-    await sleep(20);
-    try {
-      if (!readdirSync(`/proc/${pid}/task`).some(runs)) return;
-    } catch {
-      // Only Linux has /proc, and a thread may exit meanwhile. Then only the pause above applies.
-    }
-  }
+/** @param {unknown} error */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -73,17 +61,18 @@ export function makeTempFolder(name, parent = tmpdir().length < 60 ? tmpdir() : 
 }
 
 /**
- * Calls back when the process that started this one has exited, if that was npm. When npm gets a signal, only the shell
- * between npm and this process receives it.
+ * Calls back when this process is to end: after a signal, or when the npm that started it has exited. When npm gets a
+ * signal, only the shell between npm and this process receives it.
  *
- * @param {() => void} onExit
+ * @param {() => void} interrupt may be called several times
  */
-export function watchParent(onExit) {
+export function onInterrupt(interrupt) {
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, interrupt);
   if (!process.env['npm_lifecycle_event']) return;
   const parent = process.ppid;
   const check = () => {
     if (process.ppid === parent) setTimeout(check, 300).unref();
-    else onExit();
+    else interrupt();
   };
   check();
 }
