@@ -100,11 +100,10 @@ describe('POST /orders', () => {
 describe('the cashback of an order', () => {
   it.each(QUOTE_EXAMPLES)(
     'an order of $T (eligible: $E) paid by $methods, with $R redeemed and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
-    async ({ T: total, E, methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
+    async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
       const document = aDocument();
       const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
       if (balance !== '0.00') await grant(service, shop, document, balance);
-      const payment_methods = methods.map(([id, amount]) => ({ id, amount }));
       const eligible = E === undefined ? {} : { eligible_total: E };
       let order = await aCreatedOrder(shop, { document, total, payment_methods, ...eligible });
       if (redeem !== '0.00') order = (await shop.client.put(`/orders/${order.id}/redemption`, { amount: redeem })).body;

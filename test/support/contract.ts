@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import type { Answer } from './client.js';
 
 /** A request as a test sent it, and its response. */
-export interface Exchange {
+interface Exchange {
   method: string;
   path: string;
   body: unknown;
