@@ -42,6 +42,20 @@ export function startOfDayAfter(instant: string, days: number): string {
 }
 
 /**
+ * Counts the statements that the server receives for a request. The counter belongs to a database session, so the
+ * service must have only one connection.
+ */
+export async function statementsOf(service: Service, request: () => Promise<unknown>): Promise<number> {
+  const count = async (): Promise<number> => {
+    const [row] = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Questions'");
+    return Number(row.Value);
+  };
+  const before = await count();
+  await request();
+  return (await count()) - before - 1;
+}
+
+/**
  * Counts the rows that the server reads for a request. The counters belong to a database session, so the service must
  * have only one connection.
  */
