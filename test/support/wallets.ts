@@ -11,13 +11,8 @@ export async function walletOf(merchant: TestMerchant, document: string): Promis
 /** All entries of a customer, oldest first. */
 export async function statementOf(merchant: TestMerchant, document: string): Promise<any[]> {
   const { id } = await walletOf(merchant, document);
-  const entries: any[] = [];
-  for (let cursor = ''; ;) {
-    const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=100${cursor}`);
-    entries.push(...body.data);
-    if (body.next_cursor === null) return entries.reverse();
-    cursor = `&cursor=${encodeURIComponent(body.next_cursor as string)}`;
-  }
+  const pages = await merchant.client.pages(`/wallets/${id}/entries?limit=100`);
+  return pages.flatMap(({ data }) => data).reverse();
 }
 
 /** All entries of a customer in short form, such as `earn 7.50`, oldest first. */
