@@ -24,7 +24,7 @@ describe('worked examples', () => {
         totalCents: parseMoney(row.T),
         eligibleTotalCents: row.E === undefined ? null : parseMoney(row.E),
       };
-      const paymentMethods = row.methods.map(([id, amount]) => ({ id, amountCents: parseMoney(amount) }));
+      const paymentMethods = row.methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
       expect(redeemableMaximum(totals, parseMoney(row.B), policy)).toEqual({
         maximumCents: parseMoney(row.maximum),
         limitedBy: row.limitedBy,

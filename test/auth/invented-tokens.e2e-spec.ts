@@ -1,35 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
-import { rowsOf } from '../support/wallets.js';
+import { useService } from '../support/use-service.js';
+import { statementsOf } from '../support/wallets.js';
 
 const RATE_LIMIT = 3;
 
 describe('made-up tokens', () => {
-  let service: Service;
-  let merchant: TestMerchant;
-  let anyone: Client;
-
-  beforeAll(async () => {
-    // With one connection, its session counts the statements of every request.
-    service = await startService({ env: { DATABASE_POOL_SIZE: '1', RATE_LIMIT: String(RATE_LIMIT) } });
-    merchant = await aMerchant(service);
-    anyone = new Client(service);
-  });
-  afterAll(() => service.stop());
-
-  async function statementsOf(act: () => Promise<unknown>): Promise<number> {
-    const questions = async (): Promise<number> => {
-      const [row] = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Questions'");
-      return Number(row.Value);
-    };
-    const before = await questions();
-    await act();
-    return (await questions()) - before - 1;
-  }
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '1', RATE_LIMIT: String(RATE_LIMIT) } });
+  const anyone = new Client(service);
 
   it('GET /orders rejects any number of made-up access tokens with 401 and no SQL statement', async () => {
     const { access_token: genuine, refresh_token: refreshToken } = merchant.tokens;
@@ -41,7 +21,7 @@ describe('made-up tokens', () => {
       `${genuine}0`,
       genuine.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
     ];
-    const statements = await statementsOf(async () => {
+    const statements = await statementsOf(service, async () => {
       for (const token of inventions) expectProblem(await anyone.get('/orders', { token }), 401, 'invalid_token');
     });
     expect(statements).toBe(0);
@@ -53,7 +33,7 @@ describe('made-up tokens', () => {
   });
 
   it('POST /auth/refresh rejects a malformed refresh token with 401 and no SQL statement', async () => {
-    const statements = await statementsOf(async () => {
+    const statements = await statementsOf(service, async () => {
       for (const token of ['x', merchant.tokens.access_token, `cbrt_${'0'.repeat(36)}`])
         expectProblem(await anyone.post('/auth/refresh', { refresh_token: token }), 401, 'invalid_refresh_token');
     });
@@ -62,7 +42,7 @@ describe('made-up tokens', () => {
 
   it('POST /auth/refresh runs one SQL statement per made-up token within the rate limit of the network and none above it', async () => {
     let lookups = 0;
-    const statements = await statementsOf(async () => {
+    const statements = await statementsOf(service, async () => {
       for (let time = 0; time < 80; time++) {
         const { status } = await anyone.post('/auth/refresh', { refresh_token: `cbrt_${randomUUID()}` });
         expect([401, 429]).toContain(status);

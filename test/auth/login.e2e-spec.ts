@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { type Answer, atOnce, Client } from '../support/client.js';
+import { type Answer, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, PASSWORD } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
@@ -41,19 +41,6 @@ describe('POST /auth/login', () => {
   it('POST /auth/login finds a user whose email was created in upper case', async () => {
     await service.app.get(ApiUsersService).create(merchant.id, 'Someone.ELSE@Shop.Example', PASSWORD);
     expect((await login({ email: 'someone.else@shop.example', password: PASSWORD })).status).toBe(201);
-  });
-
-  it('each POST /auth/login starts a separate session', async () => {
-    const [one, other] = await atOnce(2, () => login({ email: merchant.email, password: PASSWORD }));
-    await anyone.send('POST', '/auth/logout', { token: one?.body.access_token });
-    expectProblem(await anyone.get('/orders', { token: one?.body.access_token }), 401, 'invalid_token');
-    expect((await anyone.get('/orders', { token: other?.body.access_token })).status).toBe(200);
-  });
-
-  it('twenty concurrent POST /auth/login requests return twenty different token sets', async () => {
-    const answers = await atOnce(20, () => login({ email: merchant.email, password: PASSWORD }));
-    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
-    expect(new Set(answers.flatMap(({ body }) => [body.access_token, body.refresh_token])).size).toBe(40);
   });
 
   it('the database stores the SHA-256 of both tokens and neither token in plain text', async () => {

@@ -8,34 +8,24 @@ import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 describe('erasing a customer', () => {
-  let database: TestDatabase;
-  let service: Service;
+  const { service, merchant } = useService();
   /** Without a time limit for statements, like the admin command. */
   let operator: DataSource;
   let erasure: ErasureService;
-  let merchant: TestMerchant;
   let other: TestMerchant;
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url });
-    operator = await createDataSource(database.url).initialize();
+    operator = await createDataSource(service.databaseUrl).initialize();
     const { app, clock } = service;
     erasure = new ErasureService(new UnitOfWork(operator, new DomainEvents()), app.get(WalletsService), clock);
-    merchant = await aMerchant(service);
     other = await aMerchant(service);
   });
-  afterAll(async () => {
-    await operator.destroy();
-    await service.stop();
-    await database.drop();
-  });
+  afterAll(() => operator?.destroy());
 
   /** Finds every column of every table that contains the text. */
   async function placesOf(text: string): Promise<string[]> {

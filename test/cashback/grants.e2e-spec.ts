@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { type Answer, atOnce, Client } from '../support/client.js';
+import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -135,17 +135,6 @@ describe('POST /grants', () => {
       expect(pointersOf(answer)).toEqual(pointers);
     }
     expect(await rowsOf(service, 'SELECT id FROM wallets WHERE document = ?', [String(body.document)])).toEqual([]);
-  });
-
-  it('POST /grants, GET /grants/{id} and POST /grants/{id}/void return 401 without an access token', async () => {
-    const stranger = new Client(service);
-    const { body } = await create();
-    for (const answer of [
-      await stranger.post('/grants', aGrant()),
-      await stranger.get(`/grants/${body.id}`),
-      await stranger.post(`/grants/${body.id}/void`),
-    ])
-      expectProblem(answer, 401, 'missing_token');
   });
 });
 

@@ -1,29 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { aCreatedOrder, aDocument, grant } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
 import { walletOf } from '../support/wallets.js';
 
-let database: TestDatabase;
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await startService({ databaseUrl: database.url });
-  merchant = await aMerchant(service);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const { service, merchant } = useService();
 
 /** Runs a test while another connection holds the locks of a statement. */
 async function whileLocked(sql: string, values: unknown[], run: () => Promise<void>): Promise<void> {
-  const stranger = await createDataSource(database.url).initialize();
+  const stranger = await createDataSource(service.databaseUrl).initialize();
   const holder: QueryRunner = stranger.createQueryRunner();
   await holder.startTransaction('READ COMMITTED');
   try {

@@ -1,32 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
 const HOUR_MS = 3_600_000;
 
 describe('the available balance between the dates that change it', () => {
-  let database: TestDatabase;
-  let service: Service;
+  const { service } = useService();
   let merchant: TestMerchant;
   let document: string;
 
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url });
-  });
   beforeEach(async () => {
     merchant = await aLongLivedMerchant(service);
     document = aDocument();
   });
   afterEach(() => expectInvariants(service));
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
 
   const inHours = (hours: number): Date => new Date(service.clock.now().getTime() + hours * HOUR_MS);
 

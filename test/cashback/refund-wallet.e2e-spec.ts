@@ -4,7 +4,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, startOfDayAfter, statementOf, walletOf } from '../support/wallets.js';
+import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
@@ -41,20 +41,6 @@ describe('cashback restored by a refund', () => {
     expect(await creditsOf(document)).toEqual(['10.00', '10.00', '0.00']);
     service.clock.advance({ days: 10 });
     expect((await walletOf(merchant, document)).available).toBe('10.00');
-  });
-
-  it('cashback restored to an expired credit is available through the seventh day after the refund', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
-    service.clock.advance({ days: 3 });
-    const { created_at } = await refund(order, '150.00');
-    expect(await walletOf(merchant, document)).toMatchObject({
-      available: '10.00',
-      next_expiry: { amount: '10.00', at: startOfDayAfter(created_at as string, 8) },
-    });
-    service.clock.advance({ days: 8 });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', next_expiry: null });
   });
 
   it('a refund does not restore the part of a credit that had expired before', async () => {

@@ -81,7 +81,7 @@ describeIf(programs, 'Backup and restore, because the programs that dump the ser
     }
 
     it('a dump that was made during requests has each of them entirely or not at all: reconcile finds nothing', async () => {
-      const { code, stdout } = await new AdminCommandLine(restored!).run('reconcile');
+      const { code, stdout } = await new AdminCommandLine(service!).run('reconcile');
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"findings":0') });
       const lost = (await ordersOf(original!)).filter(({ id }) => !inDump.has(id));
       const changed = (await ordersOf(original!)).filter(
@@ -117,7 +117,7 @@ describeIf(programs, 'Backup and restore, because the programs that dump the ser
           expect(body.id === orderId).toBe(inDump.has(orderId!));
         }
       }
-      expect((await new AdminCommandLine(restored!).run('reconcile')).code).toBe(0);
+      expect((await new AdminCommandLine(service!).run('reconcile')).code).toBe(0);
     });
   },
 );

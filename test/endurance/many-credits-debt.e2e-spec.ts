@@ -1,30 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
 import type { Answer } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
-import { type Service, startService, testEnvironment } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { rowsReadBy, walletOf } from '../support/wallets.js';
 
 const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
 
 describe('a wallet with a debt and 50,000 open credits', () => {
-  let database: TestDatabase;
-  let service: Service;
-
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    // The counters belong to a database session, so all requests must use one connection.
-    const env = { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' };
-    service = await startService({ databaseUrl: database.url, env });
-  });
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
-
-  const rowsRead = (request: () => Promise<unknown>): Promise<number> => rowsReadBy(service, request);
+  const { service } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
 
   it('released holds and restored redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
     const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
@@ -52,11 +37,12 @@ describe('a wallet with a debt and 50,000 open credits', () => {
 
     // The credits are written directly, because granted cashback would repay the debt.
     const credits = { document, count: 50_000, amount: '0.02', availableAt: days(-1), expiresAt: days(100) };
-    await aCustomerWithCredits(service, database.url, shop, credits);
+    await aCustomerWithCredits(service, shop, credits);
     await grant(service, shop, document, '0.01');
     expect(await walletOf(shop, document)).toMatchObject({ available: '1000.00', held: '8.00', debt: '9.98' });
     // A request reads about ten rows for each credit that it changes, of which there are up to 150.
-    const few = async (act: () => Promise<unknown>): Promise<void> => expect(await rowsRead(act)).toBeLessThan(5000);
+    const few = async (act: () => Promise<unknown>): Promise<void> =>
+      expect(await rowsReadBy(service, act)).toBeLessThan(5000);
     await few(() => ok(shop.client.post(`${released}/cancel`)));
     await few(() => aCreatedOrder(shop, { document }));
     await few(() => refundOf(restored, '20.00'));
@@ -68,6 +54,6 @@ describe('a wallet with a debt and 50,000 open credits', () => {
     await few(() => refundOf(path, '20.00'));
     expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
     // The operator's command has no time limit per statement.
-    expect(await new AdminCommandLine(database).run('reconcile')).toMatchObject({ code: 0 });
+    expect(await new AdminCommandLine(service).run('reconcile')).toMatchObject({ code: 0 });
   });
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCreatedOrder, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
-import { type Service, startService, testEnvironment } from '../support/service.js';
+import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 import { rowsOf, rowsReadBy, walletOf } from '../support/wallets.js';
 
 const CREDITS = 5000;
@@ -13,37 +13,26 @@ const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
 
 /** One wallet has 10,000 available credits and the other has 10,000 pending credits, of 1.00 each. */
 describe('a wallet with 10,000 open credits', () => {
-  let database: TestDatabase;
-  let service: Service;
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
   /**
    * A second instance with more connections, because reconciliation is too slow for the only connection of the first.
    */
   let reconciler: Service;
-  let merchant: TestMerchant;
   const documents: Record<string, string> = {};
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    // The counters belong to a database session, so all requests must use one connection.
-    const env = { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1' };
-    service = await startService({ databaseUrl: database.url, env });
-    reconciler = await startService({ databaseUrl: database.url });
-    merchant = await aMerchant(service);
+    reconciler = await startService({ databaseUrl: service.databaseUrl });
     const credits = { count: 2 * CREDITS, amount: '1.00', expiresAt: days(100) };
-    documents.available = await aCustomerWithCredits(service, database.url, merchant, {
+    documents.available = await aCustomerWithCredits(service, merchant, {
       ...credits,
       availableAt: days(-1),
     });
-    documents.pending = await aCustomerWithCredits(service, database.url, merchant, {
+    documents.pending = await aCustomerWithCredits(service, merchant, {
       ...credits,
       availableAt: days(5),
     });
   });
-  afterAll(async () => {
-    await reconciler.stop();
-    await service.stop();
-    await database.drop();
-  });
+  afterAll(() => reconciler?.stop());
 
   const rowsRead = (request: () => Promise<unknown>): Promise<number> => rowsReadBy(service, request);
 
@@ -96,7 +85,7 @@ describe('a wallet with 10,000 open credits', () => {
   });
 
   it('an order can hold, capture, and restore all 800 credits of a wallet', async () => {
-    const document = await aCustomerWithCredits(service, database.url, merchant, {
+    const document = await aCustomerWithCredits(service, merchant, {
       count: 800,
       amount: '0.01',
       availableAt: days(-1),
@@ -119,7 +108,7 @@ describe('a wallet with 10,000 open credits', () => {
   it('500 expired credits are written off at a time, and none of the others is available', async () => {
     const lasting = await aLongLivedMerchant(service);
     const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
-    const document = await aCustomerWithCredits(service, database.url, lasting, credits);
+    const document = await aCustomerWithCredits(service, lasting, credits);
     for (const { clock } of [service, reconciler]) clock.advance({ days: 40 });
     for (const [at, left] of [701, 201, 0, 0].entries()) {
       await grant(service, lasting, document, '1.00');

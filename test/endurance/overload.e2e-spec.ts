@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
-import { aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aCreatedOrder, aMerchant, anOrder } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 /** Expects a 503 that tells the caller when to retry. */
 function expectRetryLater(answer: Answer): void {
@@ -13,26 +12,14 @@ function expectRetryLater(answer: Answer): void {
 }
 
 describe('a pool whose connections are all blocked', () => {
-  let database: TestDatabase;
-  let service: Service;
-  let merchant: TestMerchant;
-
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '2' } });
-    merchant = await aMerchant(service);
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await database?.drop();
-  });
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '2' } });
 
   it('when all connections are blocked, requests wait or return 503, and all requests succeed afterwards', async () => {
     const merchants = [merchant, await aMerchant(service)];
     const orders = await Promise.all(merchants.map((owner) => aCreatedOrder(owner)));
     const complete = (): Promise<Answer[]> =>
       Promise.all(merchants.map(({ client }, at) => client.post(`/orders/${orders[at].id}/complete`, {})));
-    const locks = await Promise.all(orders.map(({ id }) => lockOrder(database.url, id)));
+    const locks = await Promise.all(orders.map(({ id }) => lockOrder(service.databaseUrl, id)));
     const stuck = complete();
     await locks[0]?.untilWaiting(2);
     const waited = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
@@ -49,7 +36,7 @@ describe('a pool whose connections are all blocked', () => {
 
   it('requests that wait for a lock return 503 instead of waiting forever', async () => {
     const order = await aCreatedOrder(merchant);
-    const lock = await lockOrder(database.url, order.id);
+    const lock = await lockOrder(service.databaseUrl, order.id);
     const answers = await atOnce(12, (index) =>
       merchant.client.post(`/orders/${order.id}/${index % 2 === 0 ? 'complete' : 'cancel'}`, {}),
     );

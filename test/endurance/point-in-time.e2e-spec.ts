@@ -94,7 +94,7 @@ describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB 
 
       await restoreBeforeMistake();
       expect(await rows()).toEqual(before);
-      const { code, stdout } = await new AdminCommandLine(running).run('reconcile');
+      const { code, stdout } = await new AdminCommandLine(service).run('reconcile');
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"findings":0') });
     });
   },

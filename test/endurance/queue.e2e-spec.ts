@@ -1,33 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 /** The number of requests that a service with one database connection handles at the same time. */
 const TURNS = 5;
 
 /** The service creates at most 20 orders per second and receives more requests. */
 describe('requests that exceed the capacity', () => {
-  let database: TestDatabase;
-  let service: Service;
-  let merchant: TestMerchant;
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
   let other: TestMerchant;
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url, env: { DATABASE_POOL_SIZE: '1' } });
-    merchant = await aMerchant(service);
     other = await aMerchant(service);
     for (const { client } of [merchant, other]) await client.post('/orders', anOrder());
     await service.dataSource.query(
       'CREATE TRIGGER slow_orders BEFORE INSERT ON orders FOR EACH ROW SET @slept = SLEEP(0.05)',
     );
-  });
-  afterAll(async () => {
-    await service?.stop();
-    await database?.drop();
   });
 
   async function rowsOf(externalIds: string[]): Promise<number> {

@@ -18,6 +18,9 @@ const aMerchantId = async (): Promise<string> => (await admin.json('merchant', '
 const logIn = (email: string, password: string) => new Client(service).post('/auth/login', { email, password });
 let counter = 0;
 const anEmail = (): string => `Operator-${++counter}@Shop.example`;
+/** Creates a user of a new merchant. */
+const createUser = async (email: string, ...options: string[]): Promise<any> =>
+  admin.json('user', 'create', '--merchant', await aMerchantId(), '--email', email, ...options);
 
 /** @returns the path of a command and of each of its subcommands. */
 const levelsOf = (command: Command, path: string[] = []): string[][] => [
@@ -174,7 +177,7 @@ describe('admin commands for merchants', () => {
 describe('admin commands for API users', () => {
   it('`user create` prints a strong password once, and the user can log in with it', async () => {
     const email = anEmail();
-    const user = await admin.json('user', 'create', '--merchant', await aMerchantId(), '--email', email);
+    const user = await createUser(email);
     expect(user).toMatchObject({
       email: email.toLowerCase(),
       disabled_at: null,
@@ -188,16 +191,7 @@ describe('admin commands for API users', () => {
 
   it('`user create` accepts a password and does not print it', async () => {
     const email = anEmail();
-    const user = await admin.json(
-      'user',
-      'create',
-      '--merchant',
-      await aMerchantId(),
-      '--email',
-      email,
-      '--password',
-      'twelve bytes',
-    );
+    const user = await createUser(email, '--password', 'twelve bytes');
     expect(user).not.toHaveProperty('password');
     expect((await logIn(email, 'twelve bytes')).status).toBe(201);
     for (const password of ['eleven byte', 'x'.repeat(73), 'é'.repeat(37)]) {
@@ -225,16 +219,7 @@ describe('admin commands for API users', () => {
 
   it('`user disable` rejects the user and its tokens at once, and `user enable` accepts them again', async () => {
     const email = anEmail();
-    await admin.json(
-      'user',
-      'create',
-      '--merchant',
-      await aMerchantId(),
-      '--email',
-      email,
-      '--password',
-      'twelve bytes',
-    );
+    await createUser(email, '--password', 'twelve bytes');
     const { body } = await logIn(email, 'twelve bytes');
     const client = new Client(service, body.access_token);
     expect((await client.get('/orders')).status).toBe(200);
@@ -262,16 +247,7 @@ describe('the audit log', () => {
       finished_at: expect.any(String),
     });
     const email = anEmail();
-    const user = await admin.json(
-      'user',
-      'create',
-      '--merchant',
-      merchantId,
-      '--email',
-      email,
-      '--password',
-      'twelve bytes',
-    );
+    const user = await createUser(email, '--password', 'twelve bytes');
     expect(await latest()).toMatchObject({ command: 'user create', details: { api_user_id: user.id } });
     const document = aDocument();
     const of = ['--merchant', merchantId, '--document', document];

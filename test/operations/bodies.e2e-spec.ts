@@ -1,21 +1,14 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const KIB = 1024;
 
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
 
 /** The head of a request whose body is announced but not sent. */
 function headOf(path: string, bytes: number, token?: string): string {

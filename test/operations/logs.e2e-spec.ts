@@ -1,35 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { aDocument, anOrder, grant, PASSWORD } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 /** The tests exercise every feature at LOG_LEVEL=trace and search everything that the service logs. */
 describe('the log', () => {
   const document = aDocument();
   const secrets: string[] = [];
-  let database: TestDatabase;
-  let service: Service;
-  let merchant: TestMerchant;
-  let anyone: Client;
+  const { service, merchant } = useService({ env: { LOG_LEVEL: 'trace' } });
+  const anyone = new Client(service);
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'trace' } });
-    merchant = await aMerchant(service);
-    anyone = new Client(service);
     await exerciseTokens();
     await exerciseOrders();
     await causeServerErrors();
     const jwts: { jwt: string }[] = await service.dataSource.query('SELECT jwt FROM token_sets');
     secrets.push(PASSWORD, 'not the password', ...jwts.map(({ jwt }) => jwt));
   }, 30_000);
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
 
   /** Remembers the tokens of a response, so that the tests can search the log for them. */
   function remember(tokens: { access_token?: string; refresh_token?: string }): string {
@@ -105,7 +94,7 @@ describe('the log', () => {
 
   it('the log says that a client disconnected before the response', async () => {
     const { body } = await merchant.client.post('/orders', anOrder());
-    const lock = await lockOrder(database.url, body.id);
+    const lock = await lockOrder(service.databaseUrl, body.id);
     const caller = new AbortController();
     const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'x-request-id': 'hung-up' };
     const asking = fetch(`${service.url}/orders/${body.id}/cancel`, { method: 'POST', headers, signal: caller.signal });

@@ -1,12 +1,13 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { OrdersService } from '../../src/orders/orders.service.js';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 const METRICS_TOKEN = 'a-token-for-the-metrics';
 
@@ -22,16 +23,8 @@ class LateOrders extends OrdersService {
   }
 }
 
-let service: Service;
-let merchant: TestMerchant;
-let anyone: Client;
-
-beforeAll(async () => {
-  service = await startService();
-  merchant = await aMerchant(service);
-  anyone = new Client(service);
-});
-afterAll(() => service.stop());
+const { service, merchant } = useService();
+const anyone = new Client(service);
 
 describe('request paths', () => {
   it.each(['/METRICS', '/metrics/', '/Health/live', '/health/live/', '/DOCS', '/Docs-json', '/ORDERS', '/orders/'])(
@@ -54,12 +47,7 @@ describe('request paths', () => {
 });
 
 describe('DOCS=false and METRICS_TOKEN', () => {
-  let closed: Service;
-
-  beforeAll(async () => {
-    closed = await startService({ env: { DOCS: 'false', METRICS_TOKEN } });
-  });
-  afterAll(() => closed.stop());
+  const { service: closed } = useService({ env: { DOCS: 'false', METRICS_TOKEN } });
 
   it.each(['/', '/docs', '/docs-json', '/docs-yaml', '/docs/swagger-ui.css'])(
     '%s returns 404 with DOCS=false',
@@ -215,17 +203,5 @@ describe('responses and query parameters', () => {
   it('a question mark without parameters is accepted', async () => {
     expect((await merchant.client.get('/orders?')).status).toBe(200);
     expect((await merchant.client.get('/health/live?')).status).toBe(200);
-  });
-
-  it('GET /orders accepts a limit of digits', async () => {
-    expect((await merchant.client.get('/orders?limit=7')).status).toBe(200);
-  });
-
-  it('responses with 408 and 500 are marked as retryable', async () => {
-    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy TO gone');
-    const answer = await merchant.client.post('/orders', anOrder());
-    await service.dataSource.query('ALTER TABLE orders RENAME COLUMN gone TO policy');
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.body.retryable).toBe(true);
   });
 });

@@ -104,13 +104,12 @@ describe('PUT /orders/{id}', () => {
 
   it.each(QUOTE_EXAMPLES)(
     'an order amended to $T (eligible: $E) paid by $methods, with $R held and a balance of $B, has a maximum of $maximum ($limitedBy) and receives $receive',
-    async ({ T: total, E, methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
+    async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
       const document = aDocument();
       const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
       if (balance !== '0.00') await grant(service, shop, document, balance);
       const created = await aCreatedOrder(shop, { document, total: '1000.00', eligible_total: '900.00' });
       if (redeem !== '0.00') await hold(created, redeem, shop);
-      const payment_methods = methods.map(([id, amount]) => ({ id, amount }));
       const eligible = E === undefined ? {} : { eligible_total: E };
       const { body: order } = await amend(created, aCart(total, { payment_methods, ...eligible }), shop);
       expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });

@@ -6,31 +6,18 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
 describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) => {
-  let database: TestDatabase;
+  const { service, merchant } = useService({ env: { BATCH: String(isBatched), DATABASE_POOL_SIZE: '10' } });
   let operator: DataSource;
-  let service: Service;
-  let merchant: TestMerchant;
   let other: TestMerchant;
 
   beforeAll(async () => {
-    database = await createMigratedDatabase();
-    operator = await createDataSource(database.url).initialize();
-    service = await startService({
-      databaseUrl: database.url,
-      env: { BATCH: String(isBatched), DATABASE_POOL_SIZE: '10' },
-    });
-    merchant = await aMerchant(service);
+    operator = await createDataSource(service.databaseUrl).initialize();
     other = await aMerchant(service);
   });
-  afterAll(async () => {
-    await service.stop();
-    await operator.destroy();
-    await database.drop();
-  });
+  afterAll(() => operator?.destroy());
 
   /** The number of statements of a kind, and of the requests that they served. */
   async function shared(kind: string): Promise<{ statements: number; requests: number }> {
@@ -120,7 +107,7 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
 
   it('the replay of an order that another transaction has locked does not wait, nor do new orders', async () => {
     const order = anOrder();
-    const lock = await lockOrder(database.url, (await aCreatedOrder(merchant, order)).id);
+    const lock = await lockOrder(service.databaseUrl, (await aCreatedOrder(merchant, order)).id);
     try {
       const answers = await atOnce(20, (index) => merchant.client.post('/orders', index % 2 ? anOrder() : order));
       expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));

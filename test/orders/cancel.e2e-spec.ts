@@ -93,13 +93,4 @@ describe('POST /orders/{id}/cancel', () => {
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
   });
-
-  it('the external_id of a cancelled order cannot be used for a new order', async () => {
-    const order = await anOrderThatHolds('20.00');
-    await cancel(order);
-    const { external_id, document, items, total, payment_methods } = (await merchant.client.get(`/orders/${order.id}`))
-      .body;
-    const again = await merchant.client.post('/orders', { external_id, document, items, total, payment_methods });
-    expect(again).toMatchObject({ status: 201, body: { id: order.id, status: 'cancelled' } });
-  });
 });

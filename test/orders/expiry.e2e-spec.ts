@@ -228,20 +228,6 @@ describe('cashback that expires while it is held', () => {
     ]);
   });
 
-  it('cashback that expired while it was held is available through the seventh day after the hold is released', async () => {
-    const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
-    await hold(order, '20.00');
-    service.clock.advance({ minutes: 20 });
-    const { body } = await merchant.client.post(`/orders/${order.id}/cancel`);
-    expect(body.cashback.to_redeem.available).toBe('20.00');
-    expect((await walletOf(merchant, order.document)).next_expiry).toEqual({
-      amount: '20.00',
-      at: startOfDayAfter(body.cancelled_at as string, 8),
-    });
-    service.clock.advance({ days: 8 });
-    expect((await walletOf(merchant, order.document)).available).toBe('0.00');
-  });
-
   it('wallets and orders show expired cashback the same way before and after it is written off', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     const other = await aCreatedOrder(merchant, { document: order.document });

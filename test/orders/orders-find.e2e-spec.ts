@@ -5,7 +5,7 @@ import { aCompletedOrder, aCreatedOrder, aMerchant, type TestMerchant } from '..
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
-const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
+const idsOf = ({ body }: Pick<Answer, 'body'>): string[] => body.data.map(({ id }: { id: string }) => id);
 const byExternalId = (externalId: string, shop: TestMerchant = merchant): Promise<Answer> =>
   shop.client.get(`/orders/by-external-id/${encodeURIComponent(externalId)}`);
 
@@ -101,13 +101,8 @@ describe('completed_from and completed_to of GET /orders', () => {
       service.clock.now(),
       shop.id,
     ]);
-    const seen: string[] = [];
-    for (let cursor = ''; ;) {
-      const page = await shop.client.get(`/orders?completed_from=2020-01-01T00:00:00Z&limit=1${cursor}`);
-      seen.push(...idsOf(page));
-      if (page.body.next_cursor === null) break;
-      cursor = `&cursor=${page.body.next_cursor}`;
-    }
+    const pages = await shop.client.pages('/orders?completed_from=2020-01-01T00:00:00Z&limit=1');
+    const seen: string[] = pages.flatMap((body) => idsOf({ body }));
     expect(seen.sort()).toEqual(orders.map(({ id }) => id).sort());
   });
 

@@ -22,14 +22,11 @@ interface Page {
 }
 
 async function pagesOf(merchant: TestMerchant, query: string): Promise<Page[]> {
-  const pages: Page[] = [];
-  for (let cursor = ''; ;) {
-    const { status, body } = await merchant.client.get(`/orders?${query}${cursor}`);
-    expect(status).toBe(200);
-    pages.push({ bytes: Buffer.byteLength(JSON.stringify(body)), ids: body.data.map(({ id }: { id: string }) => id) });
-    if (body.next_cursor === null) return pages;
-    cursor = `&cursor=${body.next_cursor}`;
-  }
+  const pages = await merchant.client.pages(`/orders?${query}`);
+  return pages.map((body) => ({
+    bytes: Buffer.byteLength(JSON.stringify(body)),
+    ids: body.data.map(({ id }: { id: string }) => id),
+  }));
 }
 
 describe('the pages of GET /orders', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
-import { atOnce, Client } from '../support/client.js';
-import { expectProblem } from '../support/expectations.js';
+import { atOnce } from '../support/client.js';
 import { aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -63,9 +62,5 @@ describe('GET /policy', () => {
     const shop = await aMerchant(service);
     await rowsOf(service, "UPDATE merchants SET policy = '{}' WHERE id = ?", [shop.id]);
     expect((await shop.client.get('/policy')).body).toMatchObject(DEFAULTS);
-  });
-
-  it('GET /policy returns 401 without an access token', async () => {
-    expectProblem(await new Client(service).get('/policy'), 401, 'missing_token');
   });
 });

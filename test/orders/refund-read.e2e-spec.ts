@@ -61,12 +61,8 @@ describe('GET /orders/{id}/refunds', () => {
       'UPDATE refunds r JOIN (SELECT MIN(created_at) AS first FROM refunds WHERE order_id = ?) f SET r.created_at = f.first WHERE r.order_id = ?',
       [order.id, order.id],
     );
-    const seen: string[] = [];
-    for (let query: string | null = '?limit=3'; query !== null;) {
-      const { body }: Answer = await list(order, query);
-      seen.push(...body.data.map(({ external_id }: { external_id: string }) => external_id));
-      query = body.next_cursor === null ? null : `?limit=3&cursor=${body.next_cursor}`;
-    }
+    const pages = await merchant.client.pages(`/orders/${order.id}/refunds?limit=3`);
+    const seen = pages.flatMap(({ data }) => data).map(({ external_id }) => external_id as string);
     expect(seen.sort()).toEqual(['DEV-0', 'DEV-1', 'DEV-2', 'DEV-3', 'DEV-4', 'DEV-5', 'DEV-6']);
   });
 

@@ -1,41 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { type Service, startService, testEnvironment } from '../support/service.js';
-import { rowsOf } from '../support/wallets.js';
+import { describe, expect, it } from '@jest/globals';
+import { aMerchant, anOrder, grant } from '../support/factories.js';
+import { startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
+import { statementsOf } from '../support/wallets.js';
 
-let database: TestDatabase;
-let service: Service;
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  service = await start();
-  merchant = await aMerchant(service);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
-
-/** The statement counter belongs to a database session, so all requests must use one connection. */
-const start = (env: Record<string, string> = {}): Promise<Service> =>
-  startService({
-    databaseUrl: database.url,
-    env: { ...testEnvironment(database.url), DATABASE_POOL_SIZE: '1', ...env },
-  });
-
-/** The number of statements that the server has received on the one connection, without this query. */
-async function statementCount(of: Service): Promise<number> {
-  const [row] = await rowsOf(of, "SHOW SESSION STATUS LIKE 'Questions'");
-  return Number(row.Value);
-}
-
-async function statementsOf(act: () => Promise<unknown>, of = service): Promise<number> {
-  const before = await statementCount(of);
-  await act();
-  return (await statementCount(of)) - before - 1;
-}
+const env = { DATABASE_POOL_SIZE: '1' };
+const { service, merchant } = useService({ env });
+const statements = (act: () => Promise<unknown>): Promise<number> => statementsOf(service, act);
 
 describe('the number of SQL statements per request, including the token lookup', () => {
   it('POST /orders runs three SQL statements when it creates an order, four when it replays or refuses one, and one more at most once per second for the policy', async () => {
@@ -44,19 +15,19 @@ describe('the number of SQL statements per request, including the token lookup',
       const order = anOrder();
       const requests = [order, order, { ...order, total: '151.00' }];
       counts.push([]);
-      for (const body of requests) counts.at(-1)?.push(await statementsOf(() => merchant.client.post('/orders', body)));
+      for (const body of requests) counts.at(-1)?.push(await statements(() => merchant.client.post('/orders', body)));
     }
     expect(counts).toContainEqual([3, 4, 4]);
     expect(Math.max(...counts.flat())).toBeLessThanOrEqual(5);
   });
 
   it('POST /orders runs at most one more SQL statement when requests are rate limited', async () => {
-    const limited = await start({ RATE_LIMIT: '100' });
+    const limited = await startService({ databaseUrl: service.databaseUrl, env: { ...env, RATE_LIMIT: '100' } });
     try {
       const caller = await aMerchant(limited);
       const counts: number[] = [];
       for (let sent = 0; sent < 25; sent++)
-        counts.push(await statementsOf(() => caller.client.post('/orders', anOrder()), limited));
+        counts.push(await statementsOf(limited, () => caller.client.post('/orders', anOrder())));
       // The policy is read at most once per second.
       expect(Math.min(...counts)).toBe(3);
       expect(Math.max(...counts)).toBeLessThanOrEqual(5);
@@ -69,9 +40,9 @@ describe('the number of SQL statements per request, including the token lookup',
     const order = anOrder();
     await grant(service, merchant, order.document, '20.00');
     const { body } = await merchant.client.post('/orders', order);
-    expect(await statementsOf(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
+    expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
     await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
-    expect(await statementsOf(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
+    expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
   });
 
   it('PUT /orders/{id} runs fewer SQL statements than a hold, and as many as a replaced hold when it lowers one', async () => {
@@ -82,12 +53,12 @@ describe('the number of SQL statements per request, including the token lookup',
     const amend = (total: string, redeem?: string): Promise<unknown> =>
       merchant.client.put(path, { ...order, total, payment_methods: [], redeem });
     const hold = (amount: string): Promise<unknown> => merchant.client.put(`${path}/redemption`, { amount });
-    expect(await statementsOf(() => amend('140.00'))).toBe(9);
-    expect(await statementsOf(() => hold('60.00'))).toBe(14);
-    expect(await statementsOf(() => amend('130.00'))).toBe(10);
-    expect(await statementsOf(() => amend('130.00'))).toBe(9);
-    expect(await statementsOf(() => hold('65.00'))).toBe(16);
-    expect(await statementsOf(() => amend('120.00', 'maximum'))).toBe(16);
+    expect(await statements(() => amend('140.00'))).toBe(9);
+    expect(await statements(() => hold('60.00'))).toBe(14);
+    expect(await statements(() => amend('130.00'))).toBe(10);
+    expect(await statements(() => amend('130.00'))).toBe(9);
+    expect(await statements(() => hold('65.00'))).toBe(16);
+    expect(await statements(() => amend('120.00', 'maximum'))).toBe(16);
   });
 
   it('PUT /orders/{id}/redemption with expires_at runs one SQL statement fewer than a hold that changes its amount', async () => {
@@ -99,8 +70,8 @@ describe('the number of SQL statements per request, including the token lookup',
       return merchant.client.put(`/orders/${body.id}/redemption`, { amount, expires_at });
     };
     await hold('20.00');
-    expect(await statementsOf(() => hold('30.00'))).toBe(16);
-    expect(await statementsOf(() => hold('30.00', 60))).toBe(15);
-    expect(await statementsOf(() => hold('40.00', 90))).toBe(16);
+    expect(await statements(() => hold('30.00'))).toBe(16);
+    expect(await statements(() => hold('30.00', 60))).toBe(15);
+    expect(await statements(() => hold('40.00', 90))).toBe(16);
   });
 });

@@ -2,7 +2,7 @@ import { runAdmin } from '../../src/admin/program.js';
 import { expect } from '@jest/globals';
 import { type Outcome, runNode } from './build.js';
 import { refusingWithoutMerchant } from './merchant-conditions.js';
-import { testEnvironment } from './service.js';
+import { type Service, testEnvironment } from './service.js';
 
 /**
  * Runs the admin CLI in this process, which is much faster than a separate process. Only one command can run at a time,
@@ -48,10 +48,10 @@ function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () 
 
 /** Runs the admin CLI with a database. */
 export class AdminCommandLine {
-  constructor(private readonly database: { readonly url: string }) {}
+  constructor(private readonly on: Pick<Service, 'databaseUrl'>) {}
 
   run(...args: string[]): Promise<Outcome> {
-    return runAdminHere(args, testEnvironment(this.database.url));
+    return runAdminHere(args, testEnvironment(this.on.databaseUrl));
   }
 
   /** Returns the output of a command, and fails if there is any other output. */
@@ -66,7 +66,7 @@ export class AdminCommandLine {
 
   /** Runs the built CLI in a separate process. */
   built(args: string[], stdin = '', env: Record<string, string> = {}): Promise<Outcome> {
-    return runNode('dist/src/admin.js', args, { ...testEnvironment(this.database.url), ...env }, stdin);
+    return runNode('dist/src/admin.js', args, { ...testEnvironment(this.on.databaseUrl), ...env }, stdin);
   }
 
   /** Returns the output of the built CLI, and fails if there is any other output. */

@@ -56,6 +56,18 @@ export class Client {
   put(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
     return this.send('PUT', path, { body, ...options });
   }
+
+  /** Reads all pages of a list. @param path with a query */
+  async pages(path: string): Promise<any[]> {
+    const pages: any[] = [];
+    for (let cursor = ''; ;) {
+      const { status, body } = await this.get(`${path}${cursor}`);
+      if (status !== 200) throw new Error(`the page was answered ${status}: ${JSON.stringify(body)}`);
+      pages.push(body);
+      if (body.next_cursor === null) return pages;
+      cursor = `&cursor=${encodeURIComponent(body.next_cursor as string)}`;
+    }
+  }
 }
 
 /** Sends the same request `times` times at once. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface CollectedSpan {
+interface CollectedSpan {
   name: string;
   traceId: string;
   spanId: string;

@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import type { Answer } from './client.js';
 
 /** A request as a test sent it, and its response. */
-export interface Exchange {
+interface Exchange {
   method: string;
   path: string;
   body: unknown;
@@ -59,7 +59,7 @@ export class Contract {
     const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
     if (response.content === undefined) return answer.body === '' ? [] : ['the response must have no body'];
     if (!(media in response.content)) return [`the media type ${media} is not documented`];
-    return this.#errors([...place, 'content', media, 'schema'], answer.body);
+    return this.errors([...place, 'content', media, 'schema'], answer.body);
   }
 
   #ofRequest(at: string[], operation: any, query: URLSearchParams, body: unknown): string[] {
@@ -71,11 +71,12 @@ export class Contract {
     if (operation.requestBody === undefined) return found;
     return [
       ...found,
-      ...this.#errors([...at, 'requestBody', 'content', 'application/json', 'schema'], withoutNulls(body)),
+      ...this.errors([...at, 'requestBody', 'content', 'application/json', 'schema'], withoutNulls(body)),
     ];
   }
 
-  #errors(pointer: string[], value: unknown): string[] {
+  /** Returns what the schema at this place in the document does not allow. */
+  errors(pointer: string[], value: unknown): string[] {
     const key = pointer.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
     const validate = this.#compiled.get(key) ?? this.#ajv.compile({ $ref: `openapi#/${key}` });
     this.#compiled.set(key, validate);

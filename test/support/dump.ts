@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { run } from '../../tools/support/processes.mjs';
 
 /** The programs that write and read a dump of a server. */
-export interface DumpPrograms {
+interface DumpPrograms {
   dump: string;
   client: string;
   /** More options of the first. */

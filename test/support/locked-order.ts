@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 
-export interface OrderLock {
+interface OrderLock {
   /** Waits until this number of database connections wait for a locked row. */
   untilWaiting(count?: number): Promise<void>;
   release(): Promise<void>;

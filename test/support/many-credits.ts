@@ -25,13 +25,12 @@ const BATCH = 1000;
  */
 export async function aCustomerWithCredits(
   service: Service,
-  databaseUrl: string,
   merchant: TestMerchant,
   { document = aDocument(), count, amount, availableAt, expiresAt }: Credits,
 ): Promise<string> {
   await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
   // A separate connection has no statement timeout.
-  const dataSource = await createDataSource(databaseUrl).initialize();
+  const dataSource = await createDataSource(service.databaseUrl).initialize();
   const [wallet] = await dataSource.query(
     'SELECT id, merchant_id, balance_cents, debt_cents, last_seq FROM wallets WHERE document = ?',
     [document],

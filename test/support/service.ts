@@ -36,6 +36,7 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
 /** A service with its own port and, by default, its own database. */
 export interface Service {
   url: string;
+  databaseUrl: string;
   clock: TestClock;
   /** The connection pool of the service, to read rows. */
   dataSource: DataSource;
@@ -74,6 +75,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   await app.listen(0, '127.0.0.1');
   return {
     url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
+    databaseUrl,
     clock,
     dataSource: refuseWithoutMerchant(app.get(DataSource)),
     app,

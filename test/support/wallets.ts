@@ -11,13 +11,8 @@ export async function walletOf(merchant: TestMerchant, document: string): Promis
 /** All entries of a customer, oldest first. */
 export async function statementOf(merchant: TestMerchant, document: string): Promise<any[]> {
   const { id } = await walletOf(merchant, document);
-  const entries: any[] = [];
-  for (let cursor = ''; ;) {
-    const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=100${cursor}`);
-    entries.push(...body.data);
-    if (body.next_cursor === null) return entries.reverse();
-    cursor = `&cursor=${encodeURIComponent(body.next_cursor as string)}`;
-  }
+  const pages = await merchant.client.pages(`/wallets/${id}/entries?limit=100`);
+  return pages.flatMap(({ data }) => data).reverse();
 }
 
 /** All entries of a customer in short form, such as `earn 7.50`, oldest first. */
@@ -39,6 +34,20 @@ export function daysAfter(instant: string, days: number): string {
 export function startOfDayAfter(instant: string, days: number): string {
   const local = new Date(Date.parse(instant) - 3 * 3_600_000).toISOString().slice(0, 10);
   return new Date(Date.parse(local) + days * 86_400_000 + 3 * 3_600_000).toISOString();
+}
+
+/**
+ * Counts the statements that the server receives for a request. The counter belongs to a database session, so the
+ * service must have only one connection.
+ */
+export async function statementsOf(service: Service, request: () => Promise<unknown>): Promise<number> {
+  const count = async (): Promise<number> => {
+    const [row] = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Questions'");
+    return Number(row.Value);
+  };
+  const before = await count();
+  await request();
+  return (await count()) - before - 1;
 }
 
 /**

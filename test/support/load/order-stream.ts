@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { anOrder } from '../factories.js';
 
 /** A request for a new order and its result. Without a status, there was no complete response. */
-export interface SentOrder {
+interface SentOrder {
   externalId: string;
   sentAt: number;
   status?: number;

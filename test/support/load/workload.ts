@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { type Answer, Client } from '../client.js';
 
 /** A request that a merchant sends until it is answered, and sometimes sends again after that. */
-export interface Intent {
+interface Intent {
   kind: 'create' | 'hold' | 'amend' | 'complete' | 'cancel' | 'refund';
   method: 'POST' | 'PUT';
   path: string;

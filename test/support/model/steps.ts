@@ -10,7 +10,7 @@ export interface Split {
 }
 
 /** A member that can differ from the first request of an order. */
-export type Difference = '/total' | '/document' | '/eligible_total' | '/payment_methods';
+type Difference = '/total' | '/document' | '/eligible_total' | '/payment_methods';
 
 /**
  * One action of a merchant or the operator, or the passage of time. Orders are selected by number, modulo their count.

@@ -23,7 +23,7 @@ export interface Expected {
 type NewOrder = ModelContent & Pick<ModelOrder, 'key' | 'merchant' | 'customer' | 'externalId' | 'document'>;
 
 /** A grant in the model, with what was taken back of it. */
-export interface ModelGrant {
+interface ModelGrant {
   merchant: number;
   customer: number;
   credit: ModelCredit;

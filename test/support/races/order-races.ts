@@ -4,7 +4,7 @@ import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../fa
 import { interleaved, type Race, type Stage, tally } from './stage.js';
 
 /** Completes and cancels one order, 50 times each, at once. */
-export const completeOrCancel: Race<{
+const completeOrCancel: Race<{
   completions: Record<string, number>;
   cancellations: Record<string, number>;
   status: string;
@@ -78,7 +78,7 @@ function reportedBy(answers: Answer[]): Record<string, number> {
 }
 
 /** Sends one refund 50 times at once. */
-export const sameRefund: Race<{
+const sameRefund: Race<{
   answers: Record<string, number>;
   created: number;
   ids: number;
@@ -102,7 +102,7 @@ export const sameRefund: Race<{
 };
 
 /** Sends 30 concurrent refunds of 1.00 for an order of 10.00. */
-export const manyRefunds: Race<{
+const manyRefunds: Race<{
   answers: Record<string, number>;
   created: number;
   refunded: string;
@@ -147,7 +147,7 @@ async function refunding(
 }
 
 /** Completes an order during concurrent redemptions of different amounts. */
-export const completeWhileHolding: Race<{
+const completeWhileHolding: Race<{
   answers: Record<string, number>;
   redeemed: number;
   spent: number;
@@ -191,7 +191,7 @@ export const completeWhileHolding: Race<{
 };
 
 /** Amends an order during concurrent redemptions, and then also during completions. */
-export const amendWhileHolding: Race<{
+const amendWhileHolding: Race<{
   answers: Record<string, number>;
   held: number;
   maximum: number;

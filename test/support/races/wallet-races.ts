@@ -45,7 +45,7 @@ export const redemptions = (count: number, covered: number): Race<Spending> => (
 });
 
 /** The same race with completions, which redeem the cashback instead of only holding it. */
-export const spendingCompletions: Race<Spending> = {
+const spendingCompletions: Race<Spending> = {
   title: 'exactly 10 of 40 concurrent completions that redeem cashback succeed when the balance covers 10',
   async run(stage) {
     const document = aDocument();
@@ -68,7 +68,7 @@ export const spendingCompletions: Race<Spending> = {
 };
 
 /** Each of ten customers has 100.00 and two orders that redeem 60.00 each. */
-export const twoOrders: Race<Record<string, number>> = {
+const twoOrders: Race<Record<string, number>> = {
   title: 'two orders of one customer never hold the same centavo',
   async run(stage) {
     const pairs = await atOnce(10, async () => {
@@ -90,7 +90,7 @@ export const twoOrders: Race<Record<string, number>> = {
 };
 
 /** Thirty grants of 1.00 while thirty orders hold 1.00 each. */
-export const grants: Race<Spending> = {
+const grants: Race<Spending> = {
   title: 'grants that arrive during a redemption are neither lost nor duplicated',
   async run(stage) {
     const document = aDocument();
@@ -113,7 +113,7 @@ export const grants: Race<Spending> = {
 };
 
 /** Ten concurrent completions for a new customer, whose wallet does not exist yet and cannot be locked. */
-export const firstWallet: Race<Spending> = {
+const firstWallet: Race<Spending> = {
   title: 'a new customer whose orders are completed at once has one wallet with all the cashback',
   async run(stage) {
     const document = aDocument();
