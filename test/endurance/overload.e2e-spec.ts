@@ -11,25 +11,23 @@ function expectRetryLater(answer: Answer): void {
   expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }
 
-describe('a pool whose connections are all blocked', () => {
-  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '2' } });
+describe('a pool whose only connection is blocked', () => {
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
 
-  it('when all connections are blocked, requests wait or return 503, and all requests succeed afterwards', async () => {
-    const merchants = [merchant, await aMerchant(service)];
-    const orders = await Promise.all(merchants.map((owner) => aCreatedOrder(owner)));
-    const complete = (): Promise<Answer[]> =>
-      Promise.all(merchants.map(({ client }, at) => client.post(`/orders/${orders[at].id}/complete`, {})));
-    const locks = await Promise.all(orders.map(({ id }) => lockOrder(service.databaseUrl, id)));
+  it('when the connection is blocked, requests wait or return 503, and all requests succeed afterwards', async () => {
+    const order = await aCreatedOrder(merchant);
+    const complete = (): Promise<Answer> => merchant.client.post(`/orders/${order.id}/complete`, {});
+    const lock = await lockOrder(service.databaseUrl, order.id);
     const stuck = complete();
-    await locks[0]?.untilWaiting(2);
+    await lock.untilWaiting(1);
     const waited = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
-    for (const lock of locks) await lock.release();
+    await lock.release();
 
     // A blocked request releases its connection between its attempts, and gives up after the last one.
     waited.filter(({ status }) => status !== 201).forEach(expectRetryLater);
-    (await stuck).filter(({ status }) => status !== 200).forEach(expectRetryLater);
-    for (const { status, body } of await complete())
-      expect({ status, order: body.status }).toEqual({ status: 200, order: 'completed' });
+    [await stuck].filter(({ status }) => status !== 200).forEach(expectRetryLater);
+    const { status, body } = await complete();
+    expect({ status, order: body.status }).toEqual({ status: 200, order: 'completed' });
     for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
       expect(status).toBe(201);
   });
@@ -42,5 +40,21 @@ describe('a pool whose connections are all blocked', () => {
     );
     await lock.release();
     for (const answer of answers) expectRetryLater(answer);
+  });
+});
+
+describe('a pool of two connections', () => {
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '2' } });
+
+  it('requests that wait for locks leave a connection for orders', async () => {
+    const other = await aMerchant(service);
+    const blocked = [await aCreatedOrder(merchant), await aCreatedOrder(other)];
+    const locks = await Promise.all(blocked.map(({ id }) => lockOrder(service.databaseUrl, id)));
+    const stuck = [merchant, other].map(({ client }, at) => client.post(`/orders/${blocked[at]!.id}/complete`, {}));
+    await locks[0]?.untilWaiting(1);
+    for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
+      expect(status).toBe(201);
+    for (const lock of locks) await lock.release();
+    for (const answer of await Promise.all(stuck)) if (answer.status !== 200) expectRetryLater(answer);
   });
 });
