@@ -77,7 +77,7 @@ async function testOnDatabase(projects, extraArgs) {
   // The server starts during the build. Its failure is reported below.
   provided.catch(() => undefined);
   const built = await step('Build', 'npm', ['run', '--silent', 'build']);
-  if (built && projects.includes('e2e')) await step('OpenAPI document', process.execPath, ['tools/openapi.mjs']);
+  if (built && !projects.includes('edge')) await step('OpenAPI document', process.execPath, ['tools/openapi.mjs']);
   const database = await provided;
   try {
     // Without a build, the tests that start it would fail, too.
