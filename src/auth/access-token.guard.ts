@@ -2,7 +2,7 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import { Problem } from '../common/problem.js';
-import type { AppRequest } from '../http/app-request.js';
+import { type AppRequest, bearerTokenOf } from '../http/app-request.js';
 import { IS_PUBLIC } from '../http/decorators.js';
 import { TokenSetsService } from './token-sets.service.js';
 
@@ -43,11 +43,6 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     if (!user) throw invalidToken();
     return user;
   }
-}
-
-/** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
-function bearerTokenOf(request: AppRequest): string | undefined {
-  return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
 }
 
 function invalidToken(): Problem {

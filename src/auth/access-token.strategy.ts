@@ -1,25 +1,15 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { Strategy } from 'passport-jwt';
 import { Config } from '../config/config.js';
-import { signingSecrets } from '../config/signing-secrets.js';
+import { signingKeys } from '../config/signing-secrets.js';
 import type { Caller } from '../common/caller.js';
 import type { AppRequest } from '../http/app-request.js';
 
 export const JWT_ISSUER = 'cashback-order-service';
 export const JWT_AUDIENCE = 'cashback-orders';
 export const JWT_ALGORITHM = 'HS256';
-
-/**
- * Returns the secrets as key objects, the signing key first. Given strings, jsonwebtoken would create a key per token.
- */
-export function signingKeys(config: Config): [KeyObject, ...KeyObject[]] {
-  const [first, ...others] = signingSecrets(config);
-  return [keyOf(first), ...others.map(keyOf)];
-}
-
-const keyOf = (secret: string): KeyObject => createSecretKey(Buffer.from(secret));
 
 /** Verifies the JWT behind an access token: signature, algorithm, issuer, audience and expiry. */
 @Injectable()

@@ -17,9 +17,6 @@ const COMMON_COST_MAX_AGE_MS = 60_000;
 const COMMON_COST_SQL = `
   SELECT SUBSTRING(password_hash, 5, 2) AS cost FROM api_users GROUP BY SUBSTRING(password_hash, 5, 2) ORDER BY COUNT(*) DESC, cost DESC LIMIT 1`;
 
-/** An operator's command that can't be carried out. The message says why. */
-export class OperatorError extends Error {}
-
 /** Emails are compared without case. */
 export function canonicalEmail(email: string): string {
   return email.toLowerCase();
@@ -38,7 +35,7 @@ export class ApiUsersService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws OperatorError if the email is taken or the password is too short or too long. */
+  /** @throws Error if the email is taken or the password is too short or too long. */
   async create(merchantId: string, email: string, password: string): Promise<ApiUser> {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
@@ -54,7 +51,7 @@ export class ApiUsersService {
       await this.unitOfWork.statement((manager) => manager.insert(ApiUser, user));
     } catch (error) {
       if (violatedUniqueKey(error) === 'uq_api_users_email')
-        throw new OperatorError(`a user with the email ${user.email} already exists`);
+        throw new Error(`a user with the email ${user.email} already exists`, { cause: error });
       throw error;
     }
     return user;
@@ -92,7 +89,7 @@ export class ApiUsersService {
   /**
    * Disables or enables a user. Disabling revokes all sessions of the user in the same transaction.
    *
-   * @throws OperatorError for an unknown email.
+   * @throws Error for an unknown email.
    */
   async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
     return this.#change(email, { disabledAt: disabled ? this.clock.now() : null }, disabled);
@@ -101,7 +98,7 @@ export class ApiUsersService {
   /**
    * Changes the password and revokes all sessions of the user in one transaction.
    *
-   * @throws OperatorError for an unknown email or a password that is too short or too long.
+   * @throws Error for an unknown email or a password that is too short or too long.
    */
   async setPassword(email: string, password: string): Promise<ApiUser> {
     return this.#change(email, { passwordHash: await this.#hash(password) }, true);
@@ -112,7 +109,7 @@ export class ApiUsersService {
     return this.unitOfWork.transaction(async (manager) => {
       await manager.update(ApiUser, { email: canonicalEmail(email) }, changes);
       const user = await manager.findOneBy(ApiUser, { email: canonicalEmail(email) });
-      if (user === null) throw new OperatorError(`no user has the email ${email}`);
+      if (user === null) throw new Error(`no user has the email ${email}`);
       if (revokesSessions) await this.sessions.revokeAllOf(manager, user.id);
       return user;
     });
@@ -126,7 +123,7 @@ export class ApiUsersService {
   #hash(password: string): Promise<string> {
     const bytes = Buffer.byteLength(password);
     if (bytes < 12 || bytes > MAX_PASSWORD_BYTES)
-      throw new OperatorError(`a password must be 12 to ${MAX_PASSWORD_BYTES} bytes long; this one has ${bytes}`);
+      throw new Error(`a password must be 12 to ${MAX_PASSWORD_BYTES} bytes long; this one has ${bytes}`);
     return this.passwords.hash(password);
   }
 }

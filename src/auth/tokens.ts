@@ -1,9 +1,10 @@
 import { createHmac, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { v4 } from 'uuid';
 import { derivedKeys, type SigningSecrets } from '../config/signing-secrets.js';
 
 /** A token is opaque: `<prefix><uuid>`. Secret scanners recognize the prefix. */
-export const ACCESS_PREFIX = 'cbat_';
-export const REFRESH_PREFIX = 'cbrt_';
+const ACCESS_PREFIX = 'cbat_';
+const REFRESH_PREFIX = 'cbrt_';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -65,10 +66,5 @@ function tagOf(untagged: string, key: KeyObject): string {
   return createHmac('sha256', key).update(`tag:${untagged}`).digest('hex').slice(0, TAG_DIGITS);
 }
 
-/** Formats 16 bytes as a version 4 UUID (RFC 9562, section 5.4). */
-function uuidOf(bytes: Buffer): string {
-  const uuid = Buffer.from(bytes.subarray(0, 16));
-  uuid[6] = ((uuid[6] ?? 0) & 0x0f) | 0x40;
-  uuid[8] = ((uuid[8] ?? 0) & 0x3f) | 0x80;
-  return uuid.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
+/** Formats the first 16 bytes as a version 4 UUID (RFC 9562, section 5.4). */
+const uuidOf = (bytes: Buffer): string => v4({ random: bytes });

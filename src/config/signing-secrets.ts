@@ -36,22 +36,30 @@ export interface SigningSecrets {
   JWT_SECRET_PREVIOUS: string;
 }
 
-/** All secrets that the service accepts. The first one signs; each of them verifies. */
+/** All secrets that the service accepts, the current one first. */
 export function signingSecrets(config: SigningSecrets): [string, ...string[]] {
   return [config.JWT_SECRET, ...(previousSecrets(config.JWT_SECRET_PREVIOUS) ?? [])];
 }
 
+/** Returns the keys of JWTs. The first one signs; each of them verifies. */
+export function signingKeys(config: SigningSecrets): [KeyObject, ...KeyObject[]] {
+  return keysOf(config, (secret) => Buffer.from(secret));
+}
+
 /**
- * Derives keys for HMAC-SHA-256 from the signing secrets by HKDF (RFC 5869). Node converts any other type of key again
- * on each use, which takes longer than the HMAC.
+ * Derives keys for HMAC-SHA-256 from the signing secrets by HKDF (RFC 5869).
  *
  * @param purpose keys for different purposes are independent of each other.
  * @returns the key of the current secret first.
  */
 export function derivedKeys(config: SigningSecrets, purpose: string): [KeyObject, ...KeyObject[]] {
+  return keysOf(config, (secret) => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+}
+
+/** Libraries convert any other type of key again on each use, which takes longer than the HMAC. */
+function keysOf(config: SigningSecrets, bytesOf: (secret: string) => Buffer): [KeyObject, ...KeyObject[]] {
   const [current, ...previous] = signingSecrets(config);
-  const keyOf = (secret: string): KeyObject =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+  const keyOf = (secret: string): KeyObject => createSecretKey(bytesOf(secret));
   return [keyOf(current), ...previous.map(keyOf)];
 }
 

@@ -45,5 +45,4 @@ export const ExactTextColumn = (name: string): PropertyDecorator =>
   });
 
 /** A SHA-256. */
-export const DigestColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
-  Column({ name, type: 'binary', length: 32, ...options });
+export const DigestColumn = (name: string): PropertyDecorator => Column({ name, type: 'binary', length: 32 });

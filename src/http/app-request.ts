@@ -5,10 +5,17 @@ import type { Caller } from '../common/caller.js';
 export interface AppRequest extends Request {
   /** The ID in the `x-request-id` of the response and in the logs. */
   id: string;
+  /** The route that handles the request. Its path is the pattern; undefined for a path that has no route. */
+  route: { path: string } | undefined;
   /** Answers the request when it fires. */
   deadline: NodeJS.Timeout | undefined;
   /** Set by the guard on routes that need an access token. */
   user?: Caller;
   /** The JWT behind the access token. The guard sets it; a JWT from the client must never get here. */
   phantomToken?: string;
+}
+
+/** RFC 6750, section 2.1. The scheme is not case-sensitive (RFC 9110, section 11.1). */
+export function bearerTokenOf(request: Request): string | undefined {
+  return /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
 }

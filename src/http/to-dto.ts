@@ -1,22 +1,19 @@
+import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 
 type Conversion = (value: unknown) => unknown;
 
-/** Conversions of members by the prototype of the class that declares them. */
-const conversions = new WeakMap<object, Map<string, Conversion>>();
+const CONVERSION = 'conversion';
+
+/** The members of DTOs, with their conversions. */
 const members = new WeakMap<Type<object>, Map<string, Conversion | undefined>>();
 
 /**
  * Converts a member of a DTO before validation. `convert` returns other values unchanged, so that a validator refuses
  * them.
  */
-export function Converted(convert: Conversion): PropertyDecorator {
-  return (target, property) => {
-    const declared = conversions.get(target) ?? new Map<string, Conversion>();
-    conversions.set(target, declared.set(String(property), convert));
-  };
-}
+export const Converted = (convert: Conversion): PropertyDecorator => Reflect.metadata(CONVERSION, convert);
 
 /**
  * Creates a DTO from parsed JSON or from a query.
@@ -43,18 +40,13 @@ function membersOf(type: Type<object>): Map<string, Conversion | undefined> {
   let found = members.get(type);
   if (found === undefined) {
     const validated = getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
-    found = new Map(validated.map(({ propertyName }) => [propertyName, conversionOf(type, propertyName)]));
+    found = new Map(validated.map(({ propertyName: name }) => [name, conversionOf(type, name)]));
     members.set(type, found);
   }
   return found;
 }
 
+/** Also finds the conversion of a member that a base class declares. */
 function conversionOf(type: Type<object>, member: string): Conversion | undefined {
-  let prototype: unknown = type.prototype;
-  while (typeof prototype === 'object' && prototype !== null) {
-    const convert = conversions.get(prototype)?.get(member);
-    if (convert !== undefined) return convert;
-    prototype = Object.getPrototypeOf(prototype);
-  }
-  return undefined;
+  return Reflect.getMetadata(CONVERSION, type.prototype as object, member) as Conversion | undefined;
 }

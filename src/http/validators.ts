@@ -1,6 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
+  ArrayMaxSize,
   buildMessage,
   IsArray,
   IsInt,
@@ -103,22 +104,21 @@ export function IsDocument(): PropertyDecorator {
 }
 
 /**
- * An array of objects. Its elements are converted to DTOs before validation. An element that is not an object becomes a
- * value that nested validation refuses with its index; otherwise validation would skip `null` and descend into nested
- * arrays. An array that is too long is not converted, because it can have ten thousand elements; `@ArrayMaxSize`
- * refuses it.
- *
- * @param maximum the maximum number of elements, the same as in `@ArrayMaxSize`.
+ * An array of at most `maximum` objects. Its elements are converted to DTOs before validation. An element that is not
+ * an object becomes a value that nested validation refuses with its index; otherwise validation would skip `null` and
+ * descend into nested arrays. An array that is too long is not converted, because it can have ten thousand elements.
  */
 export function IsListOf(type: () => Type<object>, maximum: number, message: { message: string }): PropertyDecorator {
   return applyDecorators(
     IsArray(message),
+    ArrayMaxSize(maximum, message),
     ValidateNested({ each: true, message: 'must be an object' }),
     Converted((value) =>
       Array.isArray(value) && value.length <= maximum
         ? value.map((element: unknown) => (isObject(element) ? toDto(type(), element) : ''))
         : value,
     ),
+    ApiProperty({ type: () => type(), isArray: true, maxItems: maximum }),
   );
 }
 

@@ -74,7 +74,8 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
       const line = {
         request_id: request.id,
         method: request.method,
-        route: routeOf(request),
+        // The pattern of the route. Other paths are not logged, because they can contain documents or tokens.
+        route: request.route?.path ?? 'unknown',
         status: response.statusCode,
         duration_ms: Math.round(performance.now() - startedAt),
         ...(request.user && { merchant_id: request.user.merchantId }),
@@ -85,12 +86,6 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
     });
     next();
   };
-}
-
-/** Returns the pattern of the route. Other paths are not logged, because they can contain documents or tokens. */
-function routeOf(request: AppRequest): string {
-  const route = request.route as { path: string } | undefined;
-  return route?.path ?? 'unknown';
 }
 
 /** The contexts of Nest's startup messages, which are logged at the debug level. */

@@ -3,6 +3,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Request } from 'express';
 import { Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
+import { bearerTokenOf } from '../http/app-request.js';
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
 
@@ -14,9 +15,9 @@ export class MetricsTokenGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { METRICS_TOKEN: expected } = this.config;
     if (expected === undefined) return true;
-    const { authorization } = context.switchToHttp().getRequest<Request>().headers;
-    if (authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
-    const given = /^bearer +(.*)$/i.exec(authorization)?.[1]?.trim() ?? '';
+    const request = context.switchToHttp().getRequest<Request>();
+    if (request.headers.authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
+    const given = bearerTokenOf(request) ?? '';
     // Digests have the same length, which `timingSafeEqual` requires.
     if (!timingSafeEqual(digestOf(given), digestOf(expected)))
       throw new Problem('invalid_token', { headers: CHALLENGE });

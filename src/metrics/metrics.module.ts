@@ -22,16 +22,14 @@ export class MetricsModule implements OnModuleInit {
 
   onModuleInit(): void {
     this.events.subscribe((event) => this.metrics.count(event));
-    this.unitOfWork.retries.subscribe((reason) => this.metrics.databaseRetried(reason));
-    this.batches.statements.subscribe(({ kind, keys }) => this.metrics.batchSent(kind, keys));
-    this.rateLimiter.storeFailures.subscribe(() => this.metrics.rateLimitStoreFailed());
+    this.unitOfWork.retries.subscribe((reason) => this.metrics.databaseRetries.inc({ reason }));
+    this.batches.statements.subscribe(({ kind, keys }) => this.metrics.statementKeys.observe({ kind }, keys));
+    this.rateLimiter.storeFailures.subscribe(() => this.metrics.rateLimitStoreFailures.inc());
     this.metrics.gauge(
       'database_pool_connections',
       'Database connections in use, and use cases waiting for one',
       () => this.unitOfWork.load,
     );
-    this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => ({
-      ...this.admission.load,
-    }));
+    this.metrics.gauge('http_requests', 'Requests running and waiting for their turn', () => this.admission.load);
   }
 }

@@ -42,18 +42,18 @@ export class Metrics {
     'Sessions that were revoked because a refresh token was used again after its retry window',
   );
 
-  readonly #rateLimitStoreFailures = this.#counter(
+  readonly rateLimitStoreFailures = this.#counter(
     'rate_limit_store_failures_total',
     'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
   );
 
-  readonly #databaseRetries = this.#counter(
+  readonly databaseRetries = this.#counter(
     'database_retries_total',
     'Use cases retried after a conflict with another transaction, by reason',
     'reason',
   );
 
-  readonly #statementKeys = new Histogram({
+  readonly statementKeys = new Histogram({
     name: 'database_batch_keys',
     help: 'Requests that shared a statement, by kind of statement; the count is the number of statements',
     labelNames: ['kind'],
@@ -64,7 +64,7 @@ export class Metrics {
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // A counter that starts with its first conflict would not show that conflict as an increase.
-    for (const reason of lockConflicts()) this.#databaseRetries.inc({ reason }, 0);
+    for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
   }
 
   /** Adds a gauge of several states, which are measured each time the metrics are read. */
@@ -94,22 +94,10 @@ export class Metrics {
     this.#cashback.inc({ event: 'granted' }, event.earnedCents / CENTS_IN_BRL);
   }
 
-  batchSent(kind: string, keys: number): void {
-    this.#statementKeys.observe({ kind }, keys);
-  }
-
-  databaseRetried(reason: string): void {
-    this.#databaseRetries.inc({ reason });
-  }
-
   /** Counts a connection whose request could not be parsed. It has no route and no duration. */
   refusedBelowHttp({ code }: Problem): void {
     this.#refusals.inc({ code });
     this.#malformed.inc({ code });
-  }
-
-  rateLimitStoreFailed(): void {
-    this.#rateLimitStoreFailures.inc();
   }
 
   /** Measures every request by its route's pattern, not by its path, which would be a label per order. */
@@ -117,8 +105,7 @@ export class Metrics {
     return (request, response, next) => {
       const end = this.#requests.startTimer();
       response.once('finish', () => {
-        const route = request.route as { path: string } | undefined;
-        end({ method: request.method, route: route?.path ?? 'none', status: response.statusCode });
+        end({ method: request.method, route: request.route?.path ?? 'none', status: response.statusCode });
         const code = response.locals.problemCode as Problem['code'] | undefined;
         if (code !== undefined) this.#refusals.inc({ code });
       });

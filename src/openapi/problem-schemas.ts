@@ -131,11 +131,7 @@ function problemSchemas(codes: ProblemCode[]): Schemas {
       enum: [...NEXT_ACTIONS],
       description: 'What to do. If `retryable` is true, first send the same request again.',
     },
-    ...Object.fromEntries(
-      problemCodes()
-        .filter(({ code }) => codes.includes(code))
-        .map((problem) => [schemaNameOf(problem.code), schemaOf(problem)]),
-    ),
+    ...Object.fromEntries(catalogued(codes).map((problem) => [schemaNameOf(problem.code), schemaOf(problem)])),
   };
 }
 

@@ -4,14 +4,15 @@ import { type Validity, validityOf } from '../cashback/validity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
+import type { ToReceiveDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
 import { isOpen, statusOf, wasCompleted } from './order-status.js';
 
-/** The cashback that the customer receives for an order. `status` has the values of the API. */
+/** The cashback that the customer receives for an order. */
 export interface CashbackToReceive {
   amountCents: number;
   reversedCents: number;
-  status: 'quoted' | 'pending' | 'available' | 'partially_reversed' | 'reversed';
+  status: ToReceiveDto['status'];
   /** When it can be spent; null if the order is cancelled. */
   validity: Validity | null;
 }

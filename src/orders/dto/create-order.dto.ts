@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsIn, IsOptional } from 'class-validator';
+import { ArrayMinSize, IsIn, IsOptional } from 'class-validator';
 import {
   IsAtMost,
   IsCallerId,
@@ -68,7 +68,6 @@ export const PAYMENT_METHODS = { message: 'must be an array of 0 to 20 payment m
 export class OrderContentDto {
   /** Items of the order, 1 to 500. */
   @ArrayMinSize(1, ITEMS)
-  @ArrayMaxSize(500, ITEMS)
   @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
   readonly items!: CreateOrderItemDto[];
 
@@ -91,7 +90,6 @@ export class OrderContentDto {
   readonly eligible_total?: string;
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
-  @ArrayMaxSize(20, PAYMENT_METHODS)
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods!: PaymentMethodDto[];
 }

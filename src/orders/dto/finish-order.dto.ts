@@ -1,4 +1,4 @@
-import { ArrayMaxSize, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
 import { PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 
@@ -34,7 +34,6 @@ export class CompleteOrderDto {
 
   /** Final payment methods. Default: those of the order. */
   @IsOptional()
-  @ArrayMaxSize(20, PAYMENT_METHODS)
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
 }

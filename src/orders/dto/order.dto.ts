@@ -76,7 +76,7 @@ export class ToRedeemDto {
   readonly returned!: string;
 }
 
-export const TO_RECEIVE_STATUSES = ['quoted', 'pending', 'available', 'partially_reversed', 'reversed'] as const;
+const TO_RECEIVE_STATUSES = ['quoted', 'pending', 'available', 'partially_reversed', 'reversed'] as const;
 
 /** The cashback the customer will receive, or has received, for the order. */
 export class ToReceiveDto {

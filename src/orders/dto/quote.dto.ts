@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../../http/validators.js';
 import { CreateOrderItemDto, PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
@@ -35,13 +35,11 @@ export class CreateQuoteDto {
 
   /** Items of the order, 0 to 500. They do not change the quote. */
   @IsOptional()
-  @ArrayMaxSize(500, ITEMS)
   @IsListOf(() => CreateOrderItemDto, 500, ITEMS)
   readonly items?: CreateOrderItemDto[];
 
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @IsOptional()
-  @ArrayMaxSize(20, PAYMENT_METHODS)
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];
 
