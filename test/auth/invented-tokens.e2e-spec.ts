@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { useService } from '../support/use-service.js';
-import { statementsOf } from '../support/wallets.js';
+import { statementsOf } from '../support/server-counters.js';
 
 const RATE_LIMIT = 3;
 

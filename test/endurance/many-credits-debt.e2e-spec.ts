@@ -4,7 +4,8 @@ import type { Answer } from '../support/client.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { useService } from '../support/use-service.js';
-import { rowsReadBy, walletOf } from '../support/wallets.js';
+import { rowsReadBy } from '../support/server-counters.js';
+import { walletOf } from '../support/wallets.js';
 
 const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
 

@@ -5,7 +5,8 @@ import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf, rowsReadBy, walletOf } from '../support/wallets.js';
+import { rowsReadBy } from '../support/server-counters.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
 
 const CREDITS = 5000;
 const DAY_MS = 86_400_000;

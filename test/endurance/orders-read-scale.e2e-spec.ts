@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { encodeCursor } from '../../src/common/cursor.js';
 import { createDataSource } from '../../src/schema.js';
+import type { Answer } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { FrozenClock } from '../support/model/frozen-clock.js';
+import { rowsReadBy } from '../support/server-counters.js';
 import { type Service, startService } from '../support/service.js';
-import { rowsOf } from '../support/wallets.js';
 
 const ORDERS = 10_000;
 const LIMIT = 20;
@@ -179,11 +180,6 @@ function completionFilters(orders: Row[], statuses: string[]): Filter[] {
   );
 }
 
-async function rowsRead(): Promise<number> {
-  const counters = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
-  return counters.reduce((sum, { Value: value }) => sum + Number(value), 0);
-}
-
 /** Sends the request and compares its page with the scan. @returns the number of rows that the database read for it. */
 async function readPage(
   merchant: TestMerchant,
@@ -193,9 +189,11 @@ async function readPage(
   keyOf: (order: Row) => (string | number)[] = ({ created_at, id }) => [created_at.getTime(), id],
 ): Promise<number> {
   const after = cursor === undefined ? '' : `&cursor=${encodeCursor(keyOf(cursor))}`;
-  const before = await rowsRead();
-  const { status, body } = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${after}`);
-  const read = (await rowsRead()) - before;
+  let answer!: Answer;
+  const read = await rowsReadBy(service, async () => {
+    answer = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${after}`);
+  });
+  const { status, body } = answer;
   const start = cursor === undefined ? 0 : orders.indexOf(cursor) + 1;
   const expected = orders.slice(start).filter(matches);
   expect({ query, status, ids: body.data.map(({ id }: Row) => id), isLast: body.next_cursor === null }).toEqual({

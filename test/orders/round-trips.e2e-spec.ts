@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aMerchant, anOrder, grant } from '../support/factories.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
-import { statementsOf } from '../support/wallets.js';
+import { statementsOf } from '../support/server-counters.js';
 
 const env = { DATABASE_POOL_SIZE: '1' };
 const { service, merchant } = useService({ env });

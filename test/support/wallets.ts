@@ -35,32 +35,3 @@ export function startOfDayAfter(instant: string, days: number): string {
   const local = new Date(Date.parse(instant) - 3 * 3_600_000).toISOString().slice(0, 10);
   return new Date(Date.parse(local) + days * 86_400_000 + 3 * 3_600_000).toISOString();
 }
-
-/**
- * Counts the statements that the server receives for a request. The counter belongs to a database session, so the
- * service must have only one connection.
- */
-export async function statementsOf(service: Service, request: () => Promise<unknown>): Promise<number> {
-  const count = async (): Promise<number> => {
-    const [row] = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Questions'");
-    return Number(row.Value);
-  };
-  const before = await count();
-  await request();
-  return (await count()) - before - 1;
-}
-
-/**
- * Counts the rows that the server reads for a request. The counters belong to a database session, so the service must
- * have only one connection.
- */
-export async function rowsReadBy(service: Service, request: () => Promise<unknown>): Promise<number> {
-  const counters = async (): Promise<number> => {
-    const rows = await rowsOf(service, "SHOW SESSION STATUS LIKE 'Handler_read%'");
-    return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
-  };
-  const before = await counters();
-  await request();
-  // SHOW STATUS reads a row for each counter that it returns.
-  return (await counters()) - before;
-}
