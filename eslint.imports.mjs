@@ -13,6 +13,7 @@ const LAYERS = [
   ['auth'],
   ['orders', 'wallets'],
   ['reconcile', 'audit'],
+  ['expiry'],
   ['health'],
   ['admin'],
 ];

@@ -1,15 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import {
-  forgetExpression,
-  ID,
-  NO_ACTION,
-  recordExpression,
-  TABLE_OPTIONS,
-  word,
-} from '../src/database/migration-steps.js';
-
-const LIFETIME_BUCKET =
-  "IF(status = 'pending', TRUNCATE(TIMESTAMPDIFF(MINUTE, created_at, expires_at), 2 - LENGTH(TIMESTAMPDIFF(MINUTE, created_at, expires_at))), 0)";
+import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/database/migration-steps.js';
 
 /**
  * Orders and their refunds. Content that is read as a whole is stored as JSON. External IDs are stored as UTF-8 bytes,
@@ -31,6 +21,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         final_payment_methods JSON NULL,
         policy                JSON NOT NULL,
         redemption_cents      BIGINT NOT NULL,
+        lapsed_cents          BIGINT NOT NULL,
         earned_cents          BIGINT NOT NULL,
         refunded_cents        BIGINT NOT NULL,
         returned_cents        BIGINT NOT NULL,
@@ -44,22 +35,22 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         cancelled_at          DATETIME(3) NULL,
         cashback_available_at DATETIME(3) NULL,
         cashback_expires_at   DATETIME(3) NULL,
-        lifetime_bucket       BIGINT AS (${LIFETIME_BUCKET}) VIRTUAL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_orders_merchant_external_id (merchant_id, external_id),
         INDEX ix_orders_merchant_created (merchant_id, created_at, id),
-        INDEX ix_orders_status (merchant_id, status, lifetime_bucket, created_at, id, expires_at),
+        INDEX ix_orders_status (merchant_id, status, created_at, id),
+        INDEX ix_orders_expiry (status, expires_at),
         INDEX ix_orders_completion (merchant_id, status, completed_at, id),
         CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
-        CONSTRAINT ck_orders_status CHECK (status IN ('pending', 'completed', 'cancelled', 'partially_refunded', 'refunded')),
+        CONSTRAINT ck_orders_status CHECK (status IN ('pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded')),
         CONSTRAINT ck_orders_total CHECK (total_cents > 0),
         CONSTRAINT ck_orders_redemption CHECK (redemption_cents BETWEEN 0 AND total_cents),
+        CONSTRAINT ck_orders_lapsed CHECK (lapsed_cents BETWEEN 0 AND total_cents AND (lapsed_cents = 0 OR status = 'expired')),
         CONSTRAINT ck_orders_earned CHECK (earned_cents >= 0),
         CONSTRAINT ck_orders_refunded CHECK (refunded_cents BETWEEN 0 AND total_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redemption_cents),
         CONSTRAINT ck_orders_clawed_back CHECK (clawed_back_cents BETWEEN 0 AND earned_cents)
       ) ${TABLE_OPTIONS}`);
-    await recordExpression(runner, 'orders', 'lifetime_bucket', LIFETIME_BUCKET);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS refunds (
         id                ${ID} NOT NULL,
@@ -81,7 +72,6 @@ export class CreateOrders1763640000001 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await forgetExpression(runner, 'orders', 'lifetime_bucket');
     for (const table of ['refunds', 'orders']) await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

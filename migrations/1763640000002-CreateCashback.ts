@@ -49,6 +49,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         UNIQUE INDEX uq_cashback_credits_order (order_id, merchant_id),
         INDEX ix_cashback_credits_expiry (wallet_id, merchant_id, is_open, expires_at, id, available_at, remaining_cents),
         INDEX ix_cashback_credits_release (wallet_id, merchant_id, is_open, available_at, expires_at, remaining_cents),
+        INDEX ix_cashback_credits_due (is_open, expires_at, wallet_id, merchant_id),
         CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)
@@ -56,15 +57,13 @@ export class CreateCashback1763640000002 implements MigrationInterface {
     await recordExpression(runner, 'cashback_credits', 'is_open', 'remaining_cents > 0');
     await runner.query(`
       CREATE TABLE IF NOT EXISTS cashback_holds (
-        order_id         ${ID} NOT NULL,
-        credit_id        ${ID} NOT NULL,
-        wallet_id        ${ID} NOT NULL,
-        merchant_id      ${ID} NOT NULL,
-        amount_cents     BIGINT NOT NULL,
-        expires_at       DATETIME(3) NOT NULL,
-        reinstated_until DATETIME(3) NOT NULL,
+        order_id     ${ID} NOT NULL,
+        credit_id    ${ID} NOT NULL,
+        wallet_id    ${ID} NOT NULL,
+        merchant_id  ${ID} NOT NULL,
+        amount_cents BIGINT NOT NULL,
         PRIMARY KEY (order_id, credit_id),
-        INDEX ix_cashback_holds_expiry (wallet_id, merchant_id, expires_at, amount_cents),
+        INDEX ix_cashback_holds_wallet (wallet_id, merchant_id, amount_cents),
         INDEX ix_cashback_holds_credit (credit_id),
         CONSTRAINT fk_cashback_holds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_holds_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
@@ -98,8 +97,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
 }
 
 /**
- * `order_id` has no foreign key: an entry that releases the lapsed hold of another order would lock that order's row,
- * which violates the lock order. The signs have a trigger in place of a check, because servers copy a table to change a
+ * `order_id` has no foreign key: each entry would check a row that its transaction has locked. The signs have a trigger in place of a check, because servers copy a table to change a
  * check, and the ledger is the largest table.
  */
 async function createLedger(runner: QueryRunner): Promise<void> {

@@ -5,6 +5,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { ClockModule } from './common/clock.js';
 import { type Config, ConfigModule } from './config/config.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
+import { ExpiryModule } from './expiry/expiry.module.js';
 import { HttpModule } from './http/http.module.js';
 import { Admission } from './http/admission.js';
 import { HealthModule } from './health/health.module.js';
@@ -35,6 +36,7 @@ export class AppModule {
         AuthModule,
         OrdersModule,
         WalletsModule,
+        ExpiryModule,
         HealthModule,
         MetricsModule,
         ReconcileModule,

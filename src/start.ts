@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
+import { ExpiryService } from './expiry/expiry.service.js';
 import { createLogger, NestLogger } from './logging/logger.js';
 import { loadProcessConfig } from './config/config.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
@@ -18,6 +19,7 @@ export async function start(): Promise<void> {
   configureApp(app, logger);
   app.enableShutdownHooks(undefined, { useProcessExit: true });
   await app.listen(config.PORT, config.HOST);
+  app.get(ExpiryService).start();
   if (config.TRUST_PROXY === '' && !listensOnLoopback(app.getHttpServer() as Server))
     logger.warn('listening beyond loopback without TRUST_PROXY: run the service behind the edge (ops/edge.cfg)');
   logger.info({ url: await app.getUrl() }, 'listening');

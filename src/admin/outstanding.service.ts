@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { LAPSED_HOLDS, lapsedHoldsParameters } from '../cashback/balance-sql.js';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
 import { notFound } from '../common/problem.js';
@@ -39,16 +38,8 @@ const CREDITS = `
 
 const HELD = `
   SELECT SUM(h.amount_cents) AS held
-    FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.merchant_id = w.merchant_id AND h.expires_at > ?
+    FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.merchant_id = w.merchant_id
    WHERE w.merchant_id = ?`;
-
-/** The next write to a wallet returns its lapsed holds to their credits. */
-const RETURNED = `
-  SELECT SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS})) AS available,
-         SUM((SELECT SUM(h.amount_cents) ${LAPSED_HOLDS} AND c.expires_at <= ?)) AS expiring
-    FROM wallets w
-   WHERE w.merchant_id = ? AND EXISTS (
-           SELECT 1 FROM cashback_holds l WHERE l.wallet_id = w.id AND l.merchant_id = w.merchant_id AND l.expires_at <= ?)`;
 
 /** Adds up what merchants owe their customers. The database adds, so memory does not grow with the wallets. */
 @Injectable()
@@ -118,15 +109,13 @@ async function outstandingOf(manager: EntityManager, merchantId: string, now: Da
   };
   const wallets = await sums(WALLETS, [merchantId]);
   const credits = await sums(CREDITS, [now, now, now, now, soon, merchantId]);
-  const held = await sums(HELD, [now, merchantId]);
-  const lapsed = lapsedHoldsParameters(now);
-  const returned = await sums(RETURNED, [...lapsed, ...lapsed, soon, merchantId, now]);
+  const held = await sums(HELD, [merchantId]);
   return {
     wallets: wallets('wallets'),
-    availableCents: exactCents(credits('available') + returned('available')),
+    availableCents: credits('available'),
     pendingCents: credits('pending'),
     heldCents: held('held'),
     debtCents: wallets('debt'),
-    expiringCents: exactCents(credits('expiring') + returned('expiring')),
+    expiringCents: credits('expiring'),
   };
 }

@@ -5,23 +5,14 @@ import { exactCents } from '../common/money.js';
 import { type Batch, Batches } from '../database/batch.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
-import { viewWallet } from './wallet-rows.js';
 import type { WalletOwner } from './wallet.entity.js';
-
-/** The balances in an order's response, in centavos. */
-export interface OrderBalance {
-  /** What the customer can spend, without held amounts. */
-  availableCents: number;
-  /** The amount held for the order. */
-  heldCents: number;
-}
 
 const unchanged = (merchants: number): string =>
   `SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
     WHERE ${anyOf(merchants, 'w.merchant_id = ? AND w.document IN (?)')}`;
 
 const AVAILABLE_OF_ONE = `
-  SELECT w.merchant_id, w.document, w.debt_cents, ${AVAILABLE} AS cents
+  SELECT w.merchant_id, w.document, ${AVAILABLE} AS cents
     FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
 
 /** Reads what customers can spend, without a lock and without loading their credits. */
@@ -40,24 +31,6 @@ export class BalancesService {
   availableNow(owner: WalletOwner): Promise<number> {
     return this.#available.get(owner);
   }
-
-  /** @returns the available centavos of one customer; 0 if there is no wallet. */
-  async availableTo(manager: EntityManager, owner: WalletOwner, now: Date): Promise<number> {
-    return (await availableOf(manager, [owner], now))(owner);
-  }
-
-  /** @returns the balance of each of these orders. */
-  async ofOrders(
-    manager: EntityManager,
-    merchantId: string,
-    orders: readonly (WalletOwner & { id: string })[],
-    now: Date,
-  ): Promise<(order: WalletOwner & { id: string }) => OrderBalance> {
-    const available = await availableOf(manager, orders, now);
-    const ids = orders.map(({ id }) => id);
-    const held = await heldBy(manager, merchantId, ids, now);
-    return (order) => ({ availableCents: available(order), heldCents: held.get(order.id) ?? 0 });
-  }
 }
 
 interface AvailableRow {
@@ -68,8 +41,8 @@ interface AvailableRow {
 
 const keyOf = (merchantId: string, document: string): string => `${merchantId} ${document}`;
 
-/** @returns the available centavos of a customer; 0 if there is no wallet. */
-async function availableOf(
+/** @returns the available centavos of each of these customers; 0 if there is no wallet. */
+export async function availableOf(
   manager: EntityManager,
   owners: readonly WalletOwner[],
   now: Date,
@@ -84,33 +57,9 @@ async function availableOf(
 }
 
 /** Adds up the wallets whose available balance dates have changed since they were last written. */
-async function addUp(manager: EntityManager, changed: readonly AvailableRow[], now: Date): Promise<AvailableRow[]> {
+function addUp(manager: EntityManager, changed: readonly AvailableRow[], now: Date): Promise<AvailableRow[]> {
   // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
   const sql = changed.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
   const parameters = changed.flatMap((row) => [...availableParameters(now), row.merchant_id, row.document]);
-  const rows = await manager.query<(AvailableRow & { debt_cents: string | number })[]>(sql, parameters);
-  for (const row of rows)
-    if (Number(row.debt_cents) > 0)
-      row.cents = await availableToDebtor(manager, { merchantId: row.merchant_id, document: row.document }, now);
-  return rows;
-}
-
-/** @returns what a customer with a debt can spend: lapsed holds repay the debt first. */
-export async function availableToDebtor(manager: EntityManager, owner: WalletOwner, now: Date): Promise<number> {
-  return (await viewWallet(manager, owner, now))?.availableCents ?? 0;
-}
-
-/** @returns the centavos that orders hold, by order id, of the orders that hold any. */
-async function heldBy(
-  manager: EntityManager,
-  merchantId: string,
-  orderIds: readonly string[],
-  now: Date,
-): Promise<Map<string, number>> {
-  if (orderIds.length === 0) return new Map();
-  const rows = await manager.query<{ order_id: string; cents: string }[]>(
-    'SELECT order_id, SUM(amount_cents) AS cents FROM cashback_holds WHERE merchant_id = ? AND order_id IN (?) AND expires_at > ? GROUP BY order_id',
-    [merchantId, orderIds, now],
-  );
-  return new Map(rows.map(({ order_id, cents }) => [order_id, exactCents(cents)]));
+  return manager.query<AvailableRow[]>(sql, parameters);
 }

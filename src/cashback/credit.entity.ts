@@ -21,6 +21,7 @@ import { Wallet } from './wallet.entity.js';
   'expiresAt',
   'remainingCents',
 ])
+@Index('ix_cashback_credits_due', ['isOpen', 'expiresAt', 'walletId', 'merchantId'])
 @Index('uq_cashback_credits_order', ['orderId', 'merchantId'], { unique: true })
 export class Credit {
   @PrimaryId()

@@ -20,7 +20,7 @@ export class EntryLog {
     private readonly now: Date,
   ) {}
 
-  record(movement: Movement<Credit>, refundId?: string): void {
+  record(movement: Movement, refundId?: string): void {
     const { kind, credit, amountCents, orderId, effectiveAt } = movement;
     if (credit === null) {
       this.recordDebt(kind, amountCents, { orderId, refundId });
@@ -31,7 +31,7 @@ export class EntryLog {
     this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
   }
 
-  recordAll(movements: Movement<Credit>[]): void {
+  recordAll(movements: Movement[]): void {
     for (const movement of movements) this.record(movement);
   }
 

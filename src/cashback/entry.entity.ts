@@ -57,7 +57,7 @@ export class Entry {
   @ForeignKey(() => Credit, { name: 'fk_cashback_entries_credit' })
   creditId!: string | null;
 
-  /** No foreign key: it would lock the row of another order whose lapsed hold is released. */
+  /** No foreign key: each entry would check a row that its transaction has locked. */
   @IdColumn('order_id', { nullable: true })
   orderId!: string | null;
 
@@ -65,7 +65,7 @@ export class Entry {
   @ForeignKey('Refund', { name: 'fk_cashback_entries_refund' })
   refundId!: string | null;
 
-  /** When it took effect. For an expiry or a lapsed hold, this can be earlier than `createdAt`. */
+  /** When it took effect. For an expiry this is earlier than `createdAt`. */
   @InstantColumn('effective_at')
   effectiveAt!: Date;
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { notFound } from '../common/problem.js';
 import { violatedUniqueKey } from '../database/errors.js';
@@ -17,6 +18,7 @@ import {
   validityOfGrant,
 } from './grants.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
+import { Wallet } from './wallet.entity.js';
 import { WalletsService } from './wallets.service.js';
 
 /** A grant in its current state, and the time zone of the merchant's days. */
@@ -31,6 +33,7 @@ export class GrantsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly wallets: WalletsService,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -88,8 +91,9 @@ export class GrantsService {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const { grant, credit } = await find(manager, merchantId, id);
-      const wallet = await this.wallets.viewById(manager, merchantId, credit.walletId);
-      return { ...stateIn(wallet, grant, credit), timeZone };
+      const { document } = await manager.findOneByOrFail(Wallet, { id: credit.walletId, merchantId });
+      const isExpired = credit.expiresAt <= this.clock.now();
+      return { grant, credit: { ...credit, ...(isExpired && { remainingCents: 0 }) }, document, timeZone };
     });
   }
 

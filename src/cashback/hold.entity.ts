@@ -1,11 +1,11 @@
 import { Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { CentsColumn, IdColumn, PrimaryId } from '../database/columns.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
-/** The amount of one credit that is held for an open order. Deleted when it is captured or released. */
+/** The amount of one credit that is held for a pending order. Deleted when it is captured or released. */
 @Entity('cashback_holds')
-@Index('ix_cashback_holds_expiry', ['walletId', 'merchantId', 'expiresAt', 'amountCents'])
+@Index('ix_cashback_holds_wallet', ['walletId', 'merchantId', 'amountCents'])
 @Index('ix_cashback_holds_credit', ['creditId'])
 export class Hold {
   @PrimaryId('order_id')
@@ -26,12 +26,4 @@ export class Hold {
 
   @CentsColumn('amount_cents')
   amountCents!: number;
-
-  /** The order's `expiresAt`. From then on the amount is available again. */
-  @InstantColumn('expires_at')
-  expiresAt!: Date;
-
-  /** Until when the amount is available if the hold lapses after its credit has expired. */
-  @InstantColumn('reinstated_until')
-  reinstatedUntil!: Date;
 }

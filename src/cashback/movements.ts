@@ -1,18 +1,11 @@
 import type { Credit } from './credit.entity.js';
 import type { EntryKind } from './entry.entity.js';
-import type { Hold } from './hold.entity.js';
-
-/** The part of a credit that dates change. */
-export type DatedCredit = Pick<Credit, 'id' | 'remainingCents' | 'availableAt' | 'expiresAt' | 'originalExpiresAt'>;
-
-/** The part of a hold that lapses. `expiresAt` is when it does. */
-export type DatedHold = Pick<Hold, 'orderId' | 'creditId' | 'amountCents' | 'expiresAt' | 'reinstatedUntil'>;
 
 /** A change of one credit, as the ledger records it. */
-export interface Movement<C extends DatedCredit = DatedCredit> {
+export interface Movement {
   kind: EntryKind;
   /** Null for a change of the debt. */
-  credit: C | null;
+  credit: Credit | null;
   /** Signed, in centavos. */
   amountCents: number;
   orderId: string | null;
@@ -30,56 +23,9 @@ export interface Return {
 }
 
 /** An amount that returned to a credit. */
-export interface ReturnedPart<C extends DatedCredit = DatedCredit> {
-  credit: C;
+export interface ReturnedPart {
+  credit: Credit;
   amountCents: number;
-}
-
-/**
- * Brings credits up to date: releases lapsed holds, which repay debt first, then writes off expired amounts. Only dates
- * decide, so the result does not depend on when or how often this runs.
- *
- * @param credits changed in place; they must include those of every lapsed hold.
- * @param debtCents the debt of the wallet.
- * @returns the movements, in the order in which they took effect on each credit.
- */
-export function applyExpiries<C extends DatedCredit>(
-  credits: Iterable<C>,
-  holds: readonly DatedHold[],
-  now: Date,
-  debtCents = 0,
-): Movement<C>[] {
-  const movements: Movement<C>[] = [];
-  const byId = new Map(Array.from(credits, (credit) => [credit.id, credit]));
-  const lapsed = holds
-    .filter((hold) => hold.expiresAt <= now)
-    .sort((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime() || (a.orderId < b.orderId ? -1 : 1));
-  let leftCents = debtCents;
-  for (const holdsOfOrder of byOrder(lapsed)) {
-    const parts = holdsOfOrder.map((hold) => {
-      const credit = byId.get(hold.creditId);
-      if (credit === undefined) throw new Error(`credit ${hold.creditId} of a hold was not loaded`);
-      movements.push(...giveBack(credit, lapseOf(hold)));
-      return { credit, amountCents: hold.amountCents };
-    });
-    const payments = repay(parts, leftCents, { orderId: holdsOfOrder[0]?.orderId ?? null, at: now });
-    for (const { kind, amountCents } of payments) if (kind === 'repay') leftCents += amountCents;
-    movements.push(...payments);
-  }
-  for (const credit of byId.values()) if (credit.expiresAt <= now) movements.push(...expireRest(credit));
-  return movements;
-}
-
-/** Groups sorted holds by instant and order. The holds of an order lapse together. */
-function byOrder(holds: readonly DatedHold[]): DatedHold[][] {
-  const groups = new Map<string, DatedHold[]>();
-  for (const hold of holds) {
-    const key = `${hold.expiresAt.getTime()} ${hold.orderId}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [hold]);
-    else group.push(hold);
-  }
-  return [...groups.values()];
 }
 
 /**
@@ -87,12 +33,12 @@ function byOrder(holds: readonly DatedHold[]): DatedHold[][] {
  *
  * @param debtCents the debt, or less if only that much of the amounts may be used.
  */
-export function repay<C extends DatedCredit>(
-  parts: readonly ReturnedPart<C>[],
+export function repay(
+  parts: readonly ReturnedPart[],
   debtCents: number,
   { orderId, at }: { orderId: string | null; at: Date },
-): Movement<C>[] {
-  const movements: Movement<C>[] = [];
+): Movement[] {
+  const movements: Movement[] = [];
   let leftCents = debtCents;
   for (const { credit, amountCents } of parts.toSorted((a, b) => byExpiry(a.credit, b.credit))) {
     const paidCents = Math.min(leftCents, amountCents, credit.remainingCents);
@@ -109,24 +55,21 @@ export function repay<C extends DatedCredit>(
  * Returns an amount to a credit. A credit that has expired is available again until `reinstatedUntil`, without the
  * amount that remained when it expired. That happens once: what returns after it has expired again expires at once.
  */
-export function giveBack<C extends DatedCredit>(credit: C, returned: Return): Movement<C>[] {
+export function giveBack(credit: Credit, returned: Return): Movement[] {
   const { kind, amountCents, orderId, at, reinstatedUntil } = returned;
-  const movements = credit.expiresAt <= at ? expireRest(credit) : [];
+  const movements = credit.expiresAt <= at ? writeOff(credit) : [];
   if (credit.expiresAt <= at && credit.originalExpiresAt === null) {
     credit.originalExpiresAt = credit.expiresAt;
     credit.expiresAt = reinstatedUntil;
   }
   credit.remainingCents += amountCents;
   movements.push({ kind, credit, amountCents, orderId, effectiveAt: at });
-  if (credit.expiresAt <= at) movements.push(...expireRest(credit));
+  if (credit.expiresAt <= at) movements.push(...writeOff(credit));
   return movements;
 }
 
-function lapseOf({ amountCents, orderId, expiresAt: at, reinstatedUntil }: DatedHold): Return {
-  return { kind: 'release', amountCents, orderId, at, reinstatedUntil };
-}
-
-function expireRest<C extends DatedCredit>(credit: C): Movement<C>[] {
+/** Writes off what remains of a credit that has expired. */
+export function writeOff(credit: Credit): Movement[] {
   if (credit.remainingCents === 0) return [];
   const amountCents = -credit.remainingCents;
   credit.remainingCents = 0;
@@ -139,6 +82,6 @@ export function byExpiry(a: Pick<Credit, 'id' | 'expiresAt'>, b: Pick<Credit, 'i
 }
 
 /** Returns whether a credit can be spent at an instant. */
-export function isAvailable(credit: DatedCredit, now: Date): boolean {
+export function isAvailable(credit: Pick<Credit, 'availableAt' | 'expiresAt'>, now: Date): boolean {
   return credit.availableAt <= now && now < credit.expiresAt;
 }

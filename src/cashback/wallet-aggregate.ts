@@ -4,9 +4,9 @@ import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import { type Cause, EntryLog } from './entry-log.js';
-import { applyExpiries, byExpiry, giveBack, isAvailable, repay, type Return, type ReturnedPart } from './movements.js';
+import { byExpiry, giveBack, isAvailable, repay, type Return, type ReturnedPart, writeOff } from './movements.js';
 import type { Hold } from './hold.entity.js';
-import { HoldBook, type HoldingOrder, newHold } from './hold-book.js';
+import { HoldBook, type HoldingOrder } from './hold-book.js';
 import { LoadedCredits, takeEarliest } from './loaded-credits.js';
 import { reinstatementEnd } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
@@ -14,16 +14,16 @@ import type { Wallet } from './wallet.entity.js';
 /** The part of a wallet that every use case loads first. */
 export interface LoadedWallet {
   wallet: Wallet;
-  /** Centavos of all credits, loaded or not, that are available by their dates, before lapsed holds are released. */
-  availableByDateCents: number;
-  /** All lapsed holds, and all holds of the use case's order. */
+  /** Centavos of all credits, loaded or not, that can be spent. */
+  availableCents: number;
+  /** The holds of the use case's order. */
   holds: Hold[];
-  /** The credits of these holds, and expired credits. */
+  /** The credits of these holds. */
   credits: Credit[];
 }
 
 /**
- * A wallet in memory for one use case, brought up to date to an instant. Each operation changes credits and records one
+ * A wallet in memory for one use case, at one instant. Each operation changes credits and records one
  * ledger entry per changed credit. It does not access the database: the caller loads the credits that an operation
  * needs (`load`), and saves the changes.
  */
@@ -34,16 +34,14 @@ export class WalletAggregate {
   readonly #log: EntryLog;
 
   constructor(
-    { wallet, availableByDateCents, holds, credits }: LoadedWallet,
+    { wallet, availableCents, holds, credits }: LoadedWallet,
     readonly now: Date,
   ) {
     this.wallet = wallet;
     this.#log = new EntryLog(wallet, now);
-    this.#credits = new LoadedCredits(availableByDateCents, now);
+    this.#credits = new LoadedCredits(availableCents, now);
     this.#holds = new HoldBook(holds);
-    for (const credit of credits) this.#credits.add(credit);
-    this.#log.recordAll(applyExpiries(this.credits, holds, now, wallet.debtCents));
-    this.#holds.end((hold) => hold.expiresAt <= now);
+    this.load(credits);
   }
 
   /** The entries recorded since the wallet was loaded. */
@@ -78,34 +76,29 @@ export class WalletAggregate {
     return this.#credits.availableCents;
   }
 
-  /** Returns the amount held for an order whose holds are loaded. */
-  heldForCents(orderId: string): number {
-    return sumCents(this.#holds.of(orderId).map((hold) => hold.amountCents));
-  }
-
-  /** Returns whether an amount is held for an order, no more and no less, until the order expires. */
-  holdsExactly(order: { id: string; expiresAt: Date }, amountCents: number): boolean {
-    const holds = this.#holds.of(order.id);
-    return this.heldForCents(order.id) === amountCents && holds.every((hold) => +hold.expiresAt === +order.expiresAt);
+  /** The amount held for the use case's order. */
+  get heldCents(): number {
+    return sumCents(Array.from(this.#holds.open, (hold) => hold.amountCents));
   }
 
   /**
-   * Adds credits from the database. A credit that is already loaded keeps its state in memory.
+   * Adds credits from the database, and writes off those that have expired. A credit that is already loaded keeps its
+   * state in memory.
    *
-   * @returns the wallet's own objects for these credits, brought up to date.
+   * @returns the wallet's own objects for these credits.
    */
   load(found: readonly Credit[]): Credit[] {
     return found.map((credit) => {
       const known = this.#credits.find(credit.id);
       if (known !== undefined) return known;
       this.#credits.add(credit);
-      this.#log.recordAll(applyExpiries([credit], [], this.now));
+      if (credit.expiresAt <= this.now) this.#log.recordAll(writeOff(credit));
       return credit;
     });
   }
 
   /**
-   * Holds an amount for an order until the order expires. It is taken from the available credits, earliest expiry
+   * Holds an amount for an order. It is taken from the available credits, earliest expiry
    * first. The caller must have loaded enough of them to cover the amount.
    */
   hold(order: HoldingOrder, amountCents: number): void {
@@ -114,7 +107,7 @@ export class WalletAggregate {
     if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
       throw new Error(`order ${order.id} would hold more than is available`);
     for (const [credit, takenCents] of taken) {
-      this.#holds.add(newHold(order, credit, takenCents));
+      this.#holds.add(order, credit, takenCents);
       this.#record('hold', credit, -takenCents, { orderId: order.id });
     }
   }
@@ -125,7 +118,7 @@ export class WalletAggregate {
   }
 
   /**
-   * Replaces the hold of an order by another amount, until the order expires. What it holds of expired credits stays
+   * Replaces the hold of an order by another amount. What it holds of expired credits stays
    * held, up to that amount, because a release would end it or use up the credit's only return. Only what the order no
    * longer holds repays debt. The caller must have loaded enough credits, see `hold`.
    */
@@ -139,7 +132,7 @@ export class WalletAggregate {
 
   /** Captures the hold of an order: it is released and redeemed in one step. */
   capture(orderId: string): void {
-    for (const { creditId, amountCents } of this.#holds.end((hold) => hold.orderId === orderId)) {
+    for (const { creditId, amountCents } of this.#holds.end()) {
       const credit = this.#credits.get(creditId);
       this.#record('release', credit, amountCents, { orderId });
       this.#record('redeem', credit, -amountCents, { orderId });
@@ -205,7 +198,7 @@ export class WalletAggregate {
     cause: { orderId: string; refundId: string },
     policy: Pick<Policy, 'timeZone'>,
   ): void {
-    const parts: ReturnedPart<Credit>[] = [];
+    const parts: ReturnedPart[] = [];
     let leftCents = amountCents;
     for (const { credit, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
       const partCents = Math.min(leftCents, openCents);
@@ -238,15 +231,15 @@ export class WalletAggregate {
    *
    * @returns what is still held, and what was released.
    */
-  #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart<Credit>[] } {
+  #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart[] } {
     let keptCents = 0;
-    const released: ReturnedPart<Credit>[] = [];
+    const released: ReturnedPart[] = [];
     const ended = this.#holds
-      .end((hold) => hold.orderId === order.id)
+      .end()
       .map(({ creditId, amountCents }) => ({ credit: this.#credits.get(creditId), amountCents }));
     for (const { credit, amountCents: heldCents } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
       const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
-      if (partCents > 0) this.#holds.add(newHold(order, credit, partCents));
+      if (partCents > 0) this.#holds.add(order, credit, partCents);
       keptCents += partCents;
       const amountCents = heldCents - partCents;
       if (amountCents === 0) continue;
@@ -261,7 +254,7 @@ export class WalletAggregate {
   }
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */
-  #repay(parts: readonly ReturnedPart<Credit>[], orderId: string | null, mostCents = Infinity): void {
+  #repay(parts: readonly ReturnedPart[], orderId: string | null, mostCents = Infinity): void {
     this.#log.recordAll(repay(parts, Math.min(this.wallet.debtCents, mostCents), { orderId, at: this.now }));
   }
 

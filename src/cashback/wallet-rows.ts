@@ -1,19 +1,16 @@
 import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AVAILABLE_BY_DATE, availableByDateParameters } from './balance-sql.js';
+import { AVAILABLE, availableParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Hold } from './hold.entity.js';
-import { type LoadedWallet, WalletAggregate } from './wallet-aggregate.js';
-import { Wallet, type WalletOwner } from './wallet.entity.js';
+import type { LoadedWallet } from './wallet-aggregate.js';
+import type { Wallet } from './wallet.entity.js';
 
 /**
  * Statements that read the rows of a wallet. They take no locks: use cases that write these rows have locked the
  * wallet's row first, and at READ COMMITTED each statement sees everything that was committed before it.
  */
-
-/** How many expired credits a use case writes off. The next one handles the rest; expired credits are not available. */
-const WRITE_OFF_AT_MOST = 500;
 
 /** Maximum number of IDs or rows per statement. */
 const ROWS_PER_STATEMENT = 2000;
@@ -25,32 +22,32 @@ export async function loadWallet(
   now: Date,
   orderId?: string,
 ): Promise<LoadedWallet> {
+  const { id, merchantId } = wallet;
   const [balance] = await manager.query<{ cents: string }[]>(
-    `SELECT ${AVAILABLE_BY_DATE} AS cents FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`,
-    [...availableByDateParameters(now), wallet.id, wallet.merchantId],
+    `SELECT ${AVAILABLE} AS cents FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`,
+    [...availableParameters(now), id, merchantId],
   );
-  const holds = await read(
-    manager,
-    Hold,
-    (columns) =>
-      `
-    SELECT ${columns} FROM cashback_holds WHERE wallet_id = ? AND merchant_id = ? AND expires_at <= ?
-     UNION SELECT ${columns} FROM cashback_holds WHERE order_id = ? AND merchant_id = ?`,
-    [wallet.id, wallet.merchantId, now, orderId ?? null, wallet.merchantId],
-  );
-  const expired = await read(
+  const holds = orderId === undefined ? [] : await manager.findBy(Hold, { orderId, merchantId });
+  const held = holds.map(({ creditId }) => creditId);
+  const credits = await creditsById(manager, merchantId, held);
+  return { wallet, availableCents: exactCents(balance?.cents ?? 0), holds, credits };
+}
+
+/** Reads expired credits that have not been written off, at most `limit`. */
+export function expiredCredits(
+  manager: EntityManager,
+  { id, merchantId }: Pick<Wallet, 'id' | 'merchantId'>,
+  now: Date,
+  limit: number,
+): Promise<Credit[]> {
+  return read(
     manager,
     Credit,
-    (columns) =>
-      `
+    (columns) => `
     SELECT ${columns} FROM cashback_credits
      WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
-    [wallet.id, wallet.merchantId, now, WRITE_OFF_AT_MOST],
+    [id, merchantId, now, limit],
   );
-  const known = new Set(expired.map(({ id }) => id));
-  const held = holds.map(({ creditId }) => creditId).filter((id) => !known.has(id));
-  const credits = [...expired, ...(await creditsById(manager, wallet.merchantId, [...new Set(held)]))];
-  return { wallet, availableByDateCents: exactCents(balance?.cents ?? 0), holds, credits };
 }
 
 export async function creditsById(
@@ -121,21 +118,6 @@ export async function expiredByEntries(manager: EntityManager, merchantId: strin
     [creditId, merchantId],
   );
   return exactCents(row?.cents ?? 0);
-}
-
-/**
- * Loads a customer's wallet for reading, brought up to date to an instant, without a lock. For customers with a debt:
- * how much of it lapsed holds repay depends on the order in which they lapsed.
- *
- * @returns null if there is no wallet.
- */
-export async function viewWallet(
-  manager: EntityManager,
-  { merchantId, document }: WalletOwner,
-  now: Date,
-): Promise<WalletAggregate | null> {
-  const wallet = await manager.findOneBy(Wallet, { merchantId, document });
-  return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now), now);
 }
 
 export function* batches<T>(rows: Iterable<T>): Generator<T[]> {

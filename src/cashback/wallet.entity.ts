@@ -40,7 +40,7 @@ export class Wallet {
   @InstantColumn('available_as_of')
   availableAsOf!: Date;
 
-  /** When a date first changes `availableCents`: a credit is released or expires, or a hold lapses. */
+  /** When a date first changes `availableCents`: a credit becomes available or expires. */
   @InstantColumn('available_until')
   availableUntil!: Date;
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
@@ -9,14 +9,28 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
-import { batches, creditsById, loadWallet, openCredits, redeemedByCredit, expiredByEntries } from './wallet-rows.js';
+import {
+  batches,
+  creditsById,
+  expiredByEntries,
+  expiredCredits,
+  loadWallet,
+  openCredits,
+  redeemedByCredit,
+} from './wallet-rows.js';
 import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
 const FIRST_PAGE = 50;
 const LARGEST_PAGE = 5000;
 
-/** Loads wallets, locked for changes or unlocked for reading, and saves changes. */
+/** The order of a use case, and when it was last changed. */
+interface ChangedOrder {
+  id: string;
+  updatedAt: Date;
+}
+
+/** Loads locked wallets, and saves their changes. */
 @Injectable()
 export class WalletsService {
   constructor(private readonly clock: Clock) {}
@@ -24,21 +38,13 @@ export class WalletsService {
   /**
    * Locks a customer's wallet for the rest of the transaction, and creates it if there is none. Callers that also lock
    * an order must lock it first: order row, then wallet row, then credits. The use case must use the aggregate's `now`,
-   * which is read after the lock and is never before the wallet's last entry.
+   * which is read after the lock and is never before the last changes of the wallet and of the order: the clocks of
+   * instances differ.
    *
-   * @param orderId the order whose holds are loaded.
+   * @param order the order whose holds are loaded.
    */
-  async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
-    return this.#open(manager, await this.#lockRow(manager, owner), orderId);
-  }
-
-  /**
-   * Loads a customer's wallet for reading, brought up to date in memory, without a lock. Returns null if there is none.
-   */
-  async view(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate | null> {
-    const { merchantId, document } = owner;
-    const wallet = await manager.findOneBy(Wallet, { merchantId, document });
-    return wallet === null ? null : this.#open(manager, wallet, orderId);
+  async lock(manager: EntityManager, owner: WalletOwner, order?: ChangedOrder): Promise<WalletAggregate> {
+    return this.#open(manager, await this.#lockRow(manager, owner), order);
   }
 
   /** Locks a wallet that exists, like `lock`. */
@@ -47,20 +53,23 @@ export class WalletsService {
     return this.#open(manager, await manager.findOneOrFail(Wallet, { where: { id, merchantId }, lock }));
   }
 
-  /** Loads a wallet that exists for reading, like `view`. */
-  async viewById(manager: EntityManager, merchantId: string, id: string): Promise<WalletAggregate> {
-    return this.#open(manager, await manager.findOneByOrFail(Wallet, { id, merchantId }));
+  /** Locks a wallet and loads expired credits, which writes them off. @returns null if another transaction has it. */
+  async lockToExpire(
+    manager: EntityManager,
+    { id, merchantId }: Pick<Wallet, 'id' | 'merchantId'>,
+    limit: number,
+  ): Promise<WalletAggregate | null> {
+    const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
+    const row = await manager.findOne(Wallet, { where: { id, merchantId }, lock });
+    if (row === null) return null;
+    const wallet = await this.#open(manager, row);
+    wallet.load(await expiredCredits(manager, row, wallet.now, limit));
+    return wallet;
   }
 
   /** Loads the credits that `hold` needs for an amount. */
   loadAvailable(manager: EntityManager, wallet: WalletAggregate, amountCents: number): Promise<void> {
     return this.#loadEarliest(manager, wallet, amountCents, true);
-  }
-
-  /** Loads open credits for reading, including pending ones, earliest expiry first. */
-  async loadOpen(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
-    const page = { wallet: wallet.wallet, now: wallet.now, after: undefined, limit, availableOnly: false };
-    wallet.load(await openCredits(manager, page));
   }
 
   /** Loads the credits that `clawBack` needs: the order's own credit, and others if it does not cover the amount. */
@@ -104,9 +113,8 @@ export class WalletsService {
     for (const credits of batches(wallet.changedCredits))
       await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at', 'original_expires_at']);
     // The holds of an order end together.
-    const ended = new Set(Array.from(wallet.endedHolds, (hold) => hold.orderId));
-    for (const orderIds of batches(ended))
-      await manager.delete(Hold, { orderId: In(orderIds), merchantId: wallet.wallet.merchantId });
+    const [ended] = wallet.endedHolds;
+    if (ended !== undefined) await manager.delete(Hold, { orderId: ended.orderId, merchantId: ended.merchantId });
     for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
     await saveWallet(manager, wallet);
@@ -122,10 +130,9 @@ export class WalletsService {
     return manager.findOneOrFail(Wallet, { where, lock: { mode: 'pessimistic_write' } });
   }
 
-  async #open(manager: EntityManager, wallet: Wallet, orderId?: string): Promise<WalletAggregate> {
-    const now = this.clock.now();
-    const at = wallet.availableAsOf > now ? wallet.availableAsOf : now;
-    return new WalletAggregate(await loadWallet(manager, wallet, at, orderId), at);
+  async #open(manager: EntityManager, wallet: Wallet, order?: ChangedOrder): Promise<WalletAggregate> {
+    const now = new Date(Math.max(+this.clock.now(), +wallet.availableAsOf, +(order?.updatedAt ?? 0)));
+    return new WalletAggregate(await loadWallet(manager, wallet, now, order?.id), now);
   }
 
   /** Loads open credits, earliest expiry first, until they cover an amount. */

@@ -7,7 +7,7 @@ import { Subject } from 'rxjs';
  */
 export type DomainEvent =
   | {
-      type: 'order.created' | 'order.replayed' | 'order.amended' | 'order.cancelled';
+      type: 'order.created' | 'order.replayed' | 'order.amended' | 'order.cancelled' | 'order.expired';
       merchantId: string;
       orderId: string;
     }

@@ -13,6 +13,7 @@ const PUBLISHED = {
   method_not_allowed: 405,
   external_id_conflict: 409,
   invalid_transition: 409,
+  redemption_lapsed: 409,
   redemption_no_longer_available: 409,
   precondition_failed: 412,
   payload_too_large: 413,

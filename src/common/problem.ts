@@ -32,6 +32,7 @@ const CATALOGUE = {
   request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],
   external_id_conflict: [409, 'The external_id was already used with different content', 'use_new_external_id'],
   invalid_transition: [409, 'The order does not allow this operation in its current state', 'read_order'],
+  redemption_lapsed: [409, 'The cashback that the order held was released', 'fix_request'],
   redemption_no_longer_available: [409, 'The cashback is no longer available', 'lower_amount'],
   precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
   payload_too_large: [413, 'The request body is too large', 'fix_request'],

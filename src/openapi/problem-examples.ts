@@ -73,6 +73,15 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       },
     },
   },
+  redemption_lapsed: {
+    detail:
+      'the order held 20.00, which was released when the order expired: send redeem "20.00" if the customer was charged less, or "0.00" if not',
+    instance: `${ORDER}/complete`,
+    extensions: {
+      lapsed: money('What the order held until it expired, in BRL.', '20.00'),
+      maximum: money('The maximum that can be redeemed now, in BRL.', '75.00'),
+    },
+  },
   redemption_no_longer_available: {
     detail: 'at most 5.00 can be redeemed on this order now',
     instance: `${ORDER}/complete`,

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
+import type { Recorder } from '../common/domain-event.js';
 import { notFound, Problem } from '../common/problem.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { balanceOf } from './order-cashback.js';
 import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -20,17 +20,41 @@ export class LockedOrders {
     return order;
   }
 
-  /** Sets the order's hold to an amount, until the order expires. @returns false if nothing changed. */
+  /**
+   * Locks the wallet of a locked order. An order that is due expires first: its hold is released.
+   *
+   * @returns the wallet, with the order's holds.
+   */
+  async lockWallet(manager: EntityManager, order: Order, record: Recorder): Promise<WalletAggregate> {
+    const wallet = await this.wallets.lock(manager, order, order);
+    if (order.status === 'pending' && order.expiresAt <= wallet.now) {
+      wallet.releaseHold(order);
+      const { redemptionCents: lapsedCents, merchantId, id: orderId } = order;
+      Object.assign(order, { status: 'expired', redemptionCents: 0, lapsedCents, ...nextVersion(order, wallet.now) });
+      record({ type: 'order.expired', merchantId, orderId });
+    }
+    return wallet;
+  }
+
+  /** Sets the order's hold to an amount. @returns false if nothing changed. */
   async holdExactly(
     manager: EntityManager,
     order: Order,
     wallet: WalletAggregate,
     amountCents: number,
   ): Promise<boolean> {
-    if (wallet.holdsExactly(order, amountCents)) return false;
+    if (wallet.heldCents === amountCents) return false;
     await this.wallets.loadAvailable(manager, wallet, amountCents);
     wallet.replaceHold(order, amountCents);
     return true;
+  }
+
+  /** Saves an order that has expired, with its wallet. */
+  async saveExpired(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<void> {
+    await this.wallets.save(manager, wallet);
+    const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
+    const changed = { status, redemptionCents, lapsedCents, version, updatedAt };
+    await manager.update(Order, { id, merchantId }, changed);
   }
 
   /** Saves the wallet and, if the order changes, its next version. @returns the order in its new state. */
@@ -42,17 +66,19 @@ export class LockedOrders {
   ): Promise<OrderDto> {
     await this.wallets.save(manager, wallet);
     if (Object.keys(changes).length > 0) {
-      const changed = { ...changes, ...nextVersion(order, wallet.now) };
+      // An order that was due has expired in memory only.
+      const { status, redemptionCents } = order;
+      const changed = { status, redemptionCents, lapsedCents: 0, ...changes, ...nextVersion(order, wallet.now) };
       await manager.update(Order, { id: order.id, merchantId: order.merchantId }, changed);
       Object.assign(order, changed);
     }
-    return toOrderDto(order, balanceOf(order, wallet), wallet.now);
+    return toOrderDto(order, wallet.availableCents, wallet.now);
   }
 }
 
-/** Returns the members that every change of an order changes too. The clocks of two instances can differ. */
-function nextVersion({ version, updatedAt }: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
-  return { version: version + 1, updatedAt: updatedAt > now ? updatedAt : now };
+/** Returns the members that every change of an order changes too. */
+function nextVersion({ version }: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
+  return { version: version + 1, updatedAt: now };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { OrderBalance } from '../cashback/balances.service.js';
 import { cashbackToReceive, type PaidOrder, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
@@ -6,7 +5,7 @@ import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import type { ToReceiveDto } from './dto/order.dto.js';
 import type { Order } from './order.entity.js';
-import { isOpen, statusOf, wasCompleted } from './order-status.js';
+import { isOpen, wasCompleted } from './order-status.js';
 
 /** The cashback that the customer receives for an order. */
 export interface CashbackToReceive {
@@ -22,10 +21,19 @@ export function effectivePaymentMethods(order: Order): Order['paymentMethods'] {
   return order.finalPaymentMethods ?? order.paymentMethods;
 }
 
-/** Returns the maximum that can be redeemed on an order now: nothing once it is completed or cancelled. */
-export function maximumToRedeem(order: Order, { availableCents, heldCents }: OrderBalance): RedeemableMaximum {
+/**
+ * Returns the maximum that can be redeemed on an order now: nothing once it is completed or cancelled.
+ *
+ * @param availableCents what the customer can spend, without held amounts.
+ */
+export function maximumToRedeem(order: Order, availableCents: number): RedeemableMaximum {
   if (!isOpen(order)) return { maximumCents: 0, limitedBy: null };
-  return redeemableMaximum(order, availableCents + heldCents, order.policy);
+  return redeemableMaximum(order, availableCents + heldCents(order), order.policy);
+}
+
+/** Returns the centavos that are held for an order. */
+export function heldCents(order: Pick<Order, 'status' | 'redemptionCents'>): number {
+  return order.status === 'pending' ? order.redemptionCents : 0;
 }
 
 /** Returns the centavos that a completed order redeemed. */
@@ -71,25 +79,30 @@ function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackTo
   return availableAt <= now ? 'available' : 'pending';
 }
 
-/** Returns the balance of an order whose wallet is loaded. */
-export function balanceOf(order: Order, wallet: WalletAggregate): OrderBalance {
-  return { availableCents: wallet.availableCents, heldCents: wallet.heldForCents(order.id) };
-}
-
 /** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
-export function refuseOverMaximum(order: Order, wallet: WalletAggregate, amountCents: number): void {
-  refuseOverBalance(order, balanceOf(order, wallet), amountCents, wallet.now);
-}
-
-/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
-export function refuseOverBalance(order: Order, balance: OrderBalance, amountCents: number, now: Date): void {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, balance);
+export function refuseOverMaximum(
+  order: Order,
+  { availableCents }: Pick<WalletAggregate, 'availableCents'>,
+  amountCents: number,
+): void {
+  const { maximumCents, limitedBy } = maximumToRedeem(order, availableCents);
   if (amountCents <= maximumCents) return;
   const maximum = formatMoney(maximumCents);
   // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
-  const isLate = statusOf(order, now) === 'expired' && limitedBy === 'balance';
+  const isLate = order.status === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
     detail: `at most ${maximum} can be redeemed on this order now`,
     extensions: { maximum, limited_by: limitedBy },
+  });
+}
+
+/** @throws Problem redemption_lapsed if it is not known whether the customer still counts on what the order held. */
+export function refuseLapsed(order: Order, availableCents: number): void {
+  if (order.lapsedCents === 0) return;
+  const lapsed = formatMoney(order.lapsedCents);
+  const maximum = formatMoney(maximumToRedeem(order, availableCents).maximumCents);
+  throw new Problem('redemption_lapsed', {
+    detail: `the order held ${lapsed}, which was released when the order expired: send redeem "${lapsed}" if the customer was charged less, or "0.00" if not`,
+    extensions: { lapsed, maximum },
   });
 }

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { BalancesService } from '../cashback/balances.service.js';
+import { availableOf } from '../cashback/balances.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { cashbackToReceive } from '../cashback/quote.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
-import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import type { Fault } from '../common/problem.js';
@@ -16,15 +15,14 @@ import { readContent, readPaymentMethods } from './order-content.js';
 import { differences, differingPaymentMethods } from './order-replay.js';
 import type { Order } from './order.entity.js';
 import { LockedOrders, requireVersion } from './locked-orders.js';
-import { balanceOf, effectivePaymentMethods, maximumToRedeem, refuseOverMaximum, totalsOf } from './order-cashback.js';
 import {
-  defaultExpiry,
-  expiryProblem,
-  invalidTransition,
-  requireTransition,
-  statusOf,
-  wasCompleted,
-} from './order-status.js';
+  effectivePaymentMethods,
+  maximumToRedeem,
+  refuseLapsed,
+  refuseOverMaximum,
+  totalsOf,
+} from './order-cashback.js';
+import { defaultExpiry, expiryProblem, invalidTransition, requireTransition, wasCompleted } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
 /**
@@ -36,8 +34,6 @@ export class OrderLifecycleService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: LockedOrders,
-    private readonly wallets: WalletsService,
-    private readonly balances: BalancesService,
     private readonly clock: Clock,
   ) {}
 
@@ -51,20 +47,16 @@ export class OrderLifecycleService {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const wallet = await this.wallets.lock(manager, order, order.id);
-      const isExpired = statusOf(order, wallet.now) === 'expired';
-      requireTransition(order, isExpired ? 'renew' : 'hold', wallet.now);
-      const expiresAt = newExpiry(order, request.expires_at, isExpired, wallet.now);
+      const wallet = await this.orders.lockWallet(manager, order, record);
+      requireTransition(order, order.status === 'expired' ? 'renew' : 'hold');
+      const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
-      order.expiresAt = expiresAt;
-      refuseOverMaximum(order, wallet, amountCents);
+      refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents);
       const isChanged = await this.orders.holdExactly(manager, order, wallet, amountCents);
       if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
       if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
-      return this.orders.save(manager, order, wallet, {
-        ...((isChanged || isMoved) && { redemptionCents: amountCents }),
-        ...(isMoved && { expiresAt }),
-      });
+      const held = { status: 'pending', redemptionCents: amountCents, expiresAt } as const;
+      return this.orders.save(manager, order, wallet, isChanged || isMoved ? held : {});
     });
   }
 
@@ -80,8 +72,8 @@ export class OrderLifecycleService {
     const content = readContent(request);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const wallet = await this.wallets.lock(manager, order, order.id);
-      requireTransition(order, 'amend', wallet.now);
+      const wallet = await this.orders.lockWallet(manager, order, record);
+      requireTransition(order, 'amend');
       requireVersion(order, versions);
       const amended = { ...order, ...content };
       const isChanged = differences(amended, order).length > 0;
@@ -99,19 +91,20 @@ export class OrderLifecycleService {
    * `expires_at` too, if the balance still allows it.
    *
    * @throws Problem not_found; invalid_transition, also where it was completed with different values;
-   *   payments_exceed_total; redemption_exceeds_maximum; redemption_no_longer_available.
+   *   payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum; redemption_no_longer_available.
    */
   complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (wasCompleted(order)) {
-        refuseOtherCompletion(order, request, this.clock.now());
+        refuseOtherCompletion(order, request);
         return this.#view(manager, order);
       }
-      const wallet = await this.wallets.lock(manager, order, order.id);
-      requireTransition(order, 'complete', wallet.now);
+      const wallet = await this.orders.lockWallet(manager, order, record);
+      requireTransition(order, 'complete');
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
+      if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);
@@ -140,8 +133,8 @@ export class OrderLifecycleService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (order.cancelledAt !== null) return this.#view(manager, order);
-      const wallet = await this.wallets.lock(manager, order, order.id);
-      requireTransition(order, 'cancel', wallet.now);
+      const wallet = await this.orders.lockWallet(manager, order, record);
+      requireTransition(order, 'cancel');
       wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
@@ -152,13 +145,14 @@ export class OrderLifecycleService {
   /** Returns an order that has no hold, in its current state. */
   async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
     const now = this.clock.now();
-    const availableCents = await this.balances.availableTo(manager, order, now);
-    return toOrderDto(order, { availableCents, heldCents: 0 }, now);
+    const availableIn = await availableOf(manager, [order], now);
+    return toOrderDto(order, availableIn(order), now);
   }
 }
 
 /** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */
-function newExpiry(order: Order, requested: string | undefined, isExpired: boolean, now: Date): Date {
+function newExpiry(order: Order, requested: string | undefined, now: Date): Date {
+  const isExpired = order.status === 'expired';
   if (typeof requested !== 'string') return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
   const expiresAt = new Date(requested);
   // A repeated request can come later than one minute before the instant that it sets.
@@ -170,8 +164,7 @@ function newExpiry(order: Order, requested: string | undefined, isExpired: boole
 
 /** Returns what an amended order holds, in centavos. @throws Problem redemption_exceeds_maximum. */
 function heldAfter(amended: Order, wallet: WalletAggregate, isLowered: boolean): number {
-  if (isLowered)
-    return Math.min(amended.redemptionCents, maximumToRedeem(amended, balanceOf(amended, wallet)).maximumCents);
+  if (isLowered) return Math.min(amended.redemptionCents, maximumToRedeem(amended, wallet.availableCents).maximumCents);
   refuseOverMaximum(amended, wallet, amended.redemptionCents);
   return amended.redemptionCents;
 }
@@ -185,7 +178,7 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, vali
 }
 
 /** Completing again with the same values is a replay. With different values it is an error. */
-function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Date): void {
+function refuseOtherCompletion(order: Order, request: CompleteOrderDto): void {
   const errors: Fault[] = [];
   if (typeof request.redeem === 'string' && parseMoney(request.redeem) !== order.redemptionCents) {
     errors.push({ pointer: '/redeem', detail: `the order was completed with ${formatMoney(order.redemptionCents)}` });
@@ -198,5 +191,5 @@ function refuseOtherCompletion(order: Order, request: CompleteOrderDto, now: Dat
       ),
     );
   }
-  if (errors.length > 0) throw invalidTransition(order, now, 'it was already completed with different values', errors);
+  if (errors.length > 0) throw invalidTransition(order, 'it was already completed with different values', errors);
 }

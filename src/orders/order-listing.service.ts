@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import { BalancesService } from '../cashback/balances.service.js';
+import { availableOf } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
@@ -28,7 +28,6 @@ const FIRST_SIZES = 20;
 export class OrderListingService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly balances: BalancesService,
     private readonly clock: Clock,
   ) {}
 
@@ -40,13 +39,13 @@ export class OrderListingService {
   list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
       const now = this.clock.now();
-      const found = await findPage(manager, merchantId, filter, now);
+      const found = await findPage(manager, merchantId, filter);
       const page = found.slice(0, await pageLength(manager, merchantId, found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
       const orders = await load(manager, merchantId, page);
-      const balances = await this.balances.ofOrders(manager, merchantId, orders, now);
+      const availableIn = await availableOf(manager, orders, now);
       return {
-        data: orders.map((order) => toOrderDto(order, balances(order), now)),
+        data: orders.map((order) => toOrderDto(order, availableIn(order), now)),
         next_cursor: last === undefined ? null : cursorAfter(filter, last),
       };
     });

@@ -2,7 +2,16 @@ import type { EntityManager } from 'typeorm';
 import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { validationFailed } from '../common/problem.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
-import { type Condition, type IndexRange, rangesByCompletion, rangesByCreation } from './order-page-ranges.js';
+import { COMPLETED_STATUSES } from './order-status.js';
+
+/** A condition with its parameters. */
+type Condition = [sql: string, ...parameters: unknown[]];
+
+/** Orders in one range of an index, in the order of the index. */
+interface IndexRange {
+  index: 'uq_orders_merchant_external_id' | 'ix_orders_merchant_created' | 'ix_orders_status' | 'ix_orders_completion';
+  prefix: Condition[];
+}
 
 /** An order of a page before it is loaded. */
 export interface PageRow {
@@ -11,39 +20,58 @@ export interface PageRow {
   sorted_at: Date;
 }
 
+/** Milliseconds, `to` excluded. */
+interface Period {
+  from: number;
+  to: number;
+}
+
 /** Where a page begins: after the order with this instant and ID. */
 type Start = [at: number, id: string];
 
 /**
  * Finds the orders of a page without loading them: at most `limit + 1`, to detect whether there are more. They are
- * sorted by creation or, if the filter has completions, by completion, newest first. The filter becomes a few ranges of
- * an index. Each is read from its end until the page is full, so the number of rows that the database reads does not
- * grow with the number of orders.
+ * sorted by creation or, if the filter has completions, by completion, newest first. Each status is one range of an
+ * index, which is read from its end until the page is full, so the number of rows that the database reads does not grow
+ * with the number of orders.
  *
  * @throws Problem validation_failed if the cursor is not valid, or the filter has creations and completions.
  */
-export async function findPage(
-  manager: EntityManager,
-  merchantId: string,
-  filter: ListOrdersDto,
-  now: Date,
-): Promise<PageRow[]> {
+export async function findPage(manager: EntityManager, merchantId: string, filter: ListOrdersDto): Promise<PageRow[]> {
   const byCompletion = isByCompletion(filter);
   if (byCompletion) refuseCreationBounds(filter);
   const start = startOf(filter);
-  const ranges = byCompletion
-    ? rangesByCompletion(filter, now).map(withBounds(filter.completed_from, filter.completed_to))
-    : (await rangesByCreation(manager, merchantId, filter, now)).map(
-        withBounds(filter.created_from, filter.created_to),
-      );
-  const column = byCompletion ? 'completed_at' : 'created_at';
-  const selects = ranges.flatMap((range) => selectsOf(merchantId, column, range, start, filter.limit + 1));
+  const [column, from, to] = byCompletion
+    ? (['completed_at', filter.completed_from, filter.completed_to] as const)
+    : (['created_at', filter.created_from, filter.created_to] as const);
+  const period = {
+    from: from === undefined ? -Infinity : Date.parse(from),
+    to: to === undefined ? Infinity : Date.parse(to),
+  };
+  const selects = rangesOf(filter).flatMap((range) =>
+    selectsOf(merchantId, column, range, period, start, filter.limit + 1),
+  );
   if (selects.length === 0) return [];
   const [union, parameters] = [selects.map(([sql]) => sql).join(' UNION ALL '), selects.flatMap(([, ...all]) => all)];
   return manager.query<PageRow[]>(
     `SELECT id, sorted_at FROM (${union}) found ORDER BY sorted_at DESC, id DESC LIMIT ?`,
     [...parameters, filter.limit + 1],
   );
+}
+
+/** Returns the index ranges that have the orders of a filter, apart from its period. */
+function rangesOf(filter: ListOrdersDto): IndexRange[] {
+  const { external_id: externalId, status } = filter;
+  if (externalId !== undefined) {
+    const prefix: Condition[] = [['external_id = ?', Buffer.from(externalId)]];
+    if (status !== undefined) prefix.push(['status IN (?)', status]);
+    return [{ index: 'uq_orders_merchant_external_id', prefix }];
+  }
+  const byCompletion = isByCompletion(filter);
+  if (status === undefined && !byCompletion) return [{ index: 'ix_orders_merchant_created', prefix: [] }];
+  const statuses = byCompletion ? COMPLETED_STATUSES.filter((one) => status?.includes(one) ?? true) : new Set(status);
+  const index = byCompletion ? 'ix_orders_completion' : 'ix_orders_status';
+  return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
 }
 
 /** Returns the cursor of the page after an order. Cursors sorted by completion have their parts reversed. */
@@ -70,18 +98,6 @@ function refuseCreationBounds(filter: ListOrdersDto): void {
   if (errors.length > 0) throw validationFailed(errors);
 }
 
-/** Narrows ranges to a period. */
-function withBounds(first: string | undefined, last: string | undefined): (range: IndexRange) => IndexRange {
-  const [from, to] = [
-    first === undefined ? -Infinity : Date.parse(first),
-    last === undefined ? Infinity : Date.parse(last),
-  ];
-  return (range) => ({
-    ...range,
-    bounds: { from: Math.max(range.bounds.from ?? -Infinity, from), to: Math.min(range.bounds.to ?? Infinity, to) },
-  });
-}
-
 /**
  * Returns the statements that read a range from its end, or from the start of the page. `(created_at, id) < (?, ?)`
  * becomes two statements, because servers do not read it as two ranges of the index.
@@ -89,13 +105,13 @@ function withBounds(first: string | undefined, last: string | undefined): (range
 function selectsOf(
   merchantId: string,
   column: 'created_at' | 'completed_at',
-  { index, prefix, bounds, rest }: IndexRange,
+  { index, prefix }: IndexRange,
+  { from, to }: Period,
   start: Start | undefined,
   limit: number,
 ): Condition[] {
-  const { from = -Infinity, to = Infinity } = bounds;
   const select = (conditions: Condition[]): Condition => {
-    const all: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions, ...rest];
+    const all: Condition[] = [['merchant_id = ?', merchantId], ...prefix, ...conditions];
     const sql = `(SELECT id, ${column} AS sorted_at FROM orders FORCE INDEX (${index}) WHERE ${all.map(([text]) => text).join(' AND ')} ORDER BY ${column} DESC, id DESC LIMIT ?)`;
     return [sql, ...all.flatMap(([, ...parameters]) => parameters), limit];
   };

@@ -1,32 +1,17 @@
 import { after, MINUTE_MS } from '../common/clock.js';
 import { type Fault, type OrderOperation, Problem, validationFailed } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
-import type { Order, StoredStatus } from './order.entity.js';
-
-/**
- * The statuses in the API. `expired` is computed on every read, so no job is needed. The others are also in
- * `StoredStatus`, in the check `ck_orders_status`, and in the rules of `reconcile`.
- */
-export const ORDER_STATUSES = [
-  'pending',
-  'completed',
-  'cancelled',
-  'expired',
-  'partially_refunded',
-  'refunded',
-] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
+import type { Order, OrderStatus } from './order.entity.js';
 
 interface Transition {
   from: readonly OrderStatus[];
-  to: readonly StoredStatus[];
+  to: readonly OrderStatus[];
   /** Why an order in another status is refused. */
   refusal: string;
 }
 
 /**
- * The operations on an order, with the statuses in which they are allowed and those that they lead to. Whatever its
- * status, the hold of an order ends at `expiresAt`.
+ * The operations on an order, with the statuses in which they are allowed and those that they lead to.
  */
 const TRANSITIONS = {
   hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
@@ -41,14 +26,9 @@ const TRANSITIONS = {
   },
 } satisfies Record<OrderOperation, Transition>;
 
-/** Returns the status of an order at an instant. */
-export function statusOf(order: Pick<Order, 'status' | 'expiresAt'>, now: Date): OrderStatus {
-  return order.status === 'pending' && order.expiresAt <= now ? 'expired' : order.status;
-}
-
 /** Returns whether the order can still be completed. */
 export function isOpen(order: Pick<Order, 'status'>): boolean {
-  return order.status === 'pending';
+  return order.status === 'pending' || order.status === 'expired';
 }
 
 /** The statuses of orders that have been completed, refunded since or not. */
@@ -60,16 +40,15 @@ export function wasCompleted(order: Pick<Order, 'status'>): boolean {
 }
 
 /** @throws Problem invalid_transition if the order's status does not allow the operation. */
-export function requireTransition(order: Order, operation: OrderOperation, now: Date): void {
+export function requireTransition(order: Order, operation: OrderOperation): void {
   const { from, refusal }: Transition = TRANSITIONS[operation];
-  if (!from.includes(statusOf(order, now))) throw invalidTransition(order, now, refusal);
+  if (!from.includes(order.status)) throw invalidTransition(order, refusal);
 }
 
 /**
  * Returns a 409 with the order's status, the statuses that it can change to, and the operations that are possible now.
  */
-export function invalidTransition(order: Order, now: Date, detail: string, errors?: Fault[]): Problem {
-  const status = statusOf(order, now);
+export function invalidTransition({ status }: Order, detail: string, errors?: Fault[]): Problem {
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,
     extensions: { current_status: status, ...whatIsAllowed(status) },
@@ -78,7 +57,7 @@ export function invalidTransition(order: Order, now: Date, detail: string, error
 }
 
 /** The statuses that an order can go to, and the operations that are possible now. */
-function whatIsAllowed(status: OrderStatus): { allowed: StoredStatus[]; operations: string[] } {
+function whatIsAllowed(status: OrderStatus): { allowed: OrderStatus[]; operations: string[] } {
   const transitions: [string, Transition][] = Object.entries(TRANSITIONS);
   const possible = transitions.filter(([, { from }]) => from.includes(status));
   return { allowed: possible.flatMap(([, { to }]) => to), operations: possible.map(([operation]) => operation) };

@@ -1,15 +1,14 @@
 import type { EntityManager } from 'typeorm';
-import { AVAILABLE, availableParameters, HELD, UNCHANGED_AVAILABLE } from '../cashback/balance-sql.js';
-import { availableToDebtor, type OrderBalance } from '../cashback/balances.service.js';
+import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from '../cashback/balance-sql.js';
 import { exactCents } from '../common/money.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
 
-/** An order with its balance at the same instant. */
+/** An order with what its customer can spend at the same instant, without held amounts. */
 export interface OrderWithBalance {
   order: Order;
-  balance: OrderBalance;
+  availableCents: number;
   now: Date;
 }
 
@@ -25,8 +24,6 @@ interface OrderRow extends Row {
   wallet_id: string | null;
   /** NULL if there is no wallet, or if dates have changed the balance since the wallet was last written. */
   balance_available: string | null;
-  balance_debt: string | null;
-  balance_held: string;
 }
 
 /**
@@ -45,13 +42,13 @@ export async function findOrdersWithBalances(
   const groups = byMerchant(keys, ({ value }) => (column === 'id' ? value : Buffer.from(value)));
   const rows = await manager.query<OrderRow[]>(
     `${select(manager, UNCHANGED_AVAILABLE)} WHERE ${anyOf(groups.length, `o.merchant_id = ? AND o.${column} IN (?)`)}`,
-    [now, now, ...groups.flat()],
+    [now, ...groups.flat()],
   );
   const found = new Map<string, OrderWithBalance>();
   for (const row of await withChangedBalances(manager, rows, now)) {
     const order = toEntity(manager, Order, row);
-    const balance = { availableCents: exactCents(row.balance_available ?? 0), heldCents: exactCents(row.balance_held) };
-    found.set(keyOf(order.merchantId, column === 'id' ? order.id : order.externalId), { order, balance, now });
+    const availableCents = exactCents(row.balance_available ?? 0);
+    found.set(keyOf(order.merchantId, column === 'id' ? order.id : order.externalId), { order, availableCents, now });
   }
   return keys.map(({ merchantId, value }) => found.get(keyOf(merchantId, value)));
 }
@@ -62,8 +59,7 @@ const keyOf = (merchantId: string, value: string): string => `${merchantId} ${va
 function select(manager: EntityManager, available: string): string {
   const columns = columnNames(manager, Order).map((name) => `o.${name}`);
   return `
-    SELECT ${columns.join(', ')}, w.id AS wallet_id, ${available} AS balance_available, w.debt_cents AS balance_debt,
-           ${HELD} AS balance_held
+    SELECT ${columns.join(', ')}, w.id AS wallet_id, ${available} AS balance_available
       FROM orders o LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document`;
 }
 
@@ -76,12 +72,7 @@ async function withChangedBalances(manager: EntityManager, rows: OrderRow[], now
   const one = `${select(manager, AVAILABLE)} WHERE o.merchant_id = ? AND o.id = ?`;
   const again = await manager.query<OrderRow[]>(
     changed.map(() => one).join(' UNION ALL '),
-    changed.flatMap((row) => [...availableParameters(now), now, row.merchant_id, row.id]),
+    changed.flatMap((row) => [...availableParameters(now), row.merchant_id, row.id]),
   );
-  for (const row of again)
-    if (exactCents(row.balance_debt) > 0) {
-      const { merchantId, document } = toEntity(manager, Order, row);
-      row.balance_available = String(await availableToDebtor(manager, { merchantId, document }, now));
-    }
   return [...rows.filter((row) => !isChanged(row)), ...again];
 }

@@ -25,8 +25,16 @@ export interface OrderPaymentMethod {
   amountCents: number;
 }
 
-/** The stored statuses. Whether a pending order has expired is computed from `expiresAt`. */
-export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_refunded' | 'refunded';
+/** The statuses of an order. They are also in the check `ck_orders_status` and in the rules of `reconcile`. */
+export const ORDER_STATUSES = [
+  'pending',
+  'completed',
+  'cancelled',
+  'expired',
+  'partially_refunded',
+  'refunded',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 /**
  * An order of a customer. Content that a request can set must also go into the digest and the comparison of
@@ -36,7 +44,8 @@ export type StoredStatus = 'pending' | 'completed' | 'cancelled' | 'partially_re
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
 @Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
 @Index('ix_orders_completion', ['merchantId', 'status', 'completedAt', 'id'])
-@Index('ix_orders_status', ['merchantId', 'status', 'lifetimeBucket', 'createdAt', 'id', 'expiresAt'])
+@Index('ix_orders_status', ['merchantId', 'status', 'createdAt', 'id'])
+@Index('ix_orders_expiry', ['status', 'expiresAt'])
 export class Order {
   @PrimaryId()
   id!: string;
@@ -49,7 +58,7 @@ export class Order {
   externalId!: string;
 
   @WordColumn('status')
-  status!: StoredStatus;
+  status!: OrderStatus;
 
   @WordColumn('document', 36)
   document!: string;
@@ -79,6 +88,10 @@ export class Order {
   /** The amount that is held while the order is pending, and redeemed when it is completed. */
   @CentsColumn('redemption_cents')
   redemptionCents!: number;
+
+  /** The amount that an expired order held until it expired. */
+  @CentsColumn('lapsed_cents')
+  lapsedCents!: number;
 
   /** Cashback granted at completion. */
   @CentsColumn('earned_cents')
@@ -126,23 +139,4 @@ export class Order {
   /** When that cashback expires; null like `cashbackAvailableAt`. */
   @InstantColumn('cashback_expires_at', { nullable: true })
   cashbackExpiresAt!: Date | null;
-
-  /**
-   * The lifetime of a pending order: the minutes from `createdAt` to `expiresAt`, rounded down to two digits. 0 for
-   * other statuses. The database computes it for the index that finds pending and expired orders. MariaDB changes the
-   * columns of `orders` in place (`ALGORITHM = INSTANT`) only while no index contains a virtual column: such a
-   * migration drops `ix_orders_status` first and adds it again.
-   */
-  @Column({
-    name: 'lifetime_bucket',
-    type: 'bigint',
-    nullable: true,
-    asExpression:
-      "IF(status = 'pending', TRUNCATE(TIMESTAMPDIFF(MINUTE, created_at, expires_at), 2 - LENGTH(TIMESTAMPDIFF(MINUTE, created_at, expires_at))), 0)",
-    generatedType: 'VIRTUAL',
-    insert: false,
-    update: false,
-    select: false,
-  })
-  readonly lifetimeBucket?: number;
 }

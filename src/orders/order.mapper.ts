@@ -1,4 +1,3 @@
-import type { OrderBalance } from '../cashback/balances.service.js';
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn } from '../cashback/validity.js';
 import { formatMoney, formatRate } from '../common/money.js';
@@ -7,22 +6,21 @@ import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import type { Order } from './order.entity.js';
-import { effectivePaymentMethods, maximumToRedeem, redeemedCents, toReceive } from './order-cashback.js';
-import { statusOf } from './order-status.js';
+import { effectivePaymentMethods, heldCents, maximumToRedeem, redeemedCents, toReceive } from './order-cashback.js';
 import type { Refund } from './refund.entity.js';
 
-/** Builds the response for an order. */
-export function toOrderDto(order: Order, balance: OrderBalance, now: Date): OrderDto {
+/** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
+export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
   return {
     id: order.id,
     external_id: order.externalId,
-    status: statusOf(order, now),
+    status: order.status,
     version: order.version,
     document: order.document,
     currency: 'BRL',
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
-    amount_to_pay: formatMoney(order.totalCents - balance.heldCents - redeemedCents(order)),
+    amount_to_pay: formatMoney(order.totalCents - heldCents(order) - redeemedCents(order)),
     items: order.items.map(({ id, priceCents, description, quantity }) => ({
       id,
       price: formatMoney(priceCents),
@@ -34,7 +32,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
       amount: formatMoney(amountCents),
       earn_rate: formatRate(rateOf(id, order.policy)),
     })),
-    cashback: { to_redeem: toRedeemDto(order, balance), to_receive: toReceiveDto(order, now) },
+    cashback: { to_redeem: toRedeemDto(order, availableCents), to_receive: toReceiveDto(order, now) },
     refunded: {
       amount: formatMoney(order.refundedCents),
       amount_to_pay_back: formatMoney(order.refundedCents - order.returnedCents),
@@ -47,13 +45,14 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
   };
 }
 
-function toRedeemDto(order: Order, balance: OrderBalance): ToRedeemDto {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, balance);
+function toRedeemDto(order: Order, availableCents: number): ToRedeemDto {
+  const { maximumCents, limitedBy } = maximumToRedeem(order, availableCents);
   return {
-    available: formatMoney(balance.availableCents),
+    available: formatMoney(availableCents),
     maximum: formatMoney(maximumCents),
     limited_by: limitedBy,
-    held: formatMoney(balance.heldCents),
+    held: formatMoney(heldCents(order)),
+    lapsed: formatMoney(order.lapsedCents),
     redeemed: formatMoney(redeemedCents(order)),
     returned: formatMoney(order.returnedCents),
   };

@@ -11,7 +11,7 @@ import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
-import { ORDER_STATUSES } from './order-status.js';
+import { ORDER_STATUSES } from './order.entity.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
@@ -132,7 +132,12 @@ export class OrdersController {
   @Heavy()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
-  @ApiProblems.write('redemption_no_longer_available', 'payments_exceed_total', 'redemption_exceeds_maximum')
+  @ApiProblems.write(
+    'redemption_lapsed',
+    'redemption_no_longer_available',
+    'payments_exceed_total',
+    'redemption_exceeds_maximum',
+  )
   completeOrder(
     @MerchantId() merchantId: string,
     @IdParam('The order') id: string,

@@ -4,6 +4,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ContentDigests } from './order-replay.js';
 import { ErasureService } from './erasure.service.js';
 import { LockedOrders } from './locked-orders.js';
+import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersController } from './orders.controller.js';
@@ -21,10 +22,12 @@ import { RefundsService } from './refunds.service.js';
     OrderListingService,
     QuotesService,
     OrderLifecycleService,
+    OrderExpiryService,
     RefundsService,
     LockedOrders,
     ContentDigests,
     ErasureService,
   ],
+  exports: [OrderExpiryService],
 })
 export class OrdersModule {}

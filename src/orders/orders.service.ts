@@ -54,8 +54,7 @@ export class OrdersService {
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
-      if (isNew)
-        return { order: toOrderDto(order, { availableCents, heldCents: 0 }, this.clock.now()), replayed: false };
+      if (isNew) return { order: toOrderDto(order, availableCents, this.clock.now()), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
     const existing = await this.#findSame({ merchantId, ...requested });
@@ -76,7 +75,7 @@ export class OrdersService {
 
   #view(found: OrderWithBalance | undefined): OrderDto {
     if (found === undefined) throw notFound();
-    return toOrderDto(found.order, found.balance, found.now);
+    return toOrderDto(found.order, found.availableCents, found.now);
   }
 
   /**
@@ -121,6 +120,7 @@ export function newOrder(
     status: 'pending',
     finalPaymentMethods: null,
     redemptionCents: 0,
+    lapsedCents: 0,
     earnedCents: 0,
     refundedCents: 0,
     returnedCents: 0,

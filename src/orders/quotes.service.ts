@@ -4,7 +4,7 @@ import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
-import { refuseOverBalance } from './order-cashback.js';
+import { refuseOverMaximum } from './order-cashback.js';
 import { readOrder } from './order-content.js';
 import { toOrderDto, toPolicyDto } from './order.mapper.js';
 import { newOrder } from './orders.service.js';
@@ -31,9 +31,9 @@ export class QuotesService {
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order) : totalCents;
-    const balance = { availableCents, heldCents: 0 };
-    refuseOverBalance(order, balance, redeemCents, now);
-    const { cashback, payment_methods } = toOrderDto({ ...order, redemptionCents: redeemCents }, balance, now);
+    refuseOverMaximum(order, { availableCents }, redeemCents);
+    const held = { ...order, redemptionCents: redeemCents };
+    const { cashback, payment_methods } = toOrderDto(held, availableCents - redeemCents, now);
     return {
       cashback: { to_redeem: isKnown ? cashback.to_redeem : null, to_receive: cashback.to_receive },
       payment_methods,

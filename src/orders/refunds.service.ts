@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import { refundParts } from '../cashback/quote.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
-import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
@@ -23,7 +22,6 @@ export class RefundsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: LockedOrders,
     private readonly wallets: WalletsService,
-    private readonly clock: Clock,
   ) {}
 
   /**
@@ -43,9 +41,9 @@ export class RefundsService {
       const existing = await manager.findOneBy(Refund, { orderId, merchantId, externalId: request.external_id });
       if (existing !== null) return { refund: toRefundDto(replay(existing, amountCents)), replayed: true };
 
-      requireTransition(order, 'refund', this.clock.now());
+      requireTransition(order, 'refund');
       refuseOverTotal(order, amountCents);
-      const wallet = await this.wallets.lock(manager, order);
+      const wallet = await this.wallets.lock(manager, order, order);
       const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
       record({ type: 'order.refunded', merchantId, orderId, amountCents });
       return { refund: toRefundDto(refund), replayed: false };

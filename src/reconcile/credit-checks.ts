@@ -41,9 +41,8 @@ export const CREDIT_CHECKS: SqlChecks = {
      GROUP BY e.wallet_id, e.order_id, e.credit_id
     HAVING SUM(e.amount_cents) > 0`,
 
-  'a hold belongs to the customer of its pending order, is on a credit of that wallet, and expires with the order': `
-    SELECT h.order_id, h.credit_id, h.merchant_id, h.wallet_id, c.wallet_id AS credit_wallet_id, o.status, h.amount_cents, h.expires_at,
-           o.expires_at AS order_expires_at
+  'a hold belongs to the customer of its pending order, and is on a credit of that wallet': `
+    SELECT h.order_id, h.credit_id, h.merchant_id, h.wallet_id, c.wallet_id AS credit_wallet_id, o.status, h.amount_cents
       FROM cashback_holds h
       LEFT JOIN wallets w ON w.id = h.wallet_id
       LEFT JOIN cashback_credits c ON c.id = h.credit_id
@@ -51,7 +50,7 @@ export const CREDIT_CHECKS: SqlChecks = {
      WHERE ${inPage('h.wallet_id')}
        AND (w.id IS NULL OR c.id IS NULL OR o.id IS NULL OR c.wallet_id <> h.wallet_id
             OR h.merchant_id <> w.merchant_id OR o.merchant_id <> w.merchant_id OR o.document <> w.document
-            OR h.expires_at <> o.expires_at OR o.status <> 'pending' OR h.amount_cents <= 0)`,
+            OR o.status <> 'pending' OR h.amount_cents <= 0)`,
 
   'the held amount is the sum of the hold and release entries, for each order and credit': `
     SELECT x.order_id, x.credit_id, SUM(x.held_cents) AS held_cents, SUM(x.entries_cents) AS entries_cents

@@ -44,12 +44,11 @@ export const ENTRY_CHECKS: SqlChecks = {
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${entriesOfKinds()} ELSE FALSE END`,
 
-  // Only an order that was renewed after its hold lapsed expires later than that entry was written.
-  'an entry takes effect when it is written, except for lapsed holds and expiries, which take effect at their date': `
-    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, o.expires_at AS order_expires_at
-      FROM cashback_entries e LEFT JOIN orders o ON o.id = e.order_id AND e.kind = 'release'
+  'an entry takes effect when it is written, except for an expiry, which takes effect at its date': `
+    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at
+      FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND e.effective_at <> e.created_at
-       AND NOT (e.effective_at < e.created_at AND (e.kind = 'expire' OR (e.kind = 'release' AND (e.effective_at = o.expires_at OR o.expires_at > e.created_at))))`,
+       AND NOT (e.kind = 'expire' AND e.effective_at < e.created_at)`,
 
   'an order redeems and earns when it is completed': `
     SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at

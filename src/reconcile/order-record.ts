@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
-import type { OrderPaymentMethod, StoredStatus } from '../orders/order.entity.js';
+import type { OrderPaymentMethod, OrderStatus } from '../orders/order.entity.js';
 import { inPage, type Page, queryAll, queryPage } from './page.js';
 
 const SUM_NAMES = [
@@ -20,10 +20,11 @@ type SumName = (typeof SUM_NAMES)[number];
 /** An order with everything that the rules need. The names are those of the columns, because findings show them. */
 export interface OrderRecord extends Record<SumName, number> {
   order_id: string;
-  status: StoredStatus;
+  status: OrderStatus;
   total_cents: number;
   eligible_total_cents: number | null;
   redemption_cents: number;
+  lapsed_cents: number;
   earned_cents: number;
   refunded_cents: number;
   returned_cents: number;
@@ -56,7 +57,7 @@ export interface OrderRecord extends Record<SumName, number> {
 }
 
 const ORDERS = `
-  SELECT o.id AS order_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.earned_cents,
+  SELECT o.id AS order_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.lapsed_cents, o.earned_cents,
          o.refunded_cents, o.returned_cents, o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,

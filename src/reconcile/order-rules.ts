@@ -10,7 +10,7 @@ import type { OrderRecord } from './order-record.js';
 interface OrderRule {
   invariant: string;
   figures: readonly (keyof OrderRecord)[];
-  holds: (order: OrderRecord, now: Date) => boolean;
+  holds: (order: OrderRecord) => boolean;
 }
 
 const ORDER_RULES: OrderRule[] = [
@@ -58,7 +58,7 @@ const ORDER_RULES: OrderRule[] = [
     holds: (o) => o.status === statusAfterRefunds(o),
   },
   {
-    invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled',
+    invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled or expired',
     figures: ['total_cents', 'eligible_total_cents', 'redemption_cents'],
     holds: (o) => o.redemption_cents >= 0 && o.redemption_cents <= redeemableCents(o),
   },
@@ -152,21 +152,18 @@ const ORDER_RULES: OrderRule[] = [
       o.clawed_back_cents === o.refunds_clawed_back_cents,
   },
   {
-    // The holds of an expired order are released together when the wallet is next changed.
-    invariant: 'the redemption of a pending order is held until the order expires, and no other order has a hold',
-    figures: ['redemption_cents', 'held_cents', 'expires_at'],
-    holds: (o, now) =>
-      o.held_cents === (o.status === 'pending' ? o.redemption_cents : 0) ||
-      (o.held_cents === 0 && +o.expires_at <= +now + MINUTE_MS),
+    invariant: 'the redemption of a pending order is held, and no other order has a hold',
+    figures: ['redemption_cents', 'held_cents'],
+    holds: (o) => o.held_cents === (o.status === 'pending' ? o.redemption_cents : 0),
   },
 ];
 
-/** Returns the rules that an order breaks at `now`. A rule that throws an error counts as broken. */
-export function* brokenRules(order: OrderRecord, now: Date): Generator<Finding> {
+/** Returns the rules that an order breaks. A rule that throws an error counts as broken. */
+export function* brokenRules(order: OrderRecord): Generator<Finding> {
   for (const { invariant, figures, holds } of ORDER_RULES) {
     let error: string | undefined;
     try {
-      if (holds(order, now)) continue;
+      if (holds(order)) continue;
     } catch (thrown) {
       error = String(thrown);
     }
@@ -197,7 +194,7 @@ function earnedCents(o: OrderRecord): number {
 
 /** The balance at that instant is unknown, but the other limits are known. */
 function redeemableCents(o: OrderRecord): number {
-  if (o.status === 'cancelled') return 0;
+  if (['cancelled', 'expired'].includes(o.status)) return 0;
   const totals = { totalCents: o.total_cents, eligibleTotalCents: o.eligible_total_cents };
   return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
 }

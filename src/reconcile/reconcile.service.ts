@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
+import { LAPSE_CHECKS } from './lapse-checks.js';
 import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './page.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
@@ -43,6 +43,8 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...RETURN_CHECKS,
 };
 
+const CHECKS_BY_ORDER: SqlChecks = { ...REFUND_CHECKS, ...LAPSE_CHECKS };
+
 /** A check of all rows of a table. Each page is checked on one consistent snapshot. */
 interface Pass {
   table: keyof Progress;
@@ -53,10 +55,7 @@ interface Pass {
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
 export class ReconcileService {
-  constructor(
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly unitOfWork: UnitOfWork) {}
 
   /** @returns the counts; the findings themselves go to the observer. */
   async reconcile({ onFinding, onProgress }: Observer = {}): Promise<Reconciliation> {
@@ -78,8 +77,8 @@ export class ReconcileService {
       report(await wrongReinstatements(manager, page, parse));
     });
     const orders = this.#pass('orders', async (manager, page) => {
-      report(await brokenChecks(manager, REFUND_CHECKS, page));
-      for (const order of await readOrders(manager, page, parse)) report(brokenRules(order, this.clock.now()));
+      report(await brokenChecks(manager, CHECKS_BY_ORDER, page));
+      for (const order of await readOrders(manager, page, parse)) report(brokenRules(order));
     });
     const check = async (...passes: Pass[]): Promise<void> => {
       for (const { table, pages, checkPage } of passes) {

@@ -44,11 +44,6 @@ const CREDITS = `
     LEFT JOIN orders o ON o.id = e.order_id
    WHERE ${inPage('c.wallet_id')} AND c.original_expires_at IS NOT NULL`;
 
-const HOLDS = `
-  SELECT h.order_id, h.credit_id, h.expires_at, h.reinstated_until, CAST(o.policy AS CHAR) AS policy
-    FROM cashback_holds h JOIN orders o ON o.id = h.order_id
-   WHERE ${inPage('h.wallet_id')}`;
-
 interface CreditRow extends Record<string, unknown> {
   available_at: Date;
   original_expires_at: Date;
@@ -58,33 +53,18 @@ interface CreditRow extends Record<string, unknown> {
   policy: string | null;
 }
 
-interface HoldRow extends Record<string, unknown> {
-  expires_at: Date;
-  reinstated_until: Date;
-  policy: string;
-}
-
 /**
- * Finds credits and holds with wrong dates of a return. They depend on the time zone, which only this process knows.
+ * Finds credits with wrong dates of a return. They depend on the time zone, which only this process knows.
  */
 export async function wrongReinstatements(manager: EntityManager, page: Page, parse: Parse): Promise<Finding[]> {
   const policyOf = (row: { policy: string | null }): Policy => policyFrom(parse(row.policy) as Partial<Policy>);
   const credits = await queryPage<CreditRow>(manager, CREDITS, page);
-  const holds = await queryPage<HoldRow>(manager, HOLDS, page);
-  return [
-    ...credits
-      .filter((credit) => !isReinstatedOnce(credit, policyOf(credit)))
-      .map(({ policy: _, ...figures }) => ({
-        invariant: 'a credit is reinstated once, with the first amount that returned after its expiry, and for 7 days',
-        ...figures,
-      })),
-    ...holds
-      .filter((hold) => !isSameStart(hold.reinstated_until, reinstatementEnd(policyOf(hold), hold.expires_at)))
-      .map(({ policy: _, ...figures }) => ({
-        invariant: 'what a hold returns to an expired credit is available for 7 days after the hold lapses',
-        ...figures,
-      })),
-  ];
+  return credits
+    .filter((credit) => !isReinstatedOnce(credit, policyOf(credit)))
+    .map(({ policy: _, ...figures }) => ({
+      invariant: 'a credit is reinstated once, with the first amount that returned after its expiry, and for 7 days',
+      ...figures,
+    }));
 }
 
 function isReinstatedOnce(credit: CreditRow, policy: Policy): boolean {

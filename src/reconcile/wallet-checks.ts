@@ -8,13 +8,15 @@ const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AN
 const firstDate = (date: string): string =>
   `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER_SQL})`;
 
-/** When a date of the credits `c` or the holds of a wallet `w` first changes that balance. */
-const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')},
-  COALESCE((SELECT MIN(h.expires_at) FROM cashback_holds h WHERE h.wallet_id = w.id), ${NEVER_SQL}))`;
+/** When a date of the credits `c` of a wallet `w` first changes that balance. */
+const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')})`;
+
+/** Centavos of the credits `c` of a wallet `w` that had not expired at that instant. */
+const UNEXPIRED = `COALESCE(SUM(CASE WHEN c.expires_at > w.available_as_of THEN c.remaining_cents END), 0)`;
 
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {
-  'the balance of a wallet, its available balance and the next date that changes it follow from its credits and holds': `
+  'the balance of a wallet, its available balance and the next date that changes it follow from its credits': `
     SELECT w.id AS wallet_id, w.balance_cents, w.available_cents, w.available_as_of, w.available_until,
            COALESCE(SUM(c.remaining_cents), 0) AS credits_cents, ${AVAILABLE} AS available_credits_cents, ${NEXT_CHANGE} AS next_change_at
       FROM wallets w LEFT JOIN cashback_credits c ON c.wallet_id = w.id
@@ -23,6 +25,13 @@ export const WALLET_CHECKS: SqlChecks = {
     HAVING w.balance_cents <> COALESCE(SUM(c.remaining_cents), 0)
         OR w.available_cents <> ${AVAILABLE}
         OR w.available_until <> ${NEXT_CHANGE}`,
+
+  'a wallet with a debt has no cashback that could repay it': `
+    SELECT w.id AS wallet_id, w.debt_cents, ${UNEXPIRED} AS unexpired_cents
+      FROM wallets w JOIN cashback_credits c ON c.wallet_id = w.id
+     WHERE ${inPage('w.id')} AND w.debt_cents > 0
+     GROUP BY w.id, w.debt_cents
+    HAVING ${UNEXPIRED} > 0`,
 
   'a wallet has the number, balance and debt of its last entry': `
     SELECT w.id AS wallet_id, w.last_seq, w.balance_cents, w.debt_cents, l.balance_cents AS entry_balance_cents, l.debt_cents AS entry_debt_cents

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, LessThan } from 'typeorm';
+import { type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
-import { byExpiry } from '../cashback/movements.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wallet-summary.js';
+import { openCredits } from '../cashback/wallet-rows.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
-import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { formatMoney } from '../common/money.js';
@@ -36,7 +35,6 @@ type ShownWallet = WalletDto & { open_credits: number; credits: object[]; entrie
 export class StatementsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly wallets: WalletsService,
     private readonly clock: Clock,
   ) {}
 
@@ -79,21 +77,23 @@ export class StatementsService {
    * @throws Problem not_found.
    */
   async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {
-    const { owner, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
+    const { merchantId, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
       const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
-      const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
-      if (wallet === null || aggregate === null) throw notFound();
-      await this.wallets.loadOpen(manager, aggregate, SHOWN);
-      const credits = [...aggregate.credits].filter((credit) => credit.remainingCents > 0).sort(byExpiry);
+      const wallet = await this.#summary(manager, owner);
+      if (wallet === null) throw notFound();
+      const { merchantId } = owner;
+      const [id, now] = [wallet.id, this.clock.now()];
+      const page = { wallet: { id, merchantId }, now, after: undefined, limit: SHOWN, availableOnly: false };
+      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(now) };
       return {
-        owner,
+        merchantId,
         ...toWalletDto(wallet),
-        id: wallet.id,
-        open_credits: await manager.countBy(Credit, { walletId: wallet.id, merchantId: owner.merchantId, isOpen: 1 }),
-        credits: credits.slice(0, SHOWN).map(toCreditJson),
+        id,
+        open_credits: await manager.countBy(Credit, open),
+        credits: (await openCredits(manager, page)).map(toCreditJson),
       };
     });
-    const { data: entries } = await this.entries(owner.merchantId, shown.id, { limit: SHOWN });
+    const { data: entries } = await this.entries(merchantId, shown.id, { limit: SHOWN });
     return { ...shown, entries };
   }
 

@@ -106,9 +106,9 @@ describe('access tokens', () => {
 
   it('an access token is valid for one hour and expires exactly at access_token_expire_at', async () => {
     const left = Date.parse(merchant.tokens.access_token_expire_at) - service.clock.now().getTime();
-    service.clock.advance({ ms: left - 2_000 });
+    await service.clock.advance({ ms: left - 2_000 });
     expect((await merchant.client.get('/orders')).status).toBe(200);
-    service.clock.advance({ ms: 2_000 });
+    await service.clock.advance({ ms: 2_000 });
     expectInvalidToken(await merchant.client.get('/orders'));
   });
 

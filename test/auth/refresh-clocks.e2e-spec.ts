@@ -16,7 +16,7 @@ describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', 
     database = await createMigratedDatabase();
     one = await startService({ databaseUrl: database.url });
     ahead = await startService({ databaseUrl: database.url });
-    ahead.clock.advance({ seconds: 40 });
+    await ahead.clock.advance({ seconds: 40 });
   });
   beforeEach(async () => {
     merchant = await aMerchant(one);

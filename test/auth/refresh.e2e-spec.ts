@@ -38,7 +38,7 @@ describe('POST /auth/refresh', () => {
   it('POST /auth/refresh does not revoke the previous access token, which expires at its own time', async () => {
     await refresh(merchant.tokens.refresh_token);
     expect(await statusWith(merchant.tokens.access_token)).toBe(200);
-    service.clock.advance({ hours: 1 });
+    await service.clock.advance({ hours: 1 });
     expect(await statusWith(merchant.tokens.access_token)).toBe(401);
   });
 
@@ -92,7 +92,7 @@ describe('POST /auth/refresh', () => {
       let last = merchant.tokens;
       for (let round = 0; round < 3; round++) {
         last = (await refresh(last.refresh_token)).body;
-        service.clock.advance({ days: 20 });
+        await service.clock.advance({ days: 20 });
       }
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
       expectProblem(await refresh(last.refresh_token), 401, 'invalid_refresh_token');
@@ -212,24 +212,24 @@ describe('POST /auth/refresh', () => {
 
     it('POST /auth/refresh returns 401 after 30 idle days and succeeds before that', async () => {
       const other = await aMerchant(service);
-      service.clock.advance({ days: 30, seconds: -60 });
+      await service.clock.advance({ days: 30, seconds: -60 });
       expect((await refresh(merchant.tokens.refresh_token)).status).toBe(201);
-      service.clock.advance({ seconds: 60 });
+      await service.clock.advance({ seconds: 60 });
       expectProblem(await refresh(other.tokens.refresh_token), 401, 'invalid_refresh_token');
     });
 
     it('a session ends after 90 days even if it was refreshed, and none of its tokens is valid longer', async () => {
       let tokens: any = merchant.tokens;
       for (const step of [29, 29, 29]) {
-        service.clock.advance({ days: step });
+        await service.clock.advance({ days: step });
         tokens = (await refresh(tokens.refresh_token)).body;
       }
-      service.clock.advance({ days: 3, minutes: -30 });
+      await service.clock.advance({ days: 3, minutes: -30 });
       const { status, body } = await refresh(tokens.refresh_token);
       expect(status).toBe(201);
       const left = Date.parse(body.access_token_expire_at) - service.clock.now().getTime();
       expect(left).toBeLessThanOrEqual(30 * 60_000);
-      service.clock.advance({ minutes: 30 });
+      await service.clock.advance({ minutes: 30 });
       expect(await statusWith(body.access_token)).toBe(401);
       expectProblem(await refresh(body.refresh_token), 401, 'invalid_refresh_token');
     });

@@ -20,7 +20,7 @@ describe('instances whose clocks differ', () => {
     database = await createMigratedDatabase();
     behind = await startService({ databaseUrl: database.url });
     ahead = await startService({ databaseUrl: database.url });
-    ahead.clock.advance({ seconds: 50 });
+    await ahead.clock.advance({ seconds: 50 });
   });
   beforeEach(async () => {
     merchant = await aMerchant(behind);
@@ -39,7 +39,7 @@ describe('instances whose clocks differ', () => {
     await grant(behind, merchant, document, '20.00');
     const order = await aCreatedOrder(merchant, { document });
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
-    for (const { clock } of [behind, ahead]) clock.advance({ minutes: 29, seconds: 30 });
+    for (const { clock } of [behind, ahead]) await clock.advance({ minutes: 29, seconds: 30 });
     return order;
   }
 
@@ -72,7 +72,7 @@ describe('instances whose clocks differ', () => {
     const order = await anOrderAboutToExpire();
     const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
     expect((await client.post(`/orders/${other.id}/complete`, { redeem: '20.00' })).status).toBe(200);
-    const late = await merchant.client.post(`/orders/${order.id}/complete`);
+    const late = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '20.00' });
     expectProblem(late, 409, 'redemption_no_longer_available');
     const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
     expectProblem(held, 422, 'redemption_exceeds_maximum');
@@ -104,10 +104,10 @@ describe('instances whose clocks differ', () => {
         [document],
       );
       const ms = row.expires_at.getTime() - behind.clock.now().getTime() - 25_000;
-      for (const { clock } of [ahead, behind]) clock.advance({ ms });
+      for (const { clock } of [ahead, behind]) await clock.advance({ ms });
       for (const [at, sender] of (await onBoth()).entries())
         expect((await sender.post(`/orders/${orders[at].id}/cancel`)).status).toBe(200);
-      for (const { clock } of [ahead, behind]) clock.advance({ seconds: 25 });
+      for (const { clock } of [ahead, behind]) await clock.advance({ seconds: 25 });
       expect(await walletOf(shop, document)).toMatchObject({ available, held: '0.00', debt: '0.00' });
     }
   });
@@ -125,7 +125,7 @@ describe('instances whose clocks differ', () => {
       const cancelled = merchant.client.post(`/orders/${order.id}/cancel`);
       await waitUntilBlocked(holder.manager.query.bind(holder.manager));
       // The credit expires while the request waits, and its released amount is available for 7 more days.
-      behind.clock.advance({ minutes: 2 });
+      await behind.clock.advance({ minutes: 2 });
       await holder.rollbackTransaction();
       expect((await cancelled).body.cashback.to_redeem.available).toBe('20.00');
     } finally {

@@ -143,7 +143,7 @@ describe('a repeated POST /grants', () => {
     const content = aGrant({ reason: 'Desculpe', expires_on: dayIn(30) });
     const { body } = await merchant.client.post('/grants', content);
     await aHold(content.document, '20.00');
-    service.clock.advance({ minutes: 1 });
+    await service.clock.advance({ minutes: 1 });
     for (const amount of ['80.00', '80', '80.0']) {
       const again = await merchant.client.post('/grants', { ...content, amount, unknown: 'member' });
       expect(again).toMatchObject({ status: 201, body: { ...body, remaining: '60.00' } });
@@ -156,7 +156,7 @@ describe('a repeated POST /grants', () => {
   it('a repeated POST /grants still replays after its last day has passed', async () => {
     const content = aGrant({ available_on: dayIn(0), expires_on: dayIn(0) });
     const { body } = await merchant.client.post('/grants', content);
-    service.clock.advance({ minutes: 3 * 24 * 60 });
+    await service.clock.advance({ minutes: 3 * 24 * 60 });
     const again = await merchant.client.post('/grants', content);
     expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
   });
@@ -228,9 +228,9 @@ describe('GET /grants/{id}', () => {
         status: 200,
         body: { ...body, remaining: '60.00' },
       });
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('80.00');
-    service.clock.advance({ minutes: 181 * 24 * 60 });
+    await service.clock.advance({ minutes: 181 * 24 * 60 });
     expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('0.00');
   });
 
@@ -279,7 +279,7 @@ describe('POST /grants/{id}/void', () => {
       status: 200,
       body: { ...body, remaining: '0.00', voided: '80.00', voided_at: expect.stringMatching(/Z$/) },
     });
-    service.clock.advance({ minutes: 5 });
+    await service.clock.advance({ minutes: 5 });
     expect(await voidGrant(body.id as string)).toMatchObject({ status: 200, body: first.body });
     expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(first.body);
     expect(await walletOf(merchant, body.document as string)).toMatchObject({ available: '0.00', debt: '0.00' });
@@ -339,7 +339,7 @@ describe('POST /grants/{id}/void', () => {
 
   it('POST /grants/{id}/void of an expired grant takes back nothing', async () => {
     const { body } = await create({ expires_on: dayIn(0) });
-    service.clock.advance({ minutes: 25 * 60 });
+    await service.clock.advance({ minutes: 25 * 60 });
     for (const _attempt of ['first', 'second'])
       expect(await voidGrant(body.id as string)).toMatchObject({
         status: 200,

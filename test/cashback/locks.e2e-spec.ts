@@ -31,20 +31,6 @@ async function aHeldOrder(document: string, amount: string): Promise<any> {
 }
 
 describe('lock waits', () => {
-  it('releasing an expired hold does not wait for a lock on its order', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '20.00');
-    const lapsed = await aHeldOrder(document, '20.00');
-    service.clock.advance({ minutes: 31 });
-    const next = await aCreatedOrder(merchant, { document });
-    await whileLocked('SELECT id FROM orders WHERE id = ? FOR UPDATE', [lapsed.id], async () => {
-      const completed = await merchant.client.post(`/orders/${next.id}/complete`, { redeem: '15.00' });
-      expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '15.00' } } } });
-    });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '5.00', held: '0.00' });
-    await expectInvariants(service);
-  });
-
   it('a change of a wallet with a hold does not wait for a lock on the credits of other customers', async () => {
     const [document, other] = [aDocument(), aDocument()];
     await grant(service, merchant, document, '20.00');

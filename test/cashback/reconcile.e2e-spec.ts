@@ -70,7 +70,7 @@ describe('reconcile and reinstated credits', () => {
         const members = { document, total: amount, expires_at: inMinutes(days * 24 * 60).toISOString() };
         const { id } = await aCreatedOrder(merchant, members);
         expect((await merchant.client.put(`/orders/${id}/redemption`, { amount })).status).toBe(200);
-        service.clock.advance({ days: days - 0.5 });
+        await service.clock.advance({ days: days - 0.5 });
         if (days === 12) await rowsOf(service, 'UPDATE cashback_credits SET original_expires_at = NULL');
         expect((await merchant.client.post(`/orders/${id}/cancel`)).body.cashback.to_redeem.available).toBe(amount);
       }
@@ -102,7 +102,7 @@ describe('reconcile under load', () => {
   beforeAll(async () => {
     database = await createMigratedDatabase();
     const clock = new TestClock();
-    clock.advance({ seconds: 50 });
+    await clock.advance({ seconds: 50 });
     ahead = await startService({ databaseUrl: database.url, clock });
     behind = await startService({ databaseUrl: database.url });
   });
@@ -140,7 +140,7 @@ describe('reconcile under load', () => {
     await load;
     // Check again later, when holds have expired on one clock but not on the other.
     for (const seconds of [5, 10, 30, 30]) {
-      for (const { clock } of [ahead, behind]) clock.advance({ seconds });
+      for (const { clock } of [ahead, behind]) await clock.advance({ seconds });
       await grant(ahead, merchant, documents[0]!, '1.00');
       for (const service of [ahead, behind]) found.push(...(await findingsOf(service)));
     }

@@ -39,7 +39,7 @@ describe('cashback restored by a refund', () => {
     expect(await creditsOf(document)).toEqual(['1.00', '10.00', '4.05']);
     await refund(order, '90.00');
     expect(await creditsOf(document)).toEqual(['10.00', '10.00', '0.00']);
-    service.clock.advance({ days: 10 });
+    await service.clock.advance({ days: 10 });
     expect((await walletOf(merchant, document)).available).toBe('10.00');
   });
 
@@ -47,7 +47,7 @@ describe('cashback restored by a refund', () => {
     const document = aDocument();
     await grant(service, merchant, document, '30.00', { expiresAt: inDays(1) });
     const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
-    service.clock.advance({ days: 3 });
+    await service.clock.advance({ days: 3 });
     await refund(order, '150.00');
     expect((await walletOf(merchant, document)).available).toBe('10.00');
     expect((await movementsOf(merchant, document)).slice(-3)).toEqual([
@@ -91,7 +91,7 @@ describe('cashback clawed back by a refund', () => {
   it('a refund creates debt rather than taking cashback that another order holds', async () => {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
-    service.clock.advance({ days: 8 });
+    await service.clock.advance({ days: 8 });
     const open = await aCreatedOrder(merchant, { document });
     await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
     expect(await refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00', amount_to_pay_back: '100.00' });
@@ -103,7 +103,7 @@ describe('cashback clawed back by a refund', () => {
 
   it('a refund takes nothing back for cashback of its order that expired unspent', async () => {
     const order = await aCompletedOrder(merchant, { total: '100.00' });
-    service.clock.advance({ days: 188 });
+    await service.clock.advance({ days: 188 });
     expect(await refund(order, '40.00')).toMatchObject({ cashback_taken_back: '0.00', amount_to_pay_back: '40.00' });
     expect(await refund(order, '60.00')).toMatchObject({ cashback_taken_back: '0.00' });
     expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00']);
@@ -115,9 +115,9 @@ describe('cashback clawed back by a refund', () => {
   it('refunds take back only what was spent of the cashback of their order when the rest expired', async () => {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
-    service.clock.advance({ days: 8 });
+    await service.clock.advance({ days: 8 });
     await aCompletedOrder(merchant, { document, total: '10.00', payment_methods: [] }, { redeem: '2.00' });
-    service.clock.advance({ days: 180 });
+    await service.clock.advance({ days: 180 });
     const taken = [];
     for (const amount of ['33.33', '33.33', '33.34']) taken.push((await refund(order, amount)).cashback_taken_back);
     // 3.00 of 5.00 expired. The refunds of the rest take the 2.00 back.
@@ -130,7 +130,7 @@ describe('debt of a wallet', () => {
   async function aDebtor(): Promise<{ document: string; spent: any }> {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
-    service.clock.advance({ days: 8 });
+    await service.clock.advance({ days: 8 });
     const spent = await aCompletedOrder(
       merchant,
       { document, total: '10.00', payment_methods: [] },
@@ -199,7 +199,7 @@ describe('debt of a wallet', () => {
   async function anOrderOfADebtor(): Promise<any> {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
-    service.clock.advance({ days: 8 });
+    await service.clock.advance({ days: 8 });
     const open = await aCreatedOrder(merchant, { document });
     await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
     await refund(order, '60.00');
@@ -221,7 +221,7 @@ describe('debt of a wallet', () => {
 
   it('a lapsed hold has repaid the debt in every response, before and after it is written down', async () => {
     const { id, document, expires_at } = await anOrderOfADebtor();
-    service.clock.advance({ ms: Date.parse(expires_at) - service.clock.now().getTime() });
+    await service.clock.advance({ ms: Date.parse(expires_at) - service.clock.now().getTime() });
     const repaid = { available: '2.00', held: '0.00', debt: '0.00', next_expiry: { amount: '2.00' } };
     expect(await walletOf(merchant, document)).toMatchObject(repaid);
     expect((await merchant.client.get(`/orders/${id}`)).body.cashback.to_redeem).toMatchObject({ maximum: '2.00' });

@@ -4,7 +4,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, startOfDayAfter, walletOf } from '../support/wallets.js';
+import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,7 @@ beforeEach(() => {
 
 const now = (): number => service.clock.now().getTime();
 const at = (ms: number): Date => new Date(now() + ms);
-const until = (instant: number): void => service.clock.advance({ ms: instant - now() });
+const until = (instant: number): Promise<void> => service.clock.advance({ ms: instant - now() });
 const hold = (order: { id: string }, amount: string, expires_at?: string): Promise<Answer> =>
   merchant.client.put(`/orders/${order.id}/redemption`, { amount, expires_at });
 const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
@@ -50,10 +50,10 @@ const credits = (): Promise<any[]> =>
 async function anOrderHoldingWhatExpiredTwice(): Promise<any> {
   await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
   const first = await anOrderHolding('20.00', 1);
-  until(now() + 2 * HOUR_MS);
+  await until(now() + 2 * HOUR_MS);
   await cancel(first);
   const second = await anOrderHolding('20.00', 20);
-  until(now() + 9 * DAY_MS);
+  await until(now() + 9 * DAY_MS);
   return second;
 }
 
@@ -62,14 +62,12 @@ describe('the hold of an order on expired credits', () => {
     await grant(service, merchant, document, '20.00', { expiresAt: at(HOUR_MS) });
     await grant(service, merchant, document, '5.00');
     const order = await anOrderHolding('20.00', 1);
-    until(now() + 2 * HOUR_MS);
+    await until(now() + 2 * HOUR_MS);
     const later = at(3 * DAY_MS).toISOString();
     expect((await hold(order, '20.00', later)).body).toMatchObject({
       ...{ expires_at: later, version: 3 },
       cashback: { to_redeem: { held: '20.00', available: '5.00' } },
     });
-    const [row] = await rowsOf(service, 'SELECT * FROM cashback_holds WHERE order_id = ?', [order.id]);
-    expect(row).toMatchObject({ expires_at: new Date(later), reinstated_until: new Date(startOfDayAfter(later, 8)) });
     const held = ['grant 20.00', 'grant 5.00', 'hold -20.00'];
     expect(await movementsOf(merchant, document)).toEqual(held);
     expect((await credits())[0].original_expires_at).toBeNull();
@@ -102,7 +100,7 @@ describe('the hold of an order on expired credits', () => {
     const order = await aCreatedOrder(merchant, { document, total: '100.00', expires_at: at(DAY_MS).toISOString() });
     await hold(order, '20.00');
     await grant(service, merchant, document, '5.00');
-    until(now() + 2 * HOUR_MS);
+    await until(now() + 2 * HOUR_MS);
     expect((await hold(order, '24.00')).body.cashback.to_redeem).toMatchObject({ held: '24.00', available: '1.00' });
     expect((await movementsOf(merchant, document)).slice(2)).toEqual(['grant 5.00', 'hold -4.00']);
     expect((await cancel(order)).body.cashback.to_redeem.available).toBe('25.00');
@@ -116,7 +114,7 @@ describe('the hold of an order on expired credits', () => {
     ] as const) {
       const orders: any[] = [];
       for (let count = 0; count < 5; count++) orders.push(await anOrderHolding('4.00', days));
-      until(now() + (days === 1 ? 2 * HOUR_MS : 9 * DAY_MS));
+      await until(now() + (days === 1 ? 2 * HOUR_MS : 9 * DAY_MS));
       const answers = await atOnce(5, (index) => cancel(orders[index]));
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
       expect(await walletOf(merchant, document)).toMatchObject({ available, held: '0.00', debt: '0.00' });
@@ -141,12 +139,12 @@ describe('debts and grants whose credit expired twice', () => {
   it('a refund takes nothing back for cashback of its order that expired twice', async () => {
     const earner = await aCompletedOrder(merchant, { document, total: '400.00' });
     const expiresAt = Date.parse(earner.cashback.to_receive.expires_at as string);
-    until(expiresAt - DAY_MS);
+    await until(expiresAt - DAY_MS);
     const first = await anOrderHolding('20.00', 2);
-    until(expiresAt + HOUR_MS);
+    await until(expiresAt + HOUR_MS);
     await cancel(first);
     const second = await anOrderHolding('20.00', 20);
-    until(now() + 9 * DAY_MS);
+    await until(now() + 9 * DAY_MS);
     await cancel(second);
     const { body } = await refund(earner, '400.00');
     expect(body).toMatchObject({ cashback_taken_back: '0.00', amount_to_pay_back: '400.00' });
@@ -164,14 +162,14 @@ describe('debts and grants whose credit expired twice', () => {
         (await merchant.client.post('/grants', { external_id: `${document}-${external_id}`, ...request })).body.id,
       );
     const [{ expires_at: expires }] = await credits();
-    until(Number(expires) - DAY_MS);
+    await until(Number(expires) - DAY_MS);
     const orders = [await anOrderHolding('20.00', 2), await anOrderHolding('20.00', 2)];
-    until(Number(expires) + HOUR_MS);
+    await until(Number(expires) + HOUR_MS);
     for (const id of ids) expect(await voided(id)).toMatchObject({ voided: '0.00', remaining: '0.00' });
     for (const order of orders) await cancel(order);
     expect(await voided(ids[0]!)).toMatchObject({ voided: '20.00', remaining: '0.00' });
     const last = await anOrderHolding('20.00', 20);
-    until(now() + 9 * DAY_MS);
+    await until(now() + 9 * DAY_MS);
     await cancel(last);
     for (const [index, amount] of ['20.00', '0.00'].entries())
       expect(await voided(ids[index]!)).toMatchObject({ voided: amount, remaining: '0.00' });

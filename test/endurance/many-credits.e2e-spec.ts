@@ -110,7 +110,7 @@ describe('a wallet with 10,000 open credits', () => {
     const lasting = await aLongLivedMerchant(service);
     const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
     const document = await aCustomerWithCredits(service, lasting, credits);
-    for (const { clock } of [service, reconciler]) clock.advance({ days: 40 });
+    for (const { clock } of [service, reconciler]) await clock.advance({ days: 40 });
     for (const [at, left] of [701, 201, 0, 0].entries()) {
       await grant(service, lasting, document, '1.00');
       expect(await walletOf(lasting, document)).toMatchObject({ available: `${at + 1}.00`, pending: '0.00' });

@@ -21,7 +21,7 @@ describe('`report outstanding`', () => {
 
   beforeAll(async () => {
     // The command uses the real time, so what has passed by then happens in the past.
-    service.clock.advance({ minutes: -40 });
+    await service.clock.advance({ minutes: -40 });
     merchant = await aMerchant(service);
     other = await aMerchant(service, { releaseDays: 0 });
     await makeWallets();
@@ -38,7 +38,7 @@ describe('`report outstanding`', () => {
     await grant(service, merchant, lapsed, '50.00');
     await hold(lapsed, '20.00');
     await grant(service, merchant, expired, '5.00', { expiresAt: inMinutes(20) });
-    service.clock.advance({ minutes: 40 });
+    await service.clock.advance({ minutes: 40 });
     await grant(service, merchant, held, '7.00', { expiresAt: inMinutes(29 * 24 * 60) });
     await grant(service, merchant, held, '30.00', { expiresAt: inMinutes(31 * 24 * 60) });
     await hold(held, '3.00');

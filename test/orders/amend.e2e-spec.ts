@@ -43,7 +43,7 @@ describe('PUT /orders/{id}', () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
     const order = await aCreatedOrder(merchant, { document, expires_at: inMinutes(90) });
-    service.clock.advance({ seconds: 5 });
+    await service.clock.advance({ seconds: 5 });
     const { status, body } = await amend(order, {
       total: '99.9',
       eligible_total: '80',
@@ -83,7 +83,7 @@ describe('PUT /orders/{id}', () => {
     const order = await anOrderThatHolds('20.00');
     const first = await amend(order, aCart('120.00'));
     expect(first.body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '20.00' } } });
-    service.clock.advance({ seconds: 1 });
+    await service.clock.advance({ seconds: 1 });
     for (const _attempt of ['second', 'third'])
       expect(await amend(order, { ...aCart('120.00'), ...members })).toMatchObject({ status: 200, body: first.body });
     expect(await movementsOf(merchant, order.document as string)).toEqual(['grant 80.00', 'hold -20.00']);
@@ -281,7 +281,7 @@ describe('PUT /orders/{id} errors', () => {
 
   it('PUT /orders/{id} returns 409 for an expired order, names renew, and works after the renewal', async () => {
     const order = await anOrderThatHolds('20.00');
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     const answer = await amend(order, aCart('100.00'));
     expectProblem(answer, 409, 'invalid_transition');
     expect(answer.body).toMatchObject({
@@ -333,7 +333,7 @@ describe('an amended order', () => {
   it('an amended order expires at its original date, releases its hold, and can be renewed and cancelled', async () => {
     const order = await anOrderThatHolds('60.00');
     await amend(order, aCart('100.00', { redeem: 'maximum' }));
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     expect(await read(order)).toMatchObject({
       status: 'expired',
       total: '100.00',

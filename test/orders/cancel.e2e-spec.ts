@@ -43,14 +43,14 @@ describe('POST /orders/{id}/cancel', () => {
   it('a repeated POST /orders/{id}/cancel returns the same order and moves no cashback', async () => {
     const order = await anOrderThatHolds('20.00');
     const { body } = await cancel(order);
-    service.clock.advance({ minutes: 5 });
+    await service.clock.advance({ minutes: 5 });
     expect(await cancel(order)).toMatchObject({ status: 200, body });
     expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
   });
 
   it('POST /orders/{id}/cancel succeeds for an expired order', async () => {
     const order = await anOrderThatHolds('20.00');
-    service.clock.advance({ minutes: 30 });
+    await service.clock.advance({ minutes: 30 });
     expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('expired');
     for (const _attempt of ['first', 'second'])
       expect(await cancel(order)).toMatchObject({ status: 200, body: { status: 'cancelled' } });

@@ -25,7 +25,7 @@ async function anOrderWith(
 describe('POST /orders/{id}/complete', () => {
   it('POST /orders/{id}/complete grants the cashback as pending until its release date', async () => {
     const order = await aCreatedOrder(merchant);
-    service.clock.advance({ minutes: 5 });
+    await service.clock.advance({ minutes: 5 });
     const { status, body } = await complete(order);
     expect(status).toBe(200);
     expect(body).toMatchObject({

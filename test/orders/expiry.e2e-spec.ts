@@ -19,7 +19,7 @@ const hold = async (order: { id: string }, amount: string): Promise<any> => {
 };
 const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
 /** Sets the clock to just before an instant, then exactly to it. */
-const until = (instant: string, offsetMs = 0): void =>
+const until = (instant: string, offsetMs = 0): Promise<void> =>
   service.clock.advance({ ms: Date.parse(instant) + offsetMs - service.clock.now().getTime() });
 
 async function anOrderWith(balance: string, options: { availableAt?: Date; expiresAt?: Date } = {}): Promise<any> {
@@ -29,13 +29,13 @@ async function anOrderWith(balance: string, options: { availableAt?: Date; expir
 }
 
 describe('the expiry of earned cashback', () => {
-  it('earned cashback is pending, then available for 180 days, then expired, without a job', async () => {
+  it('earned cashback is pending, then available for 180 days, then expired', async () => {
     const order = await aCompletedOrder(merchant);
     const { available_at, expires_at } = order.cashback.to_receive;
-    until(available_at, -30_000);
+    await until(available_at, -30_000);
     expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '7.50', available: '0.00' });
     expect((await read(order)).cashback.to_receive.status).toBe('pending');
-    until(available_at);
+    await until(available_at);
     expect(await walletOf(merchant, order.document)).toMatchObject({
       pending: '0.00',
       available: '7.50',
@@ -46,9 +46,9 @@ describe('the expiry of earned cashback', () => {
       to_receive: { status: 'available' },
       to_redeem: { available: '7.50' },
     });
-    until(expires_at, -30_000);
+    await until(expires_at, -30_000);
     expect((await walletOf(merchant, order.document)).available).toBe('7.50');
-    until(expires_at);
+    await until(expires_at);
     expect(await walletOf(merchant, order.document)).toMatchObject({
       pending: '0.00',
       available: '0.00',
@@ -58,17 +58,10 @@ describe('the expiry of earned cashback', () => {
       available: '0.00',
       maximum: '0.00',
     });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50']);
-  });
-
-  it('the next change of the wallet writes off expired cashback with its expiry date', async () => {
-    const order = await aCompletedOrder(merchant);
-    service.clock.advance({ days: 200 });
-    await aCompletedOrder(merchant, { document: order.document });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50', 'expire -7.50', 'earn 7.50']);
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 7.50', 'expire -7.50']);
     const [, expiry] = await statementOf(merchant, order.document);
     expect(expiry).toMatchObject({
-      effective_at: order.cashback.to_receive.expires_at,
+      effective_at: expires_at,
       balance: '0.00',
       order_id: null,
     });
@@ -78,7 +71,7 @@ describe('the expiry of earned cashback', () => {
     const document = aDocument();
     await grant(service, merchant, document, '20.00', { expiresAt: inMinutes(1) });
     const order = await aCreatedOrder(merchant, { document });
-    service.clock.advance({ seconds: 55 });
+    await service.clock.advance({ seconds: 55 });
     expect((await complete(order, { redeem: '20.00' })).body.cashback.to_redeem.redeemed).toBe('20.00');
   });
 });
@@ -87,26 +80,27 @@ describe('expired orders', () => {
   it('an order expires at its expires_at and its hold becomes available to the customer', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
-    until(order.expires_at, -30_000);
+    await until(order.expires_at, -30_000);
     expect(await read(order)).toMatchObject({
       status: 'pending',
       cashback: { to_redeem: { held: '20.00', available: '60.00' } },
     });
-    until(order.expires_at);
+    await until(order.expires_at);
     expect(await read(order)).toMatchObject({
       status: 'expired',
+      amount_to_pay: '150.00',
       cashback: {
-        to_redeem: { held: '0.00', available: '80.00', maximum: '75.00' },
-        to_receive: { amount: '6.50', status: 'quoted' },
+        to_redeem: { held: '0.00', lapsed: '20.00', available: '80.00', maximum: '75.00' },
+        to_receive: { amount: '7.50', status: 'quoted' },
       },
     });
     expect(await walletOf(merchant, order.document)).toMatchObject({ held: '0.00', available: '80.00' });
   });
 
-  it('a new order can redeem the cashback that an expired order held, without a job', async () => {
+  it('a new order can redeem the cashback that an expired order held', async () => {
     const order = await anOrderWith('50.00');
     await hold(order, '50.00');
-    service.clock.advance({ minutes: 30 });
+    await service.clock.advance({ minutes: 30 });
     const next = await aCreatedOrder(merchant, { document: order.document });
     expect(next.cashback.to_redeem).toMatchObject({ available: '50.00', maximum: '50.00' });
     expect((await hold(next, '50.00')).cashback.to_redeem).toMatchObject({ held: '50.00', available: '0.00' });
@@ -117,14 +111,41 @@ describe('expired orders', () => {
       'hold -50.00',
     ]);
     const [, , release] = await statementOf(merchant, order.document);
-    expect(release).toMatchObject({ order_id: order.id, effective_at: order.expires_at });
+    expect(release).toMatchObject({ order_id: order.id, effective_at: release!.created_at });
+  });
+
+  it('completing an expired order without redeem returns 409 with what it held, and changes nothing', async () => {
+    const order = await anOrderWith('80.00');
+    await hold(order, '20.00');
+    await service.clock.advance({ minutes: 30 });
+    const expired = await read(order);
+    for (const answer of await atOnce(5, (index) => complete(order, [undefined, {}, { redeem: null }][index % 3]))) {
+      expectProblem(answer, 409, 'redemption_lapsed');
+      expect(answer.body).toMatchObject({ lapsed: '20.00', maximum: '75.00', next_action: 'fix_request' });
+      expect(answer.body.detail).toContain('send redeem "20.00" if the customer was charged less, or "0.00" if not');
+    }
+    expect(await read(order)).toEqual(expired);
+    expect(await read({ id: (await complete(order, { redeem: '0.00' })).body.id })).toMatchObject({
+      status: 'completed',
+      amount_to_pay: '150.00',
+      cashback: { to_redeem: { redeemed: '0.00', lapsed: '0.00' }, to_receive: { amount: '7.50' } },
+    });
+  });
+
+  it('an expired order that held nothing is completed without redeem', async () => {
+    const order = await anOrderWith('80.00');
+    await hold(order, '20.00');
+    await hold(order, '0.00');
+    await service.clock.advance({ minutes: 30 });
+    expect((await read(order)).cashback.to_redeem.lapsed).toBe('0.00');
+    expect(await complete(order)).toMatchObject({ status: 200, body: { amount_to_pay: '150.00' } });
   });
 
   it('an expired order can be completed and holds its cashback again', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
-    service.clock.advance({ days: 2 });
-    const { status, body } = await complete(order);
+    await service.clock.advance({ days: 2 });
+    const { status, body } = await complete(order, { redeem: '20.00' });
     expect(status).toBe(200);
     expect(body).toMatchObject({
       status: 'completed',
@@ -142,7 +163,7 @@ describe('expired orders', () => {
   it('an expired order can be completed with a different redemption from the one it held', async () => {
     const order = await anOrderWith('80.00');
     await hold(order, '20.00');
-    service.clock.advance({ days: 2 });
+    await service.clock.advance({ days: 2 });
     expect((await complete(order, { redeem: '75.00' })).body.cashback.to_redeem).toMatchObject({
       redeemed: '75.00',
       available: '5.00',
@@ -152,9 +173,9 @@ describe('expired orders', () => {
   it('an expired order can be completed with the remaining balance when another order redeemed part of its hold', async () => {
     const order = await anOrderWith('50.00');
     await hold(order, '40.00');
-    service.clock.advance({ minutes: 30 });
+    await service.clock.advance({ minutes: 30 });
     await aCompletedOrder(merchant, { document: order.document }, { redeem: '35.00' });
-    for (const request of [undefined, {}, { redeem: '40.00' }, { redeem: '15.01' }]) {
+    for (const request of [{ redeem: '40.00' }, { redeem: '15.01' }]) {
       const answer = await complete(order, request);
       expectProblem(answer, 409, 'redemption_no_longer_available');
       expect(answer.body).toMatchObject({ maximum: '15.00', limited_by: 'balance' });
@@ -168,7 +189,7 @@ describe('expired orders', () => {
 
   it('completing an expired order returns 422 when the redemption exceeds the share of the total', async () => {
     const order = await anOrderWith('80.00');
-    service.clock.advance({ minutes: 30 });
+    await service.clock.advance({ minutes: 30 });
     const answer = await complete(order, { redeem: '75.01' });
     expectProblem(answer, 422, 'redemption_exceeds_maximum');
     expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
@@ -179,7 +200,7 @@ describe('expired orders', () => {
     const others = await atOnce(9, () => aCreatedOrder(merchant, { document: first.document }));
     const orders = [first, ...others];
     await hold(first, '20.00');
-    service.clock.advance({ minutes: 30 });
+    await service.clock.advance({ minutes: 30 });
     const answers = await atOnce(10, (index) => complete(orders[index], { redeem: '20.00' }));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 200)) {
@@ -194,7 +215,7 @@ describe('cashback that expires while it is held', () => {
   it('cashback that expires while it is held can be captured', async () => {
     const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
-    service.clock.advance({ minutes: 20 });
+    await service.clock.advance({ minutes: 20 });
     expect((await read(order)).cashback.to_redeem).toMatchObject({
       held: '20.00',
       available: '0.00',
@@ -206,17 +227,18 @@ describe('cashback that expires while it is held', () => {
   it('the held part of expired cashback is available through the seventh day after the order expires', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
-    service.clock.advance({ days: 6 });
+    await until(order.expires_at);
+    await service.clock.advance({ days: 6 });
     expect(await walletOf(merchant, order.document)).toMatchObject({
       available: '20.00',
       held: '0.00',
       next_expiry: { amount: '20.00', at: startOfDayAfter(order.expires_at as string, 8) },
     });
     expect((await read(order)).cashback.to_redeem.available).toBe('20.00');
-    until(startOfDayAfter(order.expires_at as string, 8));
+    await until(startOfDayAfter(order.expires_at as string, 8));
     expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', next_expiry: null });
     expect((await read(order)).cashback.to_redeem.available).toBe('0.00');
-    expectProblem(await complete(order), 409, 'redemption_no_longer_available');
+    expectProblem(await complete(order, { redeem: '20.00' }), 409, 'redemption_no_longer_available');
     await complete(order, { redeem: '0.00' });
     expect(await movementsOf(merchant, order.document)).toEqual([
       'grant 30.00',
@@ -233,7 +255,7 @@ describe('cashback that expires while it is held', () => {
     const other = await aCreatedOrder(merchant, { document: order.document });
     await hold(order, '12.00');
     await hold(other, '7.00');
-    service.clock.advance({ days: 1 });
+    await service.clock.advance({ days: 1 });
     const seen = async (): Promise<unknown> => [
       await walletOf(merchant, order.document),
       (await read(order)).cashback,
@@ -253,12 +275,12 @@ describe('cashback that expires while it is held', () => {
     const expiresAt = inMinutes(45);
     const order = await anOrderWith('20.00', { expiresAt });
     await hold(order, '20.00');
-    service.clock.advance({ minutes: 40 });
+    await service.clock.advance({ minutes: 40 });
     expect((await walletOf(merchant, order.document)).next_expiry).toEqual({
       amount: '20.00',
       at: expiresAt.toISOString(),
     });
-    service.clock.advance({ minutes: 10 });
+    await service.clock.advance({ minutes: 10 });
     expect((await walletOf(merchant, order.document)).available).toBe('0.00');
   });
 });

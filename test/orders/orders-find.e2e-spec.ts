@@ -33,7 +33,7 @@ describe('several statuses of GET /orders', () => {
   it('GET /orders?status returns the orders of every status in the list, newest first, with a cursor', async () => {
     const shop = await aMerchant(service);
     const expired = await aCreatedOrder(shop);
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     const [completed, cancelled, pending] = [
       await aCompletedOrder(shop),
       await aCreatedOrder(shop),
@@ -69,7 +69,7 @@ describe('completed_from and completed_to of GET /orders', () => {
     const created = [await aCreatedOrder(shop), await aCreatedOrder(shop), await aCreatedOrder(shop)];
     const completed = [];
     for (const { id } of [created[1], created[0], created[2]]) {
-      service.clock.advance({ seconds: 1 });
+      await service.clock.advance({ seconds: 1 });
       completed.push((await shop.client.post(`/orders/${id}/complete`)).body);
     }
     return completed;

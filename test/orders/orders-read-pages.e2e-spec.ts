@@ -34,7 +34,7 @@ describe('the pages of GET /orders', () => {
     const merchant = await aMerchant(service);
     const byStatus: Record<string, string[]> = { expired: [], pending: [], completed: [], cancelled: [] };
     for (let n = 0; n < 9; n++) byStatus.expired?.push((await aCreatedOrder(merchant)).id);
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     const from = service.clock.now().toISOString();
     for (let n = 0; n < 7; n++) {
       byStatus.pending?.push((await aCreatedOrder(merchant)).id);

@@ -19,7 +19,7 @@ const idsOf = (answer: Pick<Answer, 'body'>): string[] => answer.body.data.map((
 async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> {
   const orders: any[] = [];
   for (let at = 0; at < number; at++) {
-    service.clock.advance({ seconds: 1 });
+    await service.clock.advance({ seconds: 1 });
     orders.unshift(await aCreatedOrder(merchant));
   }
   return orders;
@@ -182,7 +182,7 @@ describe('the filters of GET /orders', () => {
   it('GET /orders?status filters by each status, including expired', async () => {
     const merchant = await aMerchant(service);
     const expired = await aCreatedOrder(merchant);
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     const pending = await aCreatedOrder(merchant);
     const completed = await aCompletedOrder(merchant);
     const partly = await aCompletedOrder(merchant);

@@ -99,7 +99,7 @@ describe('a repeated POST /orders', () => {
     await merchant.client.post('/orders', expiring);
     const { body } = await merchant.client.post('/orders', cancelled);
     await merchant.client.post(`/orders/${body.id}/cancel`);
-    service.clock.advance({ minutes: 31 });
+    await service.clock.advance({ minutes: 31 });
     expect(await merchant.client.post('/orders', expiring)).toMatchObject({ status: 201, body: { status: 'expired' } });
     expect(await merchant.client.post('/orders', cancelled)).toMatchObject({
       status: 201,

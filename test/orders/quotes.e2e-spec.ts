@@ -44,7 +44,7 @@ describe('POST /quotes', () => {
         body: {
           amount_to_pay: '130.00',
           cashback: {
-            to_redeem: { available: '80.00', maximum: '75.00', held: '0.00' },
+            to_redeem: { available: '60.00', maximum: '75.00', held: '20.00' },
             to_receive: { amount: '6.50' },
           },
         },

@@ -225,7 +225,7 @@ describe('POST /orders/{id}/refunds errors', () => {
   ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {
     const order = await aCreatedOrder(merchant);
     if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (status === 'expired') service.clock.advance({ minutes: 30 });
+    if (status === 'expired') await service.clock.advance({ minutes: 30 });
     for (const _attempt of ['first', 'second']) {
       const answer = await refund(order, '1.00', 'DEV-1');
       expectProblem(answer, 409, 'invalid_transition');

@@ -21,7 +21,7 @@ describe('the version of an order', () => {
       () => merchant.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '10.00' }),
       () => merchant.client.post(`${path}/refunds`, { external_id: 'DEV-2', amount: '140.00' }),
     ]) {
-      service.clock.advance({ seconds: 1 });
+      await service.clock.advance({ seconds: 1 });
       expect((await change()).status).toBeLessThan(300);
       seen.push((await merchant.client.get(path)).body);
     }
@@ -35,11 +35,11 @@ describe('the version of an order', () => {
     const order = anOrder();
     const { body: created } = await merchant.client.post('/orders', order);
     const path = `/orders/${created.id}`;
-    service.clock.advance({ seconds: 1 });
+    await service.clock.advance({ seconds: 1 });
     expect((await merchant.client.post('/orders', order)).body).toEqual(created);
     expect((await merchant.client.put(`${path}/redemption`, { amount: '0.00' })).body).toEqual(created);
     const { body: cancelled } = await merchant.client.post(`${path}/cancel`);
-    service.clock.advance({ seconds: 1 });
+    await service.clock.advance({ seconds: 1 });
     expect((await merchant.client.post(`${path}/cancel`)).body).toEqual(cancelled);
     expect(cancelled).toMatchObject({ version: 2, updated_at: cancelled.cancelled_at });
   });

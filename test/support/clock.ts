@@ -3,14 +3,28 @@ import { Clock } from '../../src/common/clock.js';
 /** A clock that runs like the real one and can be moved forward. */
 export class TestClock extends Clock {
   #aheadMs = 0;
+  /** Does what the service does by date. Tests do not wait for it. */
+  sweep: () => Promise<void> = () => Promise.resolve();
 
   override now(): Date {
     return new Date(Date.now() + this.#aheadMs);
   }
 
-  /** Moves the clock forward. */
-  advance(step: { days?: number; hours?: number; minutes?: number; seconds?: number; ms?: number }): void {
+  /** Moves the clock forward, and lets the service do what is then due. */
+  async advance(step: {
+    days?: number;
+    hours?: number;
+    minutes?: number;
+    seconds?: number;
+    ms?: number;
+  }): Promise<void> {
     const { days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0 } = step;
-    this.#aheadMs += (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms;
+    this.skip((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms);
+    await this.sweep();
+  }
+
+  /** Only moves the clock forward. */
+  skip(ms: number): void {
+    this.#aheadMs += ms;
   }
 }

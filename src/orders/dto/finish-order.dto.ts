@@ -25,7 +25,8 @@ export class SetRedemptionDto {
 /** The final values of an order. All members are optional, and so is the body. */
 export class CompleteOrderDto {
   /**
-   * Amount of cashback to redeem, in BRL. Default: the held amount.
+   * Amount of cashback to redeem, in BRL. Default: the held amount. Required if the order has expired and its `lapsed`
+   * is not "0.00".
    * @example "20.00"
    */
   @IsOptional()

@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { PageQueryDto } from '../../http/page-query.dto.js';
 import { Converted } from '../../http/to-dto.js';
 import { IsCallerId, IsInstant } from '../../http/validators.js';
-import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
 import { OrderDto } from './order.dto.js';
 
 /** Filters for orders. An order must match all of them. Without filters, all orders of the merchant are listed. */

@@ -1,5 +1,5 @@
 import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
-import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
 import { ApiProperty } from '@nestjs/swagger';
 
 /** An item of the order. */
@@ -62,6 +62,12 @@ export class ToRedeemDto {
    * @example "0.00"
    */
   readonly held!: string;
+
+  /**
+   * Amount that an expired order held until it expired; "0.00" otherwise.
+   * @example "0.00"
+   */
+  readonly lapsed!: string;
 
   /**
    * Amount redeemed at completion.

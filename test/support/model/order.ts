@@ -29,8 +29,10 @@ export interface ModelOrder extends ModelContent {
   /** The final payment methods, if the completion sent any. */
   paid: Method[] | null;
   rules: Rules;
-  end: 'open' | 'completed' | 'cancelled';
+  end: 'open' | 'expired' | 'completed' | 'cancelled';
   redemption: bigint;
+  /** What it held until it expired. */
+  lapsed: bigint;
   earned: bigint;
   refunded: bigint;
   returned: bigint;
@@ -47,9 +49,14 @@ export interface ModelOrder extends ModelContent {
 
 export const iso = (instant: number): string => new Date(instant).toISOString();
 
-export function statusOf(order: ModelOrder, now: number): string {
-  if (order.end === 'cancelled') return 'cancelled';
-  if (order.end === 'open') return now < order.expiresAt ? 'pending' : 'expired';
+/** Whether its time has come, and neither the sweep nor an operation has come first. */
+export const isDue = ({ end, expiresAt }: ModelOrder, now: number): boolean => end === 'open' && expiresAt <= now;
+
+export const canEnd = ({ end }: ModelOrder): boolean => end === 'open' || end === 'expired';
+
+export function statusOf(order: ModelOrder): string {
+  if (order.end === 'open') return 'pending';
+  if (order.end !== 'completed') return order.end;
   if (order.refunded === 0n) return 'completed';
   return order.refunded === order.total ? 'refunded' : 'partially_refunded';
 }
@@ -74,23 +81,22 @@ export const OPERATIONS: Record<string, string[]> = {
 
 /** The expected response for an order, without its ID. */
 export function orderAnswer(order: ModelOrder, available: bigint, now: number) {
-  const isRedeemed = order.end === 'completed' || statusOf(order, now) === 'pending';
   return {
     external_id: order.externalId,
-    status: statusOf(order, now),
+    status: statusOf(order),
     version: order.version,
     document: order.document,
     currency: 'BRL',
     total: brl(order.total),
     eligible_total: brl(order.eligible),
-    amount_to_pay: brl(order.total - (isRedeemed ? order.redemption : 0n)),
+    amount_to_pay: brl(order.total - order.redemption),
     items: itemsOf(order.total).map((item) => ({ ...item, quantity: 1 })),
     payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({
       id,
       amount: brl(cents),
       earn_rate: rateText(rateOf(id, order.rules)),
     })),
-    cashback: { to_redeem: toRedeem(order, available, now), to_receive: willReceive(order, now) },
+    cashback: { to_redeem: toRedeem(order, available), to_receive: willReceive(order, now) },
     refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
     created_at: iso(order.createdAt),
     updated_at: iso(order.updatedAt),
@@ -116,17 +122,17 @@ export function itemsOf(cents: bigint): { id: string; price: string; description
   return [{ id: 'sku-1', price: brl(cents), description: 'Café em grãos' }];
 }
 
-function toRedeem(order: ModelOrder, available: bigint, now: number): Record<string, unknown> {
-  const held = statusOf(order, now) === 'pending' ? order.redemption : 0n;
-  const maximum =
-    order.end === 'open'
-      ? maximumOf(order.total, order.eligible, available + held, order.rules)
-      : { cents: 0n, limitedBy: null };
+function toRedeem(order: ModelOrder, available: bigint): Record<string, unknown> {
+  const held = order.end === 'open' ? order.redemption : 0n;
+  const maximum = canEnd(order)
+    ? maximumOf(order.total, order.eligible, available + held, order.rules)
+    : { cents: 0n, limitedBy: null };
   return {
     available: brl(available),
     maximum: brl(maximum.cents),
     limited_by: maximum.limitedBy,
     held: brl(held),
+    lapsed: brl(order.lapsed),
     redeemed: brl(order.end === 'completed' ? order.redemption : 0n),
     returned: brl(order.returned),
   };
@@ -138,7 +144,7 @@ function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
   const { availableAt, expiresAt } = validityOf(order.endedAt ?? order.createdAt, order.rules);
   const { redemption: redeemed, rules } = order;
   return {
-    amount: brl(order.end === 'open' ? toReceive({ ...order, redeemed }, rules) : order.earned),
+    amount: brl(canEnd(order) ? toReceive({ ...order, redeemed }, rules) : order.earned),
     reversed: brl(order.takenBack),
     status: receiveStatus(order, availableAt, now),
     available_at: iso(availableAt),
@@ -148,7 +154,7 @@ function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
 }
 
 function receiveStatus(order: ModelOrder, availableAt: number, now: number): string {
-  if (order.end === 'open') return 'quoted';
+  if (canEnd(order)) return 'quoted';
   if (order.refunded === order.total) return 'reversed';
   if (order.takenBack > 0n) return 'partially_reversed';
   return availableAt <= now ? 'available' : 'pending';

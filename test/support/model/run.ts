@@ -1,6 +1,7 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import { GrantsService } from '../../../src/cashback/grants.service.js';
+import { ExpiryService } from '../../../src/expiry/expiry.service.js';
 import type { Answer } from '../client.js';
 import { expectInvariants } from '../expectations.js';
 import { aDocument } from '../factories.js';
@@ -60,9 +61,11 @@ export class Run {
     switch (step.do) {
       case 'wait':
         this.#pass(step.minutes * 60_000);
+        if (step.sweep) await this.#sweep();
         return this.#seeAll();
       case 'wait for a date':
         this.#passTo(step.which, step.plusMs);
+        if (step.sweep) await this.#sweep();
         return this.#seeAll();
       case 'grant':
         return this.#grant(step);
@@ -88,7 +91,14 @@ export class Run {
         const orders = step.do === 'amend' ? this.#amendable() : this.#world.orders;
         const order = orders.at(-1 - (step.order % Math.max(orders.length, 1)));
         if (order === undefined) return;
+        // The order in which orders expire matters to their wallet: only one that is alone may come first.
+        const due = this.#world.due.filter(
+          (other) => other.merchant === order.merchant && other.customer === order.customer,
+        );
+        if (due.length > 1) await this.#sweep();
         await this.#takeOn(order, step);
+        // An operation that was refused did not expire the order.
+        await this.#sweep();
         await this.#see(order.merchant, order.customer);
       }
     }
@@ -240,8 +250,8 @@ export class Run {
 
   /** Pending orders, those with a hold if there are any. Most others are refused alike. */
   #amendable(): ModelOrder[] {
-    const { orders, now } = this.#world;
-    const pending = orders.filter((order) => statusOf(order, now) === 'pending');
+    const { orders } = this.#world;
+    const pending = orders.filter((order) => statusOf(order) === 'pending');
     const held = pending.filter(({ redemption }) => redemption > 0n);
     return [held, pending].find((found) => found.length > 0) ?? orders;
   }
@@ -325,8 +335,14 @@ export class Run {
     }
   }
 
+  /** Expires what is due, in the service and in the model. */
+  async #sweep(): Promise<void> {
+    await this.service.app.get(ExpiryService).expireAll();
+    this.#world.sweep();
+  }
+
   #pass(ms: number): void {
-    this.clock.advance({ ms });
+    this.clock.skip(ms);
     this.#world.now = this.clock.ms;
   }
 

@@ -59,8 +59,9 @@ export type Step =
   | { do: 'refund'; order: number; amount: Amount; name: number | null; again: boolean }
   | { do: 'look'; order: number; asOther: boolean }
   | { do: 'change policy'; merchant: number; earnBps: number; shareBps: number }
-  | { do: 'wait'; minutes: number }
-  | { do: 'wait for a date'; which: number; plusMs: number };
+  /** `sweep`: what is due expires before the next step. */
+  | { do: 'wait'; minutes: number; sweep: boolean }
+  | { do: 'wait for a date'; which: number; plusMs: number; sweep: boolean };
 
 export const MERCHANTS = 2;
 export const CUSTOMERS = 3;
@@ -199,6 +200,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: record({
       do: fc.constant('wait' as const),
       minutes: fc.constantFrom(1, 10, 30, 60, DAY_MINUTES, 8 * DAY_MINUTES, 60 * DAY_MINUTES),
+      sweep: fc.boolean(),
     }),
   },
   // The interesting times are just before, at, and after a date.
@@ -208,6 +210,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('wait for a date' as const),
       which: fc.nat({ max: 2 }),
       plusMs: fc.constantFrom(-1, 0, 0, 1),
+      sweep: fc.boolean(),
     }),
   },
 );

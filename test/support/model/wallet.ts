@@ -21,41 +21,25 @@ interface ModelHold {
   order: string;
   credit: ModelCredit;
   cents: bigint;
-  until: number;
   /** The time zone of the order. */
   zone: string;
 }
 
-/**
- * A wallet that applies each date at the moment when it passes. The service computes the effect of passed dates
- * afterwards, and both must have the same result.
- */
+/** A wallet in which each credit expires at its date. Holds end with their orders. */
 export class ModelWallet {
   credits: ModelCredit[] = [];
   holds: ModelHold[] = [];
   debt = 0n;
 
-  /** Moves time forward to `now`. Each hold lapses and each credit expires at its own date. */
+  /** Moves time forward to `now`. */
   elapse(now: number): void {
-    for (;;) {
-      const expiring = this.credits
-        .filter(({ remaining }) => remaining > 0n)
-        .sort((a, b) => a.expiresAt - b.expiresAt)[0];
-      const lapsing = this.holds.toSorted((a, b) => a.until - b.until)[0];
-      // At the same time the credit has already expired, because it is valid until just before its date.
-      if (expiring && expiring.expiresAt <= now && expiring.expiresAt <= (lapsing?.until ?? Infinity)) expire(expiring);
-      else if (lapsing && lapsing.until <= now) this.releaseHold(lapsing.order, lapsing.until);
-      else return;
-    }
+    for (const credit of this.credits) if (credit.expiresAt <= now) expire(credit);
   }
 
   /** The dates after `now` that have an effect. */
   dates(now: number): number[] {
     const live = this.credits.filter(({ remaining }) => remaining > 0n);
-    const all = [
-      ...live.flatMap((credit) => [credit.availableAt, credit.expiresAt]),
-      ...this.holds.map(({ until }) => until),
-    ];
+    const all = live.flatMap((credit) => [credit.availableAt, credit.expiresAt]);
     return all.filter((date) => date > now).sort((a, b) => a - b);
   }
 
@@ -88,9 +72,9 @@ export class ModelWallet {
     return credit;
   }
 
-  hold(order: string, cents: bigint, now: number, until: number, zone: string): void {
+  hold(order: string, cents: bigint, now: number, zone: string): void {
     for (const { credit, taken } of take(this.#spendable(now), cents))
-      this.holds.push({ order, credit, cents: taken, until, zone });
+      this.holds.push({ order, credit, cents: taken, zone });
   }
 
   releaseHold(order: string, at: number): void {
@@ -103,17 +87,17 @@ export class ModelWallet {
    * Sets the hold of an order to another amount. What it holds of expired credits is the last that it releases. Only
    * what the order no longer holds repays debt.
    */
-  replaceHold(order: string, cents: bigint, now: number, until: number, zone: string): void {
+  replaceHold(order: string, cents: bigint, now: number, zone: string): void {
     const ended = this.#end(order).sort((a, b) => byExpiry(a.credit, b.credit));
     let left = cents;
     for (const part of ended.filter(({ credit }) => credit.expiresAt <= now)) {
       const stays = least(left, part.cents);
-      if (stays > 0n) this.holds.push({ ...part, cents: stays, until, zone });
+      if (stays > 0n) this.holds.push({ ...part, cents: stays, zone });
       part.cents -= stays;
       left -= stays;
     }
     for (const part of ended) if (part.cents > 0n) restore(part.credit, part.cents, now, zone);
-    this.hold(order, left, now, until, zone);
+    this.hold(order, left, now, zone);
     this.#repay(ended, total(ended.map((part) => part.cents)) - left);
   }
 

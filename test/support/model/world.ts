@@ -1,4 +1,6 @@
 import {
+  canEnd,
+  isDue,
   iso,
   type ModelContent,
   type ModelOrder,
@@ -71,6 +73,7 @@ export class World {
       rules,
       end: 'open',
       redemption: 0n,
+      lapsed: 0n,
       earned: 0n,
       refunded: 0n,
       returned: 0n,
@@ -96,6 +99,23 @@ export class World {
     return { status: 200, body: this.#answer(order) };
   }
 
+  get due(): ModelOrder[] {
+    return this.orders.filter((order) => isDue(order, this.now)).sort((a, b) => a.expiresAt - b.expiresAt);
+  }
+
+  /** Expires all orders whose time has come. */
+  sweep(): void {
+    for (const order of this.due) this.#expire(order);
+  }
+
+  /** An order that is due expires, whether the sweep or an operation comes first. */
+  #expire(order: ModelOrder): void {
+    if (!isDue(order, this.now)) return;
+    this.wallet(order.merchant, order.customer).releaseHold(order.key, this.now);
+    Object.assign(order, { end: 'expired', lapsed: order.redemption, redemption: 0n });
+    this.#changed(order);
+  }
+
   /** The amount that can be redeemed on the order now, including its own hold. */
   maximum(order: ModelOrder): { cents: bigint; limitedBy: unknown } {
     const wallet = this.wallet(order.merchant, order.customer);
@@ -104,24 +124,26 @@ export class World {
 
   /** @param until when the order is to expire, if the request says so. */
   hold(order: ModelOrder, cents: bigint, until?: number): Expected {
-    const status = statusOf(order, this.now);
+    this.#expire(order);
+    const status = statusOf(order);
     if (status !== 'pending' && status !== 'expired') return this.#impossible(order);
     const expiresAt = until ?? (status === 'expired' ? this.now + order.rules.ttlMinutes * MINUTE : order.expiresAt);
     const isSame = status === 'pending' && expiresAt === order.expiresAt;
     if (!isSame && until !== undefined && (until < this.now + MINUTE || until > this.now + MOST_MINUTES * MINUTE))
       return refused(400, 'validation_failed', { pointers: ['/expires_at'] });
-    const tooMuch = this.#overMaximum({ ...order, expiresAt }, cents);
+    const tooMuch = this.#overMaximum({ ...order, end: 'open' }, cents);
     if (tooMuch) return tooMuch;
     if (isSame && cents === order.redemption) return this.look(order);
-    this.#reserve(this.wallet(order.merchant, order.customer), order, cents, expiresAt);
-    Object.assign(order, { redemption: cents, expiresAt });
+    this.#reserve(this.wallet(order.merchant, order.customer), order, cents);
+    Object.assign(order, { end: 'open', redemption: cents, lapsed: 0n, expiresAt });
     return this.#changed(order);
   }
 
   /** @param version the version that If-Match names, if the request has it. */
   amend(order: ModelOrder, content: ModelContent, isLowered: boolean, version?: number): Expected {
     if (total(content.methods.map(({ cents }) => cents)) > content.total) return refused(422, 'payments_exceed_total');
-    if (statusOf(order, this.now) !== 'pending') return this.#impossible(order);
+    this.#expire(order);
+    if (statusOf(order) !== 'pending') return this.#impossible(order);
     if (version !== undefined && version !== order.version) return refused(412, 'precondition_failed');
     const amended = { ...order, ...content };
     const most = this.maximum(amended).cents;
@@ -150,11 +172,10 @@ export class World {
         limited_by: maximum.limitedBy,
       });
     const available = customer === null ? 0n : this.wallet(merchant, customer).available(this.now);
-    const { cashback } = orderAnswer(order, available, this.now);
-    const asRedeemed = orderAnswer({ ...order, redemption: redeemed }, available, this.now);
-    const { payment_methods, amount_to_pay } = asRedeemed;
+    const asHeld = orderAnswer({ ...order, redemption: redeemed }, available - redeemed, this.now);
+    const { cashback, payment_methods, amount_to_pay } = asHeld;
     const to_redeem = customer === null ? null : cashback.to_redeem;
-    const to_receive = asRedeemed.cashback.to_receive;
+    const { to_receive } = cashback;
     return { status: 200, body: { cashback: { to_redeem, to_receive }, payment_methods, amount_to_pay } };
   }
 
@@ -162,18 +183,20 @@ export class World {
     const named = methods && total(methods.map(({ cents }) => cents));
     if (order.end === 'completed') return this.#completeAgain(order, redeem, methods);
     if (order.end === 'cancelled') return this.#impossible(order);
+    this.#expire(order);
     if (named !== undefined && named > order.total) return refused(422, 'payments_exceed_total');
+    if (redeem === undefined && order.lapsed > 0n)
+      return refused(409, 'redemption_lapsed', { lapsed: brl(order.lapsed), maximum: brl(this.maximum(order).cents) });
     const redeemed = redeem ?? order.redemption;
     const tooMuch = this.#overMaximum(order, redeemed);
     if (tooMuch) return tooMuch;
 
-    // Hold and capture in one step, because a separate hold on an expired order would lapse in between.
     const wallet = this.wallet(order.merchant, order.customer);
     this.#reserve(wallet, order, redeemed);
     order.spent = wallet.capture(order.key);
     order.paid = methods ?? null;
     order.earned = toReceive({ ...order, methods: methods ?? order.methods, redeemed }, order.rules);
-    Object.assign(order, { end: 'completed', endedAt: this.now, redemption: redeemed });
+    Object.assign(order, { end: 'completed', endedAt: this.now, redemption: redeemed, lapsed: 0n });
     const { availableAt, expiresAt } = validityOf(this.now, order.rules);
     if (order.earned > 0n) wallet.addCredit(order.key, order.earned, availableAt, expiresAt);
     return this.#changed(order);
@@ -181,9 +204,10 @@ export class World {
 
   cancel(order: ModelOrder): Expected {
     if (order.end === 'completed') return this.#impossible(order);
-    if (order.end === 'open') {
+    this.#expire(order);
+    if (canEnd(order)) {
       this.wallet(order.merchant, order.customer).releaseHold(order.key, this.now);
-      Object.assign(order, { end: 'cancelled', endedAt: this.now, redemption: 0n });
+      Object.assign(order, { end: 'cancelled', endedAt: this.now, redemption: 0n, lapsed: 0n });
       return this.#changed(order);
     }
     return this.look(order);
@@ -258,17 +282,17 @@ export class World {
   #overMaximum(order: ModelOrder, cents: bigint): Expected | undefined {
     const maximum = this.maximum(order);
     if (cents === 0n || cents <= maximum.cents) return undefined;
-    const isLate = statusOf(order, this.now) === 'expired' && maximum.limitedBy === 'balance';
+    const isLate = statusOf(order) === 'expired' && maximum.limitedBy === 'balance';
     const extensions = { maximum: brl(maximum.cents), limited_by: maximum.limitedBy };
     return isLate
       ? refused(409, 'redemption_no_longer_available', extensions)
       : refused(422, 'redemption_exceeds_maximum', extensions);
   }
 
-  /** Sets the hold of the order to this amount. An equal hold that ends at the same time keeps its credits. */
-  #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint, expiresAt = order.expiresAt): void {
-    if (wallet.held(order.key) === cents && expiresAt === order.expiresAt) return;
-    wallet.replaceHold(order.key, cents, this.now, expiresAt, order.rules.zone);
+  /** Sets the hold of the order to this amount. An equal hold keeps its credits. */
+  #reserve(wallet: ModelWallet, order: ModelOrder, cents: bigint): void {
+    if (wallet.held(order.key) === cents) return;
+    wallet.replaceHold(order.key, cents, this.now, order.rules.zone);
   }
 
   #changed(order: ModelOrder): Expected {
@@ -278,7 +302,7 @@ export class World {
   }
 
   #impossible(order: ModelOrder): Expected {
-    const status = statusOf(order, this.now);
+    const status = statusOf(order);
     return refused(409, 'invalid_transition', {
       current_status: status,
       allowed: NEXT[status],

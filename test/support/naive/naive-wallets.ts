@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
+import { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
+import { loadWallet } from '../../../src/cashback/wallet-rows.js';
 import { Wallet, type WalletOwner } from '../../../src/cashback/wallet.entity.js';
 import { newWallet, WalletsService } from '../../../src/cashback/wallets.service.js';
 import { Clock } from '../../../src/common/clock.js';
@@ -19,12 +20,22 @@ export class NaiveWallets extends WalletsService {
     super(ownClock);
   }
 
-  override async lock(manager: EntityManager, owner: WalletOwner, orderId?: string): Promise<WalletAggregate> {
-    const known = await this.view(manager, owner, orderId);
+  override async lock(manager: EntityManager, owner: WalletOwner, order?: { id: string }): Promise<WalletAggregate> {
+    const known = await this.#read(manager, owner, order);
     await this.#barrier.arrive();
     if (known !== null) return known;
     await manager.insert(Wallet, newWallet(owner, this.ownClock.now()));
-    return (await this.view(manager, owner, orderId))!;
+    return (await this.#read(manager, owner, order))!;
+  }
+
+  async #read(
+    manager: EntityManager,
+    { merchantId, document }: WalletOwner,
+    order?: { id: string },
+  ): Promise<WalletAggregate | null> {
+    const now = this.ownClock.now();
+    const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+    return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now, order?.id), now);
   }
 
   override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {

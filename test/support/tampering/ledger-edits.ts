@@ -75,12 +75,7 @@ export const HOLD_EDITS: Edit[] = [
   ['a hold of another merchant', hold('pending', 'merchant_id = {patient.id}')],
   ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
   ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
-  ['a hold that expires after its order', hold('pending', `expires_at = expires_at + ${MINUTES}`)],
-  ['a hold with a later end of its return', hold('pending', 'reinstated_until = reinstated_until + INTERVAL 1 DAY')],
-  ['a hold with an earlier end of its return', hold('expired', 'reinstated_until = reinstated_until - INTERVAL 1 DAY')],
-  ['an expired hold with a later date', hold('expired', `expires_at = expires_at + INTERVAL 1 DAY`)],
   ['a deleted hold', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
-  ['a deleted expired hold', 'DELETE FROM cashback_holds WHERE order_id = {expired.order}'],
 ];
 
 export const REFUND_EDITS: Edit[] = [
@@ -149,7 +144,7 @@ export const ENTRY_EDITS: Edit[] = [
     entry('plain', 'earn', 'effective_at = effective_at - INTERVAL 1 SECOND'),
   ],
   [
-    'a different effective date of a lapsed hold',
+    'a different effective date of a released hold',
     entry('restored', 'release', 'effective_at = effective_at - INTERVAL 1 SECOND'),
   ],
   [

@@ -62,10 +62,10 @@ async function makeExpiredTwice(service: Service, note: Note): Promise<void> {
   await grant(service, merchant, document, '50.00', { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) });
   const [first, second] = [await aCreatedOrder(merchant, { document }), await aCreatedOrder(merchant, { document })];
   await hold(merchant, first, '10.00');
-  service.clock.advance({ minutes: 31 });
+  await service.clock.advance({ minutes: 31 });
   const expires_at = after(service.clock.now(), 10 * DAY_MS).toISOString();
   await ok(merchant.client.put(`/orders/${second.id}/redemption`, { amount: '10.00', expires_at }));
-  service.clock.advance({ days: 9 });
+  await service.clock.advance({ days: 9 });
   await ok(merchant.client.post(`/orders/${second.id}/cancel`));
   await note('twice', merchant, document, second.id);
 }
@@ -81,7 +81,7 @@ async function makeLapsed(service: Service, merchant: TestMerchant, note: Note):
   }
   await hold(merchant, orders[0], '10.00');
   await hold(merchant, orders[2], '10.00');
-  service.clock.advance({ minutes: 31 });
+  await service.clock.advance({ minutes: 31 });
   for (const document of [settled, restored]) await grant(service, merchant, document, '1.00');
   await note('expired', merchant, expired, orders[0].id);
   await note('settled', merchant, settled, orders[1].id);

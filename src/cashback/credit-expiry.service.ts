@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/clock.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { doEach, type SharedWork } from '../common/sweep.js';
+import type { Wallet } from './wallet.entity.js';
+import { WalletsService } from './wallets.service.js';
+
+/** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */
+const LIMIT = 500;
+
+const DUE = `/* ${ALL_MERCHANTS} */
+  SELECT wallet_id AS id, merchant_id AS merchantId, expires_at AS expiresAt
+    FROM cashback_credits FORCE INDEX (ix_cashback_credits_due)
+   WHERE is_open = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?`;
+
+/** Writes off what remains of expired credits. It cannot be spent before that either: the dates decide. */
+@Injectable()
+export class CreditExpiryService implements SharedWork {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly wallets: WalletsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Writes off the credits that expired first, each wallet in its own transaction. Wallets that another transaction has
+   * locked are left for the next time.
+   *
+   * @returns the instant up to which no expired credit is left.
+   */
+  async next(): Promise<Date> {
+    const now = this.clock.now();
+    type Due = Pick<Wallet, 'id' | 'merchantId'> & { expiresAt: Date };
+    const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
+    const wallets = new Map(due.map((credit) => [credit.id, credit]));
+    await doEach(wallets.values(), (wallet) =>
+      this.unitOfWork.transaction(async (manager) => {
+        const locked = await this.wallets.lockToExpire(manager, wallet, LIMIT);
+        if (locked !== null) await this.wallets.save(manager, locked);
+      }),
+    );
+    return due.length < LIMIT ? now : due.at(-1)!.expiresAt;
+  }
+}

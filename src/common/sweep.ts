@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { type Clock, SECOND_MS } from './clock.js';
+
+/** Work that instances share: what one has locked, the others skip. */
+export interface SharedWork {
+  /** Does the part that is due first. @returns the instant up to which nothing is due any more. */
+  next(): Promise<Date>;
+}
+
+/** Does work every second, and without a pause while there is more. */
+export class Sweep {
+  readonly #log = new Logger('Sweep');
+  #doneUntil: Date;
+  #isFailing = false;
+
+  constructor(
+    private readonly name: string,
+    private readonly work: SharedWork,
+    private readonly clock: Clock,
+  ) {
+    this.#doneUntil = clock.now();
+  }
+
+  /** How long work that is due may have waited for this instance. */
+  get lagSeconds(): number {
+    return Math.max(0, (this.clock.now().getTime() - this.#doneUntil.getTime()) / SECOND_MS);
+  }
+
+  /** Does everything that is due now. */
+  async doAll(): Promise<void> {
+    const now = this.clock.now();
+    do this.#doneUntil = await this.work.next();
+    while (this.#doneUntil < now);
+  }
+
+  /** Works until the signal. What fails is logged once and tried again. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isMore = await this.#next();
+      // Instances do not stay in step.
+      const pauseMs = isMore ? 0 : SECOND_MS * (0.75 + Math.random() / 2);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @returns whether there is more. */
+  async #next(): Promise<boolean> {
+    const now = this.clock.now();
+    try {
+      this.#doneUntil = await this.work.next();
+      this.#isFailing = false;
+      return this.#doneUntil < now;
+    } catch (err) {
+      if (!this.#isFailing) this.#log.warn({ event: 'sweep_failed', sweep: this.name, err }, 'will be tried again');
+      this.#isFailing = true;
+      return false;
+    }
+  }
+}
+
+/** Does each of some things, also after one of them failed. @throws the first error, at the end. */
+export async function doEach<T>(things: Iterable<T>, doOne: (thing: T) => Promise<void>): Promise<void> {
+  const errors: unknown[] = [];
+  for (const thing of things) await doOne(thing).catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../common/clock.js';
+import { doEach, type SharedWork } from '../common/sweep.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { byMerchant } from '../database/by-merchant.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { LockedOrders } from './locked-orders.js';
+import { Order } from './order.entity.js';
+
+/** How many orders are looked up at a time. */
+const LIMIT = 200;
+
+const DUE = `/* ${ALL_MERCHANTS} */
+  SELECT id, merchant_id AS merchantId, redemption_cents AS heldCents, expires_at AS expiresAt
+    FROM orders FORCE INDEX (ix_orders_expiry)
+   WHERE status = 'pending' AND expires_at <= ? ORDER BY expires_at LIMIT ?`;
+
+const LOCK_WITHOUT_HOLD = `
+  SELECT id FROM orders FORCE INDEX (PRIMARY)
+   WHERE merchant_id = ? AND id IN (?) AND status = 'pending' AND expires_at <= ? AND redemption_cents = 0
+     FOR UPDATE SKIP LOCKED`;
+
+const EXPIRE = `
+  UPDATE orders FORCE INDEX (PRIMARY)
+     SET status = 'expired', version = version + 1, updated_at = GREATEST(updated_at, ?)
+   WHERE merchant_id = ? AND id IN (?)`;
+
+type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'> & { heldCents: string | number };
+
+/** Expires pending orders whose time has come, and releases what they hold. */
+@Injectable()
+export class OrderExpiryService implements SharedWork {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly orders: LockedOrders,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Expires the orders that are due first. Those that another transaction has locked are left for the next time.
+   *
+   * @returns the instant up to which no order is due any more.
+   */
+  async next(): Promise<Date> {
+    const now = this.clock.now();
+    const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
+    const withoutHold = due.filter((order) => !holdsCashback(order));
+    const groups = byMerchant(withoutHold, ({ id }) => id);
+    await doEach(groups, ([merchantId, ids]) => this.#expireWithoutHold(merchantId, ids, now));
+    await doEach(due.filter(holdsCashback), (order) => this.#expire(order));
+    return due.length < LIMIT ? now : due.at(-1)!.expiresAt;
+  }
+
+  /** Expires orders that hold nothing: their wallet does not change. */
+  async #expireWithoutHold(merchantId: string, ids: string[], now: Date): Promise<void> {
+    await this.unitOfWork.transaction(async (manager, record) => {
+      const locked = await manager.query<{ id: string }[]>(LOCK_WITHOUT_HOLD, [merchantId, ids, now]);
+      if (locked.length === 0) return;
+      await manager.query(EXPIRE, [now, merchantId, locked.map(({ id }) => id)]);
+      for (const { id: orderId } of locked) record({ type: 'order.expired', merchantId, orderId });
+    });
+  }
+
+  /** Expires an order that holds cashback: the order's row first, then the wallet's. */
+  async #expire({ id, merchantId }: Due): Promise<void> {
+    await this.unitOfWork.transaction(async (manager, record) => {
+      const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
+      const order = await manager.findOne(Order, { where: { id, merchantId, status: 'pending' }, lock });
+      if (order === null) return;
+      const wallet = await this.orders.lockWallet(manager, order, record);
+      if (order.status === 'expired') await this.orders.saveExpired(manager, order, wallet);
+    });
+  }
+}
+
+const holdsCashback = ({ heldCents }: Due): boolean => Number(heldCents) > 0;

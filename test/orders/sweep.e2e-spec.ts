@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CreditExpiryService } from '../../src/cashback/credit-expiry.service.js';
+import { ExpiryService } from '../../src/expiry/expiry.service.js';
+import { OrderExpiryService } from '../../src/orders/order-expiry.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { lockOrder } from '../support/locked-order.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
+import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+
+const { service } = useService();
+let merchant: TestMerchant;
+let second: Service;
+
+beforeAll(async () => {
+  second = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+});
+afterAll(() => second.stop());
+beforeEach(async () => {
+  merchant = await aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0 });
+});
+
+const HALF_AN_HOUR = 30 * 60_000;
+const sweep = (at: Service = service): Promise<void> => at.app.get(ExpiryService).expireAll();
+const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
+const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
+  merchant.client.post(`/orders/${order.id}/complete`, body);
+const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
+const hold = async (order: { id: string }, amount: string): Promise<any> => {
+  const { status, body } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount });
+  expect(status).toBe(200);
+  return body;
+};
+
+/** Creates orders of one customer that hold 10.00 each. */
+async function ordersHolding(count: number, document = aDocument()): Promise<any[]> {
+  await grant(service, merchant, document, String(10 * count));
+  const orders = await atOnce(count, () => aCreatedOrder(merchant, { document }));
+  for (const order of orders) await hold(order, '10.00');
+  return orders;
+}
+
+describe('the sweep of orders that are due', () => {
+  it('an order that is due is pending and holds cashback until the sweep, which expires it once', async () => {
+    const [order] = await ordersHolding(1);
+    service.clock.skip(HALF_AN_HOUR);
+    expect(await read(order)).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '10.00' } } });
+    expect((await walletOf(merchant, order.document)).held).toBe('10.00');
+    await sweep();
+    const expired = await read(order);
+    expect(expired).toMatchObject({ status: 'expired', version: 3, cashback: { to_redeem: { lapsed: '10.00' } } });
+    await sweep();
+    expect(await read(order)).toEqual(expired);
+    expect(await movementsOf(merchant, order.document)).toEqual(['grant 10.00', 'hold -10.00', 'release 10.00']);
+    await expectInvariants(service);
+  });
+
+  it.each<[string, (order: any) => Promise<Answer>, number]>([
+    ['complete with redeem', (order) => complete(order, { redeem: '4.00' }), 200],
+    ['complete without redeem', (order) => complete(order), 409],
+    ['cancel', cancel, 200],
+    ['hold', (order) => merchant.client.put(`/orders/${order.id}/redemption`, { amount: '3.00' }), 200],
+    [
+      'amend',
+      (order) =>
+        merchant.client.put(`/orders/${order.id}`, { total: '90.00', items: order.items, payment_methods: [] }),
+      409,
+    ],
+  ])('the result is the same whether %s or the sweep comes first', async (_name, operate, status) => {
+    const [first, swept] = [(await ordersHolding(1))[0], (await ordersHolding(1))[0]];
+    service.clock.skip(HALF_AN_HOUR);
+    const answers = [await operate(first)];
+    await sweep();
+    answers.push(await operate(swept));
+    const seen = await Promise.all(
+      [first, swept].map(async (order, at) => {
+        const { version, status: now, cashback } = await read(order);
+        const { code, detail } = answers[at]!.body;
+        return { status: answers[at]!.status, code, detail, version, now, cashback: cashback.to_redeem };
+      }),
+    );
+    expect(seen[0]).toEqual(seen[1]);
+    expect(seen[0]!.status).toBe(status);
+    expect(await movementsOf(merchant, first.document)).toEqual(await movementsOf(merchant, swept.document));
+    await expectInvariants(service);
+  });
+
+  it('sweeps of two instances and operations at the same time expire each order once', async () => {
+    const orders = await ordersHolding(24);
+    service.clock.skip(HALF_AN_HOUR);
+    const [answers] = await Promise.all([
+      atOnce(12, (at) => (at % 2 === 0 ? complete(orders[at], { redeem: '10.00' }) : cancel(orders[at]))),
+      sweep(),
+      sweep(second),
+      sweep(),
+    ]);
+    await sweep();
+    // An order that comes before the sweep of the others finds less than it held: then it is refused.
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectProblem(answer, 409, 'redemption_no_longer_available');
+    const rows = await rowsOf(
+      service,
+      'SELECT status, COUNT(*) AS orders FROM orders WHERE document = ? GROUP BY status',
+      [orders[0].document],
+    );
+    expect(rows.map(({ status }) => status)).not.toContain('pending');
+    const releases = (await movementsOf(merchant, orders[0].document)).filter((entry) => entry === 'release 10.00');
+    const redeemed = (await movementsOf(merchant, orders[0].document)).filter((entry) => entry === 'redeem -10.00');
+    expect(releases).toHaveLength(24 + redeemed.length);
+    const wallet = await walletOf(merchant, orders[0].document);
+    expect(wallet).toMatchObject({ held: '0.00' });
+    await expectInvariants(service);
+  });
+
+  it('the sweep leaves an order that another transaction has locked for the next time', async () => {
+    const [locked, other] = await ordersHolding(2);
+    service.clock.skip(HALF_AN_HOUR);
+    const lock = await lockOrder(service.databaseUrl, locked.id);
+    await service.app
+      .get(OrderExpiryService)
+      .next()
+      .finally(() => lock.release());
+    expect([(await read(locked)).status, (await read(other)).status]).toEqual(['pending', 'expired']);
+    await sweep();
+    expect((await read(locked)).status).toBe('expired');
+  });
+
+  it('a sweep that is hours late expires a backlog of several batches, and what was held returns', async () => {
+    const document = aDocument();
+    const holding = await ordersHolding(5, document);
+    await atOnce(450, () => aCreatedOrder(merchant, { document }));
+    service.clock.skip(6 * HALF_AN_HOUR);
+    await Promise.all([sweep(), sweep(second)]);
+    await sweep();
+    const rows = await rowsOf(
+      service,
+      'SELECT status, MIN(version) AS least, MAX(version) AS most, COUNT(*) AS orders FROM orders WHERE document = ? GROUP BY status',
+      [document],
+    );
+    expect(rows).toEqual([{ status: 'expired', least: 2, most: 3, orders: 455 }]);
+    expect(holding).toHaveLength(5);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '50.00', held: '0.00' });
+    await expectInvariants(service);
+  });
+
+  it('what the sweep releases repays a debt first, and the next balance says so', async () => {
+    const document = aDocument();
+    const shop = await aLongLivedMerchant(service, { redeemShareBps: 10_000, earnRateBps: 10_000, releaseDays: 0 });
+    const earned = await aCompletedOrder(shop, { document, total: '10.00', payment_methods: [] });
+    const order = await aCreatedOrder(shop, { document });
+    await shop.client.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
+    const refund = { external_id: 'R-1', amount: '10.00' };
+    expect((await shop.client.post(`/orders/${earned.id}/refunds`, refund)).status).toBe(201);
+    expect(await walletOf(shop, document)).toMatchObject({ held: '10.00', debt: '10.00' });
+    await service.clock.advance({ minutes: 30 });
+    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
+    const last = (await statementOf(shop, document)).slice(-3);
+    expect(last.map(({ kind }) => kind)).toEqual(['release', 'clawback', 'repay']);
+    expect(new Set(last.flatMap((entry) => [entry.effective_at, entry.created_at])).size).toBe(1);
+    await expectInvariants(service);
+  });
+});
+
+describe('the sweep of expired credits', () => {
+  const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
+
+  it('the sweep writes off the rest of expired credits once, dated with their expiry', async () => {
+    const document = aDocument();
+    const expiresAt = inMinutes(10);
+    await grant(service, merchant, document, '20.00', { expiresAt });
+    const [order] = await ordersHolding(1, document);
+    service.clock.skip(HALF_AN_HOUR / 2);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
+    await Promise.all([sweep(), sweep(second)]);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
+    expect(await movementsOf(merchant, document)).toEqual([
+      'grant 20.00',
+      'grant 10.00',
+      'hold -10.00',
+      'expire -10.00',
+    ]);
+    expect((await statementOf(merchant, document)).at(-1)).toMatchObject({ effective_at: expiresAt.toISOString() });
+    expect(order.document).toBe(document);
+    await expectInvariants(service);
+  });
+
+  it('a wallet with more expired credits than one transaction writes off loses them in several', async () => {
+    const document = aDocument();
+    for (let at = 0; at < 6; at++)
+      await atOnce(100, () => grant(service, merchant, document, '1.00', { expiresAt: inMinutes(5) }));
+    service.clock.skip(HALF_AN_HOUR);
+    const { id } = await walletOf(merchant, document);
+    await service.app.get(CreditExpiryService).next();
+    const open = async (): Promise<number> =>
+      Number(
+        (
+          await rowsOf(service, 'SELECT COUNT(*) AS n FROM cashback_credits WHERE wallet_id = ? AND is_open = 1', [id])
+        )[0].n,
+      );
+    expect(await open()).toBe(100);
+    expect((await walletOf(merchant, document)).available).toBe('0.00');
+    await sweep();
+    expect(await open()).toBe(0);
+    await expectInvariants(service);
+  });
+});
+
+describe('the expiry lag', () => {
+  it('the metrics show how long what is due may have waited for this instance', async () => {
+    await sweep();
+    service.clock.skip(90_000);
+    const lagOf = async (name: string): Promise<number> => {
+      const { body } = await new Client(service).get('/metrics');
+      return Number(new RegExp(`^expiry_lag_seconds\\{state="${name}"\\} ([\\d.]+)$`, 'm').exec(String(body))?.[1]);
+    };
+    expect(await lagOf('orders')).toBeGreaterThanOrEqual(90);
+    await sweep();
+    expect([await lagOf('orders'), await lagOf('credits')].every((lag) => lag < 90)).toBe(true);
+  });
+});
