@@ -1,5 +1,6 @@
 import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
+import { isDocument } from '../common/document.js';
 import { isStorable } from '../common/instants.js';
 import { Problem, validationFailed } from '../common/problem.js';
 import { insertRows } from '../database/rows.js';
@@ -66,7 +67,7 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
 /** @throws Problem external_id_conflict, pointing at each member that differs. */
 export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
   // An erased customer has neither a document nor a reason to compare.
-  const isErased = !/^\d{11}$/.test(document);
+  const isErased = !isDocument(document);
   const pairs: [string, unknown, unknown][] = [
     ['/document', isErased ? requested.document : document, requested.document],
     ['/amount', credit.amountCents, requested.amountCents],

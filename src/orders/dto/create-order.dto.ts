@@ -104,7 +104,7 @@ export class CreateOrderDto extends OrderContentDto {
   readonly external_id!: string;
 
   /**
-   * The customer's taxpayer number (CPF): 11 digits.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
    * @example "52998224725"
    */
   @IsDocument()
