@@ -40,6 +40,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         created_at            DATETIME(3) NOT NULL,
         updated_at            DATETIME(3) NOT NULL,
         expires_at            DATETIME(3) NOT NULL,
+        requested_expires_at  DATETIME(3) NULL,
         completed_at          DATETIME(3) NULL,
         cancelled_at          DATETIME(3) NULL,
         cashback_available_at DATETIME(3) NULL,

@@ -7,10 +7,7 @@ import type { Order, OrderPaymentMethod } from './order.entity.js';
 export type AmendableContent = Pick<Order, 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'>;
 
 /** The part of an order that comes from the request. As in its column, an absent member is null. */
-export interface RequestedOrder extends AmendableContent, Pick<Order, 'externalId' | 'document'> {
-  /** When the order is to expire, if the caller says so. */
-  requestedExpiry?: Date;
-}
+export type RequestedOrder = AmendableContent & Pick<Order, 'externalId' | 'document' | 'requestedExpiresAt'>;
 
 /**
  * Reads a request whose members have been validated individually.
@@ -22,7 +19,7 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     externalId: request.external_id,
     document: request.document,
     ...readContent(request),
-    ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
+    requestedExpiresAt: typeof request.expires_at === 'string' ? new Date(request.expires_at) : null,
   };
 }
 

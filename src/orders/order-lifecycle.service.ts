@@ -54,6 +54,8 @@ export class OrderLifecycleService {
       const wallet = await this.wallets.lock(manager, order, order.id);
       const isExpired = statusOf(order, wallet.now) === 'expired';
       requireTransition(order, isExpired ? 'renew' : 'hold', wallet.now);
+      if (isExpired && isLastHold(order, amountCents, request.expires_at))
+        return this.orders.save(manager, order, wallet, {});
       const expiresAt = newExpiry(order, request.expires_at, isExpired, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
       order.expiresAt = expiresAt;
@@ -155,6 +157,13 @@ export class OrderLifecycleService {
     const availableCents = await this.balances.availableTo(manager, order, now);
     return toOrderDto(order, { availableCents, heldCents: 0 }, now);
   }
+}
+
+/** Returns whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
+function isLastHold(order: Order, amountCents: number, requested: string | undefined): boolean {
+  return (
+    typeof requested === 'string' && Date.parse(requested) === +order.expiresAt && amountCents === order.redemptionCents
+  );
 }
 
 /** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */

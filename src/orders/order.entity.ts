@@ -113,6 +113,10 @@ export class Order {
   @InstantColumn('expires_at')
   expiresAt!: Date;
 
+  /** The expiry that the order was created with, which a later hold can move; null if the request had none. */
+  @InstantColumn('requested_expires_at', { nullable: true })
+  requestedExpiresAt!: Date | null;
+
   @InstantColumn('completed_at', { nullable: true })
   completedAt!: Date | null;
 
