@@ -29,6 +29,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         items                 JSON NOT NULL,
         payment_methods       JSON NOT NULL,
         final_payment_methods JSON NULL,
+        metadata              JSON NULL,
         policy                JSON NOT NULL,
         redemption_cents      BIGINT NOT NULL,
         earned_cents          BIGINT NOT NULL,

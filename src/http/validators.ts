@@ -150,7 +150,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** Counts code points, not UTF-16 code units. */
-function isText(value: unknown, maximum: number): value is string {
+export function isText(value: unknown, maximum: number): value is string {
   return typeof value === 'string' && (value.length <= maximum || [...value].length <= maximum);
 }
 

@@ -1,10 +1,14 @@
+import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
 /** The part of an order that an amendment replaces. */
-export type AmendableContent = Pick<Order, 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'>;
+export type AmendableContent = Pick<
+  Order,
+  'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'metadata'
+>;
 
 /** The part of an order that comes from the request. As in its column, an absent member is null. */
 export type RequestedOrder = AmendableContent & Pick<Order, 'externalId' | 'document' | 'requestedExpiresAt'>;
@@ -40,6 +44,7 @@ export function readContent(request: OrderContentDto): AmendableContent {
       ...(typeof quantity === 'number' && quantity !== 1 && { quantity }),
     })),
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
+    metadata: readMetadata(request.metadata),
   };
 }
 

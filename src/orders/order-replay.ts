@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { differingMetadata } from '../common/metadata.js';
 import type { Fault } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { derivedKeys } from '../config/signing-secrets.js';
@@ -7,10 +8,7 @@ import type { RequestedOrder } from './order-content.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
 /** The part of an order that decides whether a request is a replay. */
-type OrderContent = Pick<
-  Order,
-  'document' | 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'requestedExpiresAt' | 'expiresAt'
->;
+type OrderContent = Omit<RequestedOrder, 'externalId'> & Pick<Order, 'expiresAt'>;
 
 const DIFFERS = 'differs from the earlier request';
 
@@ -27,6 +25,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
       quantity: 'quantity',
     }),
     ...differingPaymentMethods(sent.paymentMethods, existing.paymentMethods),
+    ...differingMetadata(sent.metadata, existing.metadata).map((pointer) => ({ pointer, detail: DIFFERS })),
     ...differingExpiry(sent.requestedExpiresAt, existing),
   ];
 }
@@ -93,7 +92,7 @@ export class ContentDigests {
  * member is appended, and only where an order has it.
  */
 function digest(key: KeyObject, order: RequestedOrder): Buffer {
-  const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods, requestedExpiresAt } = order;
+  const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods } = order;
   const content = [
     externalId,
     document,
@@ -101,7 +100,8 @@ function digest(key: KeyObject, order: RequestedOrder): Buffer {
     eligibleTotalCents,
     items.map(({ id, priceCents, description = null, quantity = 1 }) => [id, priceCents, description, quantity]),
     paymentMethods.map(({ id, amountCents }) => [id, amountCents]),
-    requestedExpiresAt,
+    order.requestedExpiresAt,
+    order.metadata && Object.entries(order.metadata),
   ];
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

@@ -1,4 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { Metadata } from '../common/metadata.js';
 import {
   CentsColumn,
   DigestColumn,
@@ -71,6 +72,10 @@ export class Order {
   /** The payment methods sent at completion, if any. */
   @Column({ name: 'final_payment_methods', type: 'json', nullable: true })
   finalPaymentMethods!: OrderPaymentMethod[] | null;
+
+  /** What the caller keeps with the order; null if it is empty. */
+  @Column({ name: 'metadata', type: 'json', nullable: true })
+  metadata!: Metadata | null;
 
   /** The rules at the order's creation. Neither an amendment nor a later policy of the merchant changes them. */
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })

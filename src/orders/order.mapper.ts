@@ -35,6 +35,7 @@ export function toOrderDto(order: Order, balance: OrderBalance, now: Date): Orde
       amount: formatMoney(amountCents),
       earn_rate: formatRate(rateOf(id, order.policy)),
     })),
+    metadata: order.metadata ?? {},
     cashback: { to_redeem: toRedeemDto(order, balance), to_receive: toReceiveDto(order, now) },
     refunded: {
       amount: formatMoney(order.refundedCents),

@@ -97,8 +97,8 @@ export class OrdersService {
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
     if (this.digests.matches(sent, existing.contentDigest)) return;
-    // An erased order has no document. Its digest tells whether the document in the request is the same.
-    const asSent = { ...sent, ...existing, document: sent.document };
+    // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
+    const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
     const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
     if (errors.length === 0) return;

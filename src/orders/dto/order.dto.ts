@@ -1,4 +1,6 @@
+import type { Metadata } from '../../common/metadata.js';
 import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
+import { ApiMetadata } from '../../http/metadata.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-status.js';
 import { ApiProperty } from '@nestjs/swagger';
 
@@ -179,6 +181,11 @@ export class OrderDto {
 
   readonly items!: OrderItemDto[];
   readonly payment_methods!: OrderPaymentMethodDto[];
+
+  /** What you keep with the order; empty by default. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
+
   readonly cashback!: OrderCashbackDto;
   readonly refunded!: OrderRefundedDto;
   /** @example 2026-11-20T13:45:00.000Z */
