@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
+import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
@@ -106,5 +107,21 @@ describe('the metadata of a grant', () => {
     expect((await merchant.client.get(`/grants/${kept.id}`)).body).toEqual(kept);
     expect(await rowsOf(service, "SELECT id FROM cashback_credits WHERE reason = 'Sorry'")).toEqual([]);
     expect((await merchant.client.post('/grants', content)).body).toMatchObject({ id: body.id, document: pseudonym });
+  });
+
+  it("erasing a customer does not wait for another customer's grant", async () => {
+    const [content, others] = [aGrant({ metadata: METADATA }), aGrant({ metadata: METADATA })];
+    await merchant.client.post('/grants', content);
+    const { body } = await merchant.client.post('/grants', others);
+    const own = await createDataSource(service.databaseUrl).initialize();
+    try {
+      const erased = await own.transaction(async (manager) => {
+        await manager.query('SELECT credit_id FROM cashback_grants WHERE credit_id = ? FOR UPDATE', [body.id]);
+        return service.app.get(ErasureService).erase(merchant.id, content.document);
+      });
+      expect(erased).toMatchObject({ wallets: 1 });
+    } finally {
+      await own.destroy();
+    }
   });
 });
