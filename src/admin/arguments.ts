@@ -1,6 +1,7 @@
 import { isEmail } from 'class-validator';
 import { InvalidArgumentError } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
+import { isDocument } from '../common/document.js';
 import { isInstant, isStorable } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isSamePaymentMethod } from '../merchants/policy.js';
@@ -46,7 +47,10 @@ const textThat =
 const textOf = (most: number): ((text: string) => string) =>
   textThat((text) => text.trim() !== '' && [...text].length <= most, `It must be 1 to ${most} characters.`);
 
-export const documentNumber = textThat((text) => /^\d{11}$/.test(text), 'It must be 11 digits.');
+export const documentNumber = textThat(
+  isDocument,
+  'It must be a CPF of 11 digits or a CNPJ of 14 characters, without punctuation.',
+);
 
 export const email = textThat((text) => isEmail(text), 'It must be an email address.');
 

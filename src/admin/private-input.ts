@@ -19,8 +19,8 @@ export interface PasswordOptions {
 /** Adds `--document` and `--document-stdin`; one of them is required. */
 export function withDocument(command: Command): Command {
   return command
-    .option('--document <digits>', `the customer's 11 digits; ${VISIBLE}`, documentNumber)
-    .addOption(new Option('--document-stdin', "read the customer's 11 digits from stdin").conflicts('document'));
+    .option('--document <document>', `the customer's CPF or CNPJ, without punctuation; ${VISIBLE}`, documentNumber)
+    .addOption(new Option('--document-stdin', "read the customer's CPF or CNPJ from stdin").conflicts('document'));
 }
 
 /** Returns the document that was given. @throws Error if none was, or if it is invalid. */

@@ -1,4 +1,5 @@
-import { Entity, ForeignKey, Index } from 'typeorm';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { Metadata } from '../common/metadata.js';
 import { CentsColumn, DayColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
@@ -36,6 +37,10 @@ export class Grant {
   /** Null if the request did not set it. */
   @DayColumn('requested_expires_on')
   requestedExpiresOn!: string | null;
+
+  /** What the caller keeps with the grant; null if it is empty. */
+  @Column({ name: 'metadata', type: 'json', nullable: true })
+  metadata!: Metadata | null;
 
   /** What was taken back in all; null if the grant was never voided. */
   @CentsColumn('voided_cents', { nullable: true })

@@ -1,6 +1,8 @@
 import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
+import { isDocument } from '../common/document.js';
 import { isStorable } from '../common/instants.js';
+import { differingMetadata, type Metadata } from '../common/metadata.js';
 import { Problem, validationFailed } from '../common/problem.js';
 import { insertRows } from '../database/rows.js';
 import type { Policy } from '../merchants/policy.js';
@@ -25,6 +27,7 @@ export interface GrantContent {
   /** The last day on which it can be spent, instead of `expiresAt`. */
   expiresOn?: string;
   reason?: string;
+  metadata?: Metadata | null;
 }
 
 /** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
@@ -65,8 +68,8 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
 
 /** @throws Problem external_id_conflict, pointing at each member that differs. */
 export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
-  // An erased customer has neither a document nor a reason to compare.
-  const isErased = !/^\d{11}$/.test(document);
+  // An erased customer has no document, no reason and no metadata to compare.
+  const isErased = !isDocument(document);
   const pairs: [string, unknown, unknown][] = [
     ['/document', isErased ? requested.document : document, requested.document],
     ['/amount', credit.amountCents, requested.amountCents],
@@ -76,8 +79,9 @@ export function refuseDifferences({ grant, credit, document }: StoredGrant, requ
     ['/expires_on', grant.requestedExpiresOn ?? undefined, requested.expiresOn],
     ['/reason', isErased ? requested.reason : (credit.reason ?? undefined), requested.reason],
   ];
-  const different = pairs.filter(([, existing, sent]) => existing !== sent);
-  const errors = different.map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
+  const different = pairs.filter(([, existing, sent]) => existing !== sent).map(([pointer]) => pointer);
+  if (!isErased) different.push(...differingMetadata(requested.metadata ?? null, grant.metadata));
+  const errors = different.map((pointer) => ({ pointer, detail: 'differs from the grant with this external_id' }));
   if (errors.length === 0) return;
   throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
 }
@@ -123,6 +127,7 @@ export async function insertGrants(
       requestedExpiresAt: expiresAt ?? null,
       requestedAvailableOn: availableOn ?? null,
       requestedExpiresOn: expiresOn ?? null,
+      metadata: content.metadata ?? null,
       voidedCents: null,
       voidedAt: null,
     };

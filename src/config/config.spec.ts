@@ -31,22 +31,22 @@ describe('the configuration', () => {
       REFRESH_TOKEN_TTL_SECONDS: 30 * 86_400,
       SESSION_TTL_SECONDS: 90 * 86_400,
       REFRESH_RETRY_WINDOW_SECONDS: 30,
-      CPF_CHECK_DIGITS: false,
+      DOCUMENT_CHECK_DIGITS: false,
       LOG_LEVEL: 'info',
     });
   });
 
   it('an empty variable has the default value', () => {
-    expect(loadConfig(environment({ PORT: '', CPF_CHECK_DIGITS: '' }))).toMatchObject({
+    expect(loadConfig(environment({ PORT: '', DOCUMENT_CHECK_DIGITS: '' }))).toMatchObject({
       PORT: 3000,
-      CPF_CHECK_DIGITS: false,
+      DOCUMENT_CHECK_DIGITS: false,
     });
   });
 
   it('the configuration converts text to numbers and booleans', () => {
-    expect(loadConfig(environment({ PORT: '0', CPF_CHECK_DIGITS: 'true' }))).toMatchObject({
+    expect(loadConfig(environment({ PORT: '0', DOCUMENT_CHECK_DIGITS: 'true' }))).toMatchObject({
       PORT: 0,
-      CPF_CHECK_DIGITS: true,
+      DOCUMENT_CHECK_DIGITS: true,
     });
   });
 
@@ -60,11 +60,11 @@ describe('the configuration', () => {
       rejectedVariables({
         PORT: 'abc',
         BCRYPT_COST: '3',
-        CPF_CHECK_DIGITS: 'yes',
+        DOCUMENT_CHECK_DIGITS: 'yes',
         LOG_LEVEL: 'loud',
         NODE_ENV: 'prod',
       }),
-    ).toEqual(['BCRYPT_COST', 'CPF_CHECK_DIGITS', 'DATABASE_URL', 'JWT_SECRET', 'LOG_LEVEL', 'NODE_ENV', 'PORT']);
+    ).toEqual(['BCRYPT_COST', 'DATABASE_URL', 'DOCUMENT_CHECK_DIGITS', 'JWT_SECRET', 'LOG_LEVEL', 'NODE_ENV', 'PORT']);
     expect(() => loadConfig({})).toThrow(
       /DATABASE_URL is missing: it must be a URL such as mysql:\/\/.*\n.*JWT_SECRET is missing: it must be at least 32 bytes/,
     );

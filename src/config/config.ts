@@ -112,7 +112,7 @@ export class Config {
   readonly CORS_ORIGINS: string = '';
 
   @Flag()
-  readonly CPF_CHECK_DIGITS: boolean = false;
+  readonly DOCUMENT_CHECK_DIGITS: boolean = false;
 
   @IsString()
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { isUnavailable } from '../database/errors.js';
-import { maskDocument } from '../common/cpf.js';
+import { maskDocuments } from '../common/document.js';
 import { Problem, unavailable } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { sendProblem } from './responses.js';
@@ -43,10 +43,6 @@ function loggable(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
   const { name, message, stack } = error;
   const { code } = error.driverError as { code?: string };
-  return { type: name, message: masked(message), stack: masked(stack ?? ''), code };
-}
-
-/** The database's messages contain values, such as the one that violates a unique key. */
-function masked(text: string): string {
-  return text.replace(/\b\d{11}\b/g, maskDocument);
+  // The database's messages contain values, such as the one that violates a unique key.
+  return { type: name, message: maskDocuments(message), stack: maskDocuments(stack ?? ''), code };
 }

@@ -19,7 +19,7 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
       stopAtFirstError: true,
       // Rules without a group always apply; those of a group only if the configuration enables it.
       always: true,
-      groups: [config.CPF_CHECK_DIGITS ? CHECK_DIGITS : 'default'],
+      groups: [config.DOCUMENT_CHECK_DIGITS ? CHECK_DIGITS : 'default'],
     };
   }
 

@@ -13,12 +13,12 @@ import {
   type ValidationArguments,
   type ValidationOptions,
 } from 'class-validator';
-import { isCpf } from '../common/cpf.js';
+import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument } from '../common/document.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { Converted, toDto } from './to-dto.js';
 
-/** The group of rules that apply only if CPF_CHECK_DIGITS is on. */
+/** The group of rules that apply only if DOCUMENT_CHECK_DIGITS is on. */
 export const CHECK_DIGITS = 'check_digits';
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -89,17 +89,20 @@ export function IsText(maximum: number): PropertyDecorator {
   );
 }
 
-/** A customer's taxpayer number (CPF): 11 digits. Their check digits are validated if the configuration says so. */
+/** A customer's taxpayer number (CPF or CNPJ). Its check digits are validated if the configuration says so. */
 export function IsDocument(): PropertyDecorator {
   return applyDecorators(
-    Matches(/^\d{11}$/, { message: 'must be a string of exactly 11 digits' }),
+    Matches(DOCUMENT_PATTERN, {
+      message:
+        'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits), without punctuation',
+    }),
     rule(
-      'isCpf',
-      (value) => typeof value !== 'string' || !/^\d{11}$/.test(value) || isCpf(value),
-      'must be a CPF with valid check digits',
+      'hasValidCheckDigits',
+      (value) => typeof value !== 'string' || !isDocument(value) || hasValidCheckDigits(value),
+      'must be a CPF or a CNPJ with valid check digits',
       { groups: [CHECK_DIGITS], always: false },
     ),
-    ApiProperty({ type: String, pattern: '^\\d{11}$' }),
+    ApiProperty({ type: String, pattern: DOCUMENT_PATTERN.source }),
   );
 }
 
@@ -147,7 +150,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** Counts code points, not UTF-16 code units. */
-function isText(value: unknown, maximum: number): value is string {
+export function isText(value: unknown, maximum: number): value is string {
   return typeof value === 'string' && (value.length <= maximum || [...value].length <= maximum);
 }
 

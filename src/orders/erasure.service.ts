@@ -16,7 +16,13 @@ const ORDERS_PER_STATEMENT = 20;
  * finds no end while new orders are created.
  */
 const ERASE_ORDERS =
-  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ? WHERE id IN (?) AND merchant_id = ? AND document = ?';
+  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
+
+/** Begins with the wallet's credits: otherwise, the server may lock the grants of other customers. */
+const ERASE_GRANTS = `
+  UPDATE cashback_credits c STRAIGHT_JOIN cashback_grants g ON g.credit_id = c.id AND g.merchant_id = c.merchant_id
+     SET g.metadata = NULL
+   WHERE c.wallet_id = ? AND c.merchant_id = ?`;
 
 /** The result of an erasure. From then on, the operator finds the wallet by `wallet_id`. */
 export type Erasure = { pseudonym: string; wallet_id: string | null; orders: number; wallets: number };
@@ -51,6 +57,7 @@ export class ErasureService {
       const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
       await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
+      await manager.query(ERASE_GRANTS, [wallet.id, merchantId]);
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };
     });
   }

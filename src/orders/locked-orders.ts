@@ -49,12 +49,13 @@ export class LockedOrders {
     return true;
   }
 
-  /** Saves an order that has expired, with its wallet. */
-  async saveExpired(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<void> {
+  /** Saves an order that has expired, with its wallet. @returns the order. */
+  async saveExpired(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<OrderDto> {
     await this.wallets.save(manager, wallet);
     const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
     const changed = { status, redemptionCents, lapsedCents, version, updatedAt };
     await manager.update(Order, { id, merchantId }, changed);
+    return toOrderDto(order, wallet.availableCents, wallet.now);
   }
 
   /** Saves the wallet and, if the order changes, its next version. @returns the order in its new state. */

@@ -1,16 +1,17 @@
+import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
 /** The part of an order that an amendment replaces. */
-export type AmendableContent = Pick<Order, 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods'>;
+export type AmendableContent = Pick<
+  Order,
+  'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'metadata'
+>;
 
 /** The part of an order that comes from the request. As in its column, an absent member is null. */
-export interface RequestedOrder extends AmendableContent, Pick<Order, 'externalId' | 'document'> {
-  /** When the order is to expire, if the caller says so. */
-  requestedExpiry?: Date;
-}
+export type RequestedOrder = AmendableContent & Pick<Order, 'externalId' | 'document' | 'requestedExpiresAt'>;
 
 /**
  * Reads a request whose members have been validated individually.
@@ -22,7 +23,7 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     externalId: request.external_id,
     document: request.document,
     ...readContent(request),
-    ...(typeof request.expires_at === 'string' && { requestedExpiry: new Date(request.expires_at) }),
+    requestedExpiresAt: typeof request.expires_at === 'string' ? new Date(request.expires_at) : null,
   };
 }
 
@@ -43,6 +44,7 @@ export function readContent(request: OrderContentDto): AmendableContent {
       ...(typeof quantity === 'number' && quantity !== 1 && { quantity }),
     })),
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
+    metadata: readMetadata(request.metadata),
   };
 }
 

@@ -49,6 +49,7 @@ export class OrderLifecycleService {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, order.status === 'expired' ? 'renew' : 'hold');
+      if (isLastHold(order, amountCents, request.expires_at)) return this.orders.saveExpired(manager, order, wallet);
       const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
       refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents);
@@ -148,6 +149,12 @@ export class OrderLifecycleService {
     const availableIn = await availableOf(manager, [order], now);
     return toOrderDto(order, availableIn(order), now);
   }
+}
+
+/** Returns whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
+function isLastHold(order: Order, amountCents: number, requested: string | undefined): boolean {
+  const isSame = typeof requested === 'string' && Date.parse(requested) === +order.expiresAt;
+  return order.status === 'expired' && isSame && amountCents === order.lapsedCents;
 }
 
 /** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */

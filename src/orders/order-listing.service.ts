@@ -79,7 +79,7 @@ async function pageLength(
 async function jsonSizes(manager: EntityManager, merchantId: string, rows: PageRow[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
-    'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',
+    'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) + COALESCE(LENGTH(metadata), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',
     [QUANTITY_BYTES, merchantId, rows.map((row) => row.id)],
   );
   return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));

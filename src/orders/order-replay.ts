@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { differingMetadata } from '../common/metadata.js';
 import type { Fault } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { derivedKeys } from '../config/signing-secrets.js';
@@ -7,10 +8,7 @@ import type { RequestedOrder } from './order-content.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
 /** The part of an order that decides whether a request is a replay. */
-type OrderContent = Pick<
-  Order,
-  'document' | 'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'expiresAt'
->;
+type OrderContent = Omit<RequestedOrder, 'externalId'> & Pick<Order, 'expiresAt'>;
 
 const DIFFERS = 'differs from the earlier request';
 
@@ -27,8 +25,15 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
       quantity: 'quantity',
     }),
     ...differingPaymentMethods(sent.paymentMethods, existing.paymentMethods),
-    ...(sent.requestedExpiry ? differing('/expires_at', +sent.requestedExpiry, +existing.expiresAt) : []),
+    ...differingMetadata(sent.metadata, existing.metadata).map((pointer) => ({ pointer, detail: DIFFERS })),
+    ...differingExpiry(sent.requestedExpiresAt, existing),
   ];
+}
+
+/** A request may repeat the expiry that the order was created with, or have its current one, or none. */
+function differingExpiry(sent: Date | null, { requestedExpiresAt, expiresAt }: OrderContent): Fault[] {
+  const isSame = sent === null || [requestedExpiresAt, expiresAt].some((known) => known?.getTime() === sent.getTime());
+  return isSame ? [] : [{ pointer: '/expires_at', detail: DIFFERS }];
 }
 
 /** Returns the members in which two lists of payment methods differ. */
@@ -87,7 +92,7 @@ export class ContentDigests {
  * member is appended, and only where an order has it.
  */
 function digest(key: KeyObject, order: RequestedOrder): Buffer {
-  const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods, requestedExpiry } = order;
+  const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods } = order;
   const content = [
     externalId,
     document,
@@ -95,7 +100,8 @@ function digest(key: KeyObject, order: RequestedOrder): Buffer {
     eligibleTotalCents,
     items.map(({ id, priceCents, description = null, quantity = 1 }) => [id, priceCents, description, quantity]),
     paymentMethods.map(({ id, amountCents }) => [id, amountCents]),
-    requestedExpiry ?? null,
+    order.requestedExpiresAt,
+    order.metadata && Object.entries(order.metadata),
   ];
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

@@ -1,4 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { Metadata } from '../common/metadata.js';
 import {
   CentsColumn,
   DigestColumn,
@@ -81,6 +82,10 @@ export class Order {
   @Column({ name: 'final_payment_methods', type: 'json', nullable: true })
   finalPaymentMethods!: OrderPaymentMethod[] | null;
 
+  /** What the caller keeps with the order; null if it is empty. */
+  @Column({ name: 'metadata', type: 'json', nullable: true })
+  metadata!: Metadata | null;
+
   /** The rules at the order's creation. Neither an amendment nor a later policy of the merchant changes them. */
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
@@ -125,6 +130,10 @@ export class Order {
 
   @InstantColumn('expires_at')
   expiresAt!: Date;
+
+  /** The expiry that the order was created with, which a later hold can move; null if the request had none. */
+  @InstantColumn('requested_expires_at', { nullable: true })
+  requestedExpiresAt!: Date | null;
 
   @InstantColumn('completed_at', { nullable: true })
   completedAt!: Date | null;

@@ -1,6 +1,7 @@
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn } from '../cashback/validity.js';
 import { formatMoney, formatRate } from '../common/money.js';
+import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
 import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
@@ -32,6 +33,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
       amount: formatMoney(amountCents),
       earn_rate: formatRate(rateOf(id, order.policy)),
     })),
+    metadata: order.metadata ?? {},
     cashback: { to_redeem: toRedeemDto(order, availableCents), to_receive: toReceiveDto(order, now) },
     refunded: {
       amount: formatMoney(order.refundedCents),
@@ -84,8 +86,8 @@ export function toRefundDto(refund: Refund): RefundDto {
   };
 }
 
-/** Builds the response for a policy. */
-export function toPolicyDto(policy: Policy): PolicyDto {
+/** Builds the response for a policy, with the setting that is the same for all merchants. */
+export function toPolicyDto(policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): PolicyDto {
   const overrides = Object.entries(policy.earnRatesByPaymentMethod).map(([id, bps]) => [id, formatRate(bps)] as const);
   return {
     earn_rate: formatRate(policy.earnRateBps),
@@ -97,5 +99,6 @@ export function toPolicyDto(policy: Policy): PolicyDto {
     order_ttl_minutes: policy.orderTtlMinutes,
     max_order_ttl_minutes: policy.maxOrderTtlMinutes,
     time_zone: policy.timeZone,
+    document_check_digits: DOCUMENT_CHECK_DIGITS,
   };
 }

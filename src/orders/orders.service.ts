@@ -50,7 +50,8 @@ export class OrdersService {
     const requested = readOrder(request);
     const createdAt = this.clock.now();
     const order = newOrder(requested, { merchantId, policy, contentDigest: this.digests.of(requested) }, createdAt);
-    const refusal = requested.requestedExpiry && expiryProblem(requested.requestedExpiry, policy, createdAt);
+    const { requestedExpiresAt } = requested;
+    const refusal = requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt);
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
@@ -95,8 +96,8 @@ export class OrdersService {
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
     if (this.digests.matches(sent, existing.contentDigest)) return;
-    // An erased order has no document. Its digest tells whether the document in the request is the same.
-    const asSent = { ...sent, ...existing, document: sent.document };
+    // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
+    const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
     const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
     if (errors.length === 0) return;
@@ -109,7 +110,7 @@ export class OrdersService {
 
 /** Returns an order as it is created. */
 export function newOrder(
-  { requestedExpiry, ...content }: RequestedOrder,
+  content: RequestedOrder,
   given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
   now: Date,
 ): Order {
@@ -128,7 +129,7 @@ export function newOrder(
     version: 1,
     createdAt: now,
     updatedAt: now,
-    expiresAt: requestedExpiry ?? defaultExpiry(given.policy, now),
+    expiresAt: content.requestedExpiresAt ?? defaultExpiry(given.policy, now),
     completedAt: null,
     cancelledAt: null,
     cashbackAvailableAt: null,

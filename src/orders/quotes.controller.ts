@@ -1,5 +1,6 @@
 import { Body, Get, HttpCode, Post } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
+import { Config } from '../config/config.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { MerchantId } from '../http/decorators.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -28,7 +29,10 @@ export class QuotesController {
 
 @MerchantController('policy', 'orders')
 export class PolicyController {
-  constructor(private readonly merchants: MerchantsService) {}
+  constructor(
+    private readonly merchants: MerchantsService,
+    private readonly config: Config,
+  ) {}
 
   /**
    * Read the cashback rules
@@ -39,6 +43,6 @@ export class PolicyController {
   @Get()
   @ApiProblems('missing_token', 'invalid_token')
   async getPolicy(@MerchantId() merchantId: string): Promise<PolicyDto> {
-    return toPolicyDto(await this.merchants.policyOf(merchantId));
+    return toPolicyDto(await this.merchants.policyOf(merchantId), this.config);
   }
 }

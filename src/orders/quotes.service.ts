@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
+import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { refuseOverMaximum } from './order-cashback.js';
@@ -16,6 +17,7 @@ export class QuotesService {
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly clock: Clock,
+    private readonly config: Config,
   ) {}
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
@@ -38,7 +40,7 @@ export class QuotesService {
       cashback: { to_redeem: isKnown ? cashback.to_redeem : null, to_receive: cashback.to_receive },
       payment_methods,
       amount_to_pay: formatMoney(totalCents - redeemCents),
-      policy: toPolicyDto(policy),
+      policy: toPolicyDto(policy, this.config),
     };
   }
 }

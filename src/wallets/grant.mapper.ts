@@ -2,6 +2,7 @@ import type { NamedGrant } from '../cashback/grant-batches.service.js';
 import type { GrantState } from '../cashback/grants.service.js';
 import { expiresOn } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
+import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import type { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 
@@ -12,6 +13,7 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
     document,
     amountCents: parseMoney(amount),
     externalId,
+    metadata: readMetadata(request.metadata),
     ...(reason !== undefined && { reason }),
     ...(availableOn !== undefined && { availableOn }),
     ...(expires_on !== undefined && { expiresOn: expires_on }),
@@ -29,6 +31,7 @@ export function toGrantDto({ grant, credit, document, timeZone }: GrantState): G
     remaining: formatMoney(credit.remainingCents),
     voided: formatMoney(grant.voidedCents ?? 0),
     reason: credit.reason,
+    metadata: grant.metadata ?? {},
     available_at: credit.availableAt,
     expires_at: credit.expiresAt,
     available_on: dayOf(credit.availableAt, timeZone),

@@ -9,7 +9,15 @@ import { ErasureService } from '../../src/orders/erasure.service.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import {
+  aCnpj,
+  aCompletedOrder,
+  aDocument,
+  aMerchant,
+  anOrder,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 describe('erasing a customer', () => {
@@ -43,8 +51,10 @@ describe('erasing a customer', () => {
     return places;
   }
 
-  it('erasing a customer removes the document from all tables and keeps all sums', async () => {
-    const document = aDocument();
+  it.each([
+    ['CPF', aDocument()],
+    ['CNPJ', aCnpj()],
+  ])('erasing a customer with a %s removes the document from all tables and keeps all sums', async (_, document) => {
     await grant(service, merchant, document, '80.00');
     const order = await aCompletedOrder(merchant, { document }, { redeem: '20.00' });
     expect(await placesOf(document)).toEqual(expect.arrayContaining(['orders.document', 'wallets.document']));

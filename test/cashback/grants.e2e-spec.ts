@@ -50,6 +50,7 @@ describe('POST /grants', () => {
       remaining: '80.00',
       voided: '0.00',
       reason: 'Desculpe 🎁',
+      metadata: {},
       available_at: body.created_at,
       expires_at: `${dayIn(180)}T03:00:00.000Z`,
       available_on: dayIn(0),

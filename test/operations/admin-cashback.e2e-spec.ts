@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
@@ -39,8 +39,10 @@ describe('admin commands for cashback and wallets', () => {
     await expectInvariants(service);
   });
 
-  it('admin commands read the document from stdin, so it does not appear in the process list', async () => {
-    const document = aDocument();
+  it.each([
+    ['CPF', aDocument()],
+    ['CNPJ', aCnpj()],
+  ])('admin commands read a %s from stdin, so it does not appear in the process list', async (_, document) => {
     const of = ['--merchant', merchant.id, '--document-stdin'];
     const credit = await admin.builtJson(['cashback', 'grant', ...of, '--amount', '3.00'], `${document}\n`);
     expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
@@ -51,7 +53,8 @@ describe('admin commands for cashback and wallets', () => {
     expect(invalid).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: "error: option '--document-stdin' is invalid. It must be 11 digits.\n",
+      stderr:
+        "error: option '--document-stdin' is invalid. It must be a CPF of 11 digits or a CNPJ of 14 characters, without punctuation.\n",
     });
     expect(await admin.refusal('cashback', 'grant', '--merchant', merchant.id, '--amount', '3.00')).toContain(
       '--document-stdin',

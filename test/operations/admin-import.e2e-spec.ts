@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
 
@@ -90,6 +90,20 @@ describe('`cashback import`', () => {
       'IMPORT-3',
     ]);
     await expectInvariants(service);
+  });
+
+  it('`cashback import` grants cashback to a CNPJ once, and reports one in lower case', async () => {
+    const document = aCnpj();
+    const file = await aFile([HEADER, aLine({ document }), aLine({ document: document.toLowerCase() })]);
+    for (const outcome of [{ granted: 1 }, { existing: 1 }]) {
+      const { code, bad, summary } = await importFile(file);
+      expect({ code, bad }).toMatchObject({
+        code: 1,
+        bad: [{ line: 3, errors: [expect.stringMatching(/^document /)] }],
+      });
+      expect(summary).toMatchObject({ lines: 2, bad: 1, ...outcome });
+    }
+    expect((await walletOf(merchant, document)).available).toBe('10.00');
   });
 
   it('`cashback import` changes nothing the second time, and grants only the new lines of a longer file', async () => {

@@ -176,7 +176,7 @@ describe('the OpenAPI document', () => {
     const exampleOf = (schema: any): unknown => {
       if (schema.$ref !== undefined) return exampleOf(document.components.schemas[schema.$ref.split('/').at(-1)]);
       if (schema.type === 'array') return [exampleOf(schema.items)];
-      if (schema.type !== 'object') return schema.example;
+      if (schema.type !== 'object' || schema.example !== undefined) return schema.example;
       return Object.fromEntries(
         Object.entries(schema.properties).map(([name, property]) => [name, exampleOf(property)]),
       );

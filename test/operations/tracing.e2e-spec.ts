@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
-import { aDocument, anOrder } from '../support/factories.js';
+import { aCnpj, aDocument, anOrder } from '../support/factories.js';
 import { DEBUG_MODULES, TRACER, useCollector } from '../support/tracing.js';
 
 const { database, collector, target, credentials, logIn } = useCollector();
@@ -43,13 +43,14 @@ describe('tracing with an endpoint', () => {
   });
 
   it('spans contain no document, token, address, or query value, even for failed queries', async () => {
-    const document = aDocument();
+    const [document, company] = [aDocument(), aCnpj()];
     const client = new Client(service, token);
     const order = anOrder({ document });
     const { traceId, headers } = aTrace();
     await client.post('/orders', order);
     await client.post('/orders', order);
     await client.post('/wallets/search', { document });
+    await client.post('/orders', anOrder({ document: company, metadata: { till: 'till-3' } }));
     await client.get(`/orders?external_id=${order.external_id}`);
     await client.get(`/unknown/${document}?document=${document}`);
     await client.get('/orders/not-an-id', { headers: { 'user-agent': `document ${document}` } });
@@ -59,6 +60,8 @@ describe('tracing with an endpoint', () => {
     const sent = collector.received.join('\n');
     for (const secret of [
       document,
+      company,
+      'till-3',
       token,
       token.slice(5),
       credentials.email,

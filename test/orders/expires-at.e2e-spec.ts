@@ -111,8 +111,30 @@ describe('expires_at of POST /orders', () => {
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
     const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document);
     expect(await merchant.client.post('/orders', order)).toMatchObject({ status: 201, body: { document: pseudonym } });
-    const other = await merchant.client.post('/orders', { ...order, total: '151.00' });
+    const other = await merchant.client.post('/orders', { ...order, total: '151.00', expires_at: inMinutes(30) });
     expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
+    expect(pointersOf(await merchant.client.post('/orders', { ...order, total: '151.00' }))).toEqual(['/total']);
+  });
+
+  it('POST /orders replays the amended cart of a renewed order with its first, its current, and no expires_at', async () => {
+    const [first, moved, another] = [inMinutes(60), inMinutes(120), inMinutes(90)];
+    const order = anOrder({ expires_at: first });
+    const { body } = await merchant.client.post('/orders', order);
+    const cart = {
+      items: [{ id: 'sku-2', price: '90.00' }],
+      total: '90.00',
+      payment_methods: [{ id: 'pix', amount: '90.00' }],
+    };
+    await merchant.client.put(`/orders/${body.id}`, cart);
+    const { body: current } = await hold(body, '0.00', moved);
+    for (const expires_at of [first, moved, undefined]) {
+      const again = await merchant.client.post('/orders', { ...order, ...cart, expires_at });
+      expect(again).toMatchObject({ status: 201, body: current });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    }
+    const conflict = await merchant.client.post('/orders', { ...order, ...cart, expires_at: another });
+    expectProblem(conflict, 409, 'external_id_conflict');
+    expect(pointersOf(conflict)).toEqual(['/expires_at']);
   });
 });
 
@@ -182,8 +204,51 @@ describe('expires_at of PUT /orders/{id}/redemption', () => {
     await pass({ minutes: 9, seconds: 30 });
     expect(await hold(order, '20.00', expiresAt)).toMatchObject({ status: 200, body });
     expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -20.00']);
-    await pass({ minutes: 1 });
-    expectProblem(await hold(order, '20.00', expiresAt), 400, 'validation_failed');
+  });
+
+  it('a repeated hold returns the expired order after its expires_at, and neither renews nor changes it', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    const expiresAt = inMinutes(10);
+    expect((await hold(order, '20.00', expiresAt)).body).toMatchObject({ status: 'pending', expires_at: expiresAt });
+    for (const minutes of [10, 24 * 60]) {
+      await pass({ minutes });
+      const expired = (await merchant.client.get(`/orders/${order.id}`)).body;
+      expect(expired).toMatchObject({ status: 'expired', cashback: { to_redeem: { held: '0.00' } } });
+      const answers = await atOnce(5, () => hold(order, '20.00', expiresAt));
+      for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: expired });
+      expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(expired);
+    }
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'hold -20.00', 'release 20.00']);
+  });
+
+  it('a hold with a past expires_at is 400 where it is not a repeat: another amount, or another instant', async () => {
+    const document = await aCustomerWith('80.00');
+    const order = await aCreatedOrder(merchant, { document });
+    const [replaced, expiresAt] = [inMinutes(5), inMinutes(10)];
+    await hold(order, '10.00', replaced);
+    await hold(order, '20.00', expiresAt);
+    await pass({ minutes: 11 });
+    const expired = (await merchant.client.get(`/orders/${order.id}`)).body;
+    for (const [amount, at] of [
+      ['10.00', expiresAt],
+      ['0.00', expiresAt],
+      ['20.00', replaced],
+      ['10.00', replaced],
+    ] as const) {
+      const answer = await hold(order, amount, at);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(pointersOf(answer)).toEqual(['/expires_at']);
+    }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(expired);
+    const foreign = await aMerchant(service);
+    expectProblem(
+      await foreign.client.put(`/orders/${order.id}/redemption`, { amount: '20.00', expires_at: expiresAt }),
+      404,
+      'not_found',
+    );
+    expect((await hold(order, '20.00')).body).toMatchObject({ status: 'pending', amount_to_pay: '130.00' });
   });
 
   it.each([-1, 0, 7 * DAY + 1])(

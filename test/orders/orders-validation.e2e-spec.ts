@@ -164,12 +164,23 @@ describe('the document of an order', () => {
     '52998224725\0',
     '-2998224725',
     '5299822472.',
+    '1122233300018',
+    '112223330001811',
+    '11.222.333/0001-81',
+    '12abc34501de35',
+    '12ABC34501DE3A',
+    '12ÁBC34501DE35',
+    ' 12ABC34501DE35',
+    '12ABC34501DE35\n',
   ])('POST /orders returns 400 when the document is %j', (document) => expectFaults({ document }, ['/document']));
 
-  it('POST /orders does not verify the CPF check digits by default and keeps leading zeros', async () => {
-    expect((await expectCreated({ document: '00000000000' })).document).toBe('00000000000');
-    expect((await expectCreated({ document: '52998224726' })).document).toBe('52998224726');
-  });
+  it.each(['00000000000', '52998224726', '11222333000181', '00000000000000', '12ABC34501DE35', 'ABCDEFGHIJKL00'])(
+    'POST /orders accepts the document %s, whatever its check digits, and returns it unchanged',
+    async (document) => {
+      const { id } = await expectCreated({ document });
+      expect((await merchant.client.get(`/orders/${id}`)).body.document).toBe(document);
+    },
+  );
 });
 
 describe('the items of an order', () => {
@@ -380,36 +391,40 @@ describe('the order as a whole', () => {
   });
 });
 
-describe('CPF_CHECK_DIGITS=true', () => {
-  const { merchant: shop } = useService({ env: { CPF_CHECK_DIGITS: 'true' } });
+describe('DOCUMENT_CHECK_DIGITS=true', () => {
+  const { merchant: shop } = useService({ env: { DOCUMENT_CHECK_DIGITS: 'true' } });
 
-  it.each(['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'])(
-    'with CPF_CHECK_DIGITS=true, POST /orders returns 400 for the document %s',
-    async (document) => {
-      const answer = await shop.client.post('/orders', anOrder({ document }));
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toEqual([{ pointer: '/document', detail: expect.stringContaining('check digits') }]);
-    },
-  );
+  it.each([
+    ...['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'],
+    ...['11222333000180', '00000000000000', '12ABC34501DE34', '12ABC34501DE53', 'ABCDEFGHIJKL00'],
+  ])('with DOCUMENT_CHECK_DIGITS=true, POST /orders returns 400 for the document %s', async (document) => {
+    const answer = await shop.client.post('/orders', anOrder({ document }));
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toEqual([{ pointer: '/document', detail: expect.stringContaining('check digits') }]);
+  });
 
-  it.each(['52998224725', '12345678909', '00000000191'])(
-    'with CPF_CHECK_DIGITS=true, POST /orders accepts the document %s',
+  it.each(['52998224725', '12345678909', '00000000191', '11222333000181', '12ABC34501DE35'])(
+    'with DOCUMENT_CHECK_DIGITS=true, POST /orders accepts the document %s',
     async (document) => {
       expect((await shop.client.post('/orders', anOrder({ document }))).status).toBe(201);
     },
   );
 
-  it.each([null, 52998224725, '5299822472', '529.982.247-25'])(
-    'with CPF_CHECK_DIGITS=true, POST /orders reports one error for the malformed document %j',
+  it.each([null, 52998224725, '5299822472', '529.982.247-25', '12abc34501de35'])(
+    'with DOCUMENT_CHECK_DIGITS=true, POST /orders reports one error for the malformed document %j',
     async (document) => {
       const answer = await shop.client.post('/orders', anOrder({ document }));
-      expect(answer.body.errors).toEqual([
-        { pointer: '/document', detail: expect.stringContaining('exactly 11 digits') },
-      ]);
+      expect(answer.body.errors).toEqual([{ pointer: '/document', detail: expect.stringContaining('11 digits') }]);
     },
   );
 
-  it('CPF_CHECK_DIGITS=true does not change the other validation rules', async () => {
+  it('GET /policy and the policy of a quote say that check digits are verified', async () => {
+    expect((await shop.client.get('/policy')).body.document_check_digits).toBe(true);
+    const quote = await shop.client.post('/quotes', { total: '10.00' });
+    expect(quote.body.policy.document_check_digits).toBe(true);
+  });
+
+  it('DOCUMENT_CHECK_DIGITS=true does not change the other validation rules', async () => {
     const answer = await shop.client.post('/orders', { items: [anItem({ price: 1 })] });
     expect(pointersOf(answer)).toEqual(['/document', '/external_id', '/items/0/price', '/payment_methods', '/total']);
   });

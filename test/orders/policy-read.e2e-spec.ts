@@ -17,6 +17,7 @@ const DEFAULTS = {
   order_ttl_minutes: 30,
   max_order_ttl_minutes: 10_080,
   time_zone: 'America/Sao_Paulo',
+  document_check_digits: false,
 };
 
 describe('GET /policy', () => {

@@ -47,6 +47,16 @@ export function aDocument(): string {
   return String(randomInt(10 ** 10, 10 ** 11));
 }
 
+/** The document of a company, with letters. */
+export function aCnpj(): string {
+  return (
+    randomInt(36 ** 7, 36 ** 8)
+      .toString(36)
+      .toUpperCase()
+      .padStart(12, '0A1B') + String(randomInt(10, 100))
+  );
+}
+
 /** The request body of an order. Pass only the members that matter for the test. */
 export function anOrder(
   members: Record<string, unknown> = {},

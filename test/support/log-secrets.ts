@@ -1,13 +1,13 @@
 import { PASSWORD } from './factories.js';
 
-/** Patterns that no log may contain. A document is 11 digits that are not part of a longer number. */
+/** Patterns that no log may contain. A document is a CPF or a CNPJ that is not part of a longer word or number. */
 const SECRETS: Record<string, RegExp> = {
   'an access or refresh token': /cb[ar]t_[0-9a-f]{8}/i,
   'a JWT': /eyJ[\w-]{10,}/,
   'the hash of a password': /\$2[aby]\$\d\d\$/,
   'an Authorization header': /\bBearer \S/i,
   'a password': new RegExp(PASSWORD),
-  'a full document': /(?<![\w.-])\d{11}(?![\w-])/,
+  'a full document': /(?<![\w.-])(?:\d{11}|[0-9A-Z]{12}\d{2})(?![\w-])/,
 };
 
 /**

@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMinSize, IsIn, IsOptional } from 'class-validator';
+import type { Metadata } from '../../common/metadata.js';
+import { IsMetadata } from '../../http/metadata.js';
 import {
   IsAtMost,
   IsCallerId,
@@ -92,6 +94,14 @@ export class OrderContentDto {
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods!: PaymentMethodDto[];
+
+  /**
+   * What you keep with the order, such as the store: at most 20 strings of up to 500 characters. Keys have 1 to 40
+   * letters, digits, `_`, `.` and `-`.
+   */
+  @IsOptional()
+  @IsMetadata()
+  readonly metadata?: Metadata;
 }
 
 /** The order to create. Other members are ignored. */
@@ -104,7 +114,7 @@ export class CreateOrderDto extends OrderContentDto {
   readonly external_id!: string;
 
   /**
-   * The customer's taxpayer number (CPF): 11 digits.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
    * @example "52998224725"
    */
   @IsDocument()

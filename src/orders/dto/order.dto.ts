@@ -1,5 +1,7 @@
+import type { Metadata } from '../../common/metadata.js';
 import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
+import { ApiMetadata } from '../../http/metadata.js';
 import { ApiProperty } from '@nestjs/swagger';
 
 /** An item of the order. */
@@ -185,6 +187,11 @@ export class OrderDto {
 
   readonly items!: OrderItemDto[];
   readonly payment_methods!: OrderPaymentMethodDto[];
+
+  /** What you keep with the order; empty by default. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
+
   readonly cashback!: OrderCashbackDto;
   readonly refunded!: OrderRefundedDto;
   /** @example 2026-11-20T13:45:00.000Z */

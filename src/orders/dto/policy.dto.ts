@@ -60,4 +60,10 @@ export class PolicyDto {
    * @example America/Sao_Paulo
    */
   readonly time_zone!: string;
+
+  /**
+   * Whether a document with wrong check digits is refused. The operator of the service decides it for all merchants.
+   * @example false
+   */
+  readonly document_check_digits!: boolean;
 }

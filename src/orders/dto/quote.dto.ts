@@ -10,7 +10,8 @@ const ITEMS = { message: 'must be an array of 0 to 500 items' };
 /** What an order would contain. */
 export class CreateQuoteDto {
   /**
-   * The customer's taxpayer number (CPF): 11 digits. Without it, the quote has no `to_redeem`.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * Without it, the quote has no `to_redeem`.
    * @example "52998224725"
    */
   @IsOptional()

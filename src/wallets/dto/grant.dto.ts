@@ -1,5 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import type { Metadata } from '../../common/metadata.js';
+import { ApiMetadata, IsMetadata } from '../../http/metadata.js';
 import { IsCallerId, IsDay, IsDocument, IsMoney, IsText } from '../../http/validators.js';
 
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */
@@ -12,7 +14,7 @@ export class CreateGrantDto {
   readonly external_id!: string;
 
   /**
-   * The customer's taxpayer number (CPF): 11 digits.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
    * @example "52998224725"
    */
   @IsDocument()
@@ -32,6 +34,14 @@ export class CreateGrantDto {
   @IsOptional()
   @IsText(500)
   readonly reason?: string;
+
+  /**
+   * What you keep with the grant, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
+   * letters, digits, `_`, `.` and `-`.
+   */
+  @IsOptional()
+  @IsMetadata()
+  readonly metadata?: Metadata;
 
   /**
    * The first day on which it can be spent, in the merchant's time zone. A past day means now, which is the default.
@@ -81,6 +91,10 @@ export class GrantDto {
 
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
+
+  /** What you keep with the grant; empty by default. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
 
   readonly available_at!: Date;
   readonly expires_at!: Date;

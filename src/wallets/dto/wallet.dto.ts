@@ -5,7 +5,7 @@ import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
 /** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
 export class SearchWalletDto {
   /**
-   * The customer's taxpayer number (CPF): 11 digits.
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
    * @example "52998224725"
    */
   @IsDocument()

@@ -96,6 +96,7 @@ export function orderAnswer(order: ModelOrder, available: bigint, now: number) {
       amount: brl(cents),
       earn_rate: rateText(rateOf(id, order.rules)),
     })),
+    metadata: {},
     cashback: { to_redeem: toRedeem(order, available), to_receive: willReceive(order, now) },
     refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
     created_at: iso(order.createdAt),

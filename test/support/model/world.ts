@@ -128,6 +128,8 @@ export class World {
     const status = statusOf(order);
     if (status !== 'pending' && status !== 'expired') return this.#impossible(order);
     const expiresAt = until ?? (status === 'expired' ? this.now + order.rules.ttlMinutes * MINUTE : order.expiresAt);
+    // A repeat after its own expiry.
+    if (status === 'expired' && until === order.expiresAt && cents === order.lapsed) return this.look(order);
     const isSame = status === 'pending' && expiresAt === order.expiresAt;
     if (!isSame && until !== undefined && (until < this.now + MINUTE || until > this.now + MOST_MINUTES * MINUTE))
       return refused(400, 'validation_failed', { pointers: ['/expires_at'] });

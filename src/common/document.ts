@@ -1,0 +1,35 @@
+/** A CPF: 11 digits. Or a CNPJ: twelve digits or capital letters and two digits (letters since July 2026). */
+export const DOCUMENT_PATTERN = /^(\d{11}|[0-9A-Z]{12}\d{2})$/;
+
+/** The same within a text. */
+const DOCUMENTS_IN_TEXT = /\b(?:\d{11}|[0-9A-Z]{12}\d{2})\b/g;
+
+/** Returns whether the text has the form of a CPF or of a CNPJ. Check digits can be wrong. */
+export function isDocument(text: string): boolean {
+  return DOCUMENT_PATTERN.test(text);
+}
+
+/** Returns whether the text is a CPF or a CNPJ with valid check digits whose digits are not all the same. */
+export function hasValidCheckDigits(text: string): boolean {
+  if (!isDocument(text) || /^(\d)\1+$/.test(text)) return false;
+  // The weights from the right: 2 to 11 for a CPF; 2 to 9, then from 2 again, for a CNPJ.
+  const weights = text.length === 11 ? 10 : 8;
+  return [-2, -1].every((at) => text.at(at) === checkDigitOf(text.slice(0, at), weights));
+}
+
+/** Modulo 11. The value of a character is its ASCII code less that of `0`, so `A` is 17. */
+function checkDigitOf(characters: string, weights: number): string {
+  let sum = 0;
+  for (let at = 0; at < characters.length; at++)
+    sum += (characters.charCodeAt(characters.length - 1 - at) - 48) * (2 + (at % weights));
+  return String(((sum * 10) % 11) % 10);
+}
+
+/** Masks the documents in a text for logs: `***.982.247-**`, `**.***.333/0001-**`. */
+export function maskDocuments(text: string): string {
+  return text.replace(DOCUMENTS_IN_TEXT, (document) =>
+    document.length === 11
+      ? `***.${document.slice(3, 6)}.${document.slice(6, 9)}-**`
+      : `**.***.${document.slice(5, 8)}/${document.slice(8, 12)}-**`,
+  );
+}

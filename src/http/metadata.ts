@@ -1,0 +1,42 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
+import { isText } from './validators.js';
+
+/** An object of a few strings that the service keeps for the caller. */
+export function IsMetadata(): PropertyDecorator {
+  return applyDecorators(
+    ValidateBy({
+      name: 'isMetadata',
+      validator: {
+        validate: (value: unknown) => faultOf(value) === undefined,
+        defaultMessage: (args?: ValidationArguments) => faultOf(args?.value) ?? '',
+      },
+    }),
+    ApiMetadata({ isLimited: true }),
+  );
+}
+
+/** Documents metadata. @param isLimited whether the limits are part of it, as in requests. */
+export function ApiMetadata({ isLimited = false } = {}): PropertyDecorator {
+  return ApiProperty({
+    type: 'object',
+    ...(isLimited && { maxProperties: MAX_METADATA_MEMBERS, propertyNames: { pattern: METADATA_KEY.source } }),
+    additionalProperties: { type: 'string', ...(isLimited && { maxLength: MAX_METADATA_VALUE }) },
+    example: { store: 'SP-014', till: '3' },
+  });
+}
+
+/** Returns what is wrong with the first member that is not valid. */
+function faultOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return 'must be an object of strings, such as {"store":"SP-014"}';
+  const members = Object.entries(value);
+  if (members.length > MAX_METADATA_MEMBERS) return `must have at most ${MAX_METADATA_MEMBERS} members`;
+  const [key] = members.find(([name]) => !METADATA_KEY.test(name)) ?? [];
+  if (key !== undefined) return 'must have keys of 1 to 40 characters, which are A-Z, a-z, 0-9, "_", "." and "-"';
+  const [wrong] = members.find(([, text]) => !isText(text, MAX_METADATA_VALUE) || !text.isWellFormed()) ?? [];
+  if (wrong === undefined) return undefined;
+  return `must have strings of at most ${MAX_METADATA_VALUE} characters as values: "${wrong}" is not one`;
+}
