@@ -72,11 +72,11 @@ export function refuseDifferences({ grant, credit, document }: StoredGrant, requ
     ['/amount', credit.amountCents, requested.amountCents],
     ['/available_at', grant.requestedAvailableAt?.getTime(), requested.availableAt?.getTime()],
     ['/expires_at', grant.requestedExpiresAt?.getTime(), requested.expiresAt?.getTime()],
-    ['/available_on', grant.requestedAvailableOn ?? undefined, requested.availableOn],
-    ['/expires_on', grant.requestedExpiresOn ?? undefined, requested.expiresOn],
-    ['/reason', isErased ? requested.reason : (credit.reason ?? undefined), requested.reason],
+    ['/available_on', grant.requestedAvailableOn, requested.availableOn],
+    ['/expires_on', grant.requestedExpiresOn, requested.expiresOn],
+    ['/reason', isErased ? requested.reason : credit.reason, requested.reason],
   ];
-  const different = pairs.filter(([, existing, sent]) => existing !== sent);
+  const different = pairs.filter(([, existing, sent]) => (existing ?? null) !== (sent ?? null));
   const errors = different.map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
   if (errors.length === 0) return;
   throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });

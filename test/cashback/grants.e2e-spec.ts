@@ -161,6 +161,21 @@ describe('a repeated POST /grants', () => {
     expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
   });
 
+  it.each(['reason', 'available_on', 'expires_on'])(
+    'POST /grants takes %s: null as absent, in the first request and in a repeated one',
+    async (member) => {
+      const without = aGrant();
+      const first = await merchant.client.post('/grants', { ...without, [member]: null });
+      expect(first.status).toBe(201);
+      for (const again of [without, { ...without, [member]: null }, { ...without, reason: null, expires_on: null }])
+        expect(await merchant.client.post('/grants', again)).toMatchObject({ status: 201, body: first.body });
+      const omitted = aGrant();
+      const { body } = await merchant.client.post('/grants', omitted);
+      expect(await merchant.client.post('/grants', { ...omitted, [member]: null })).toMatchObject({ status: 201, body });
+      expect(await movementsOf(merchant, without.document)).toEqual(['grant 80.00']);
+    },
+  );
+
   it.each([
     ['/amount', { amount: '80.01' }],
     ['/document', { document: '00000000000' }],
