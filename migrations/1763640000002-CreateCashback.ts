@@ -80,6 +80,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         requested_expires_at   DATETIME(3) NULL,
         requested_available_on ${word(10)} NULL,
         requested_expires_on   ${word(10)} NULL,
+        content_digest         BINARY(32) NOT NULL,
         voided_cents           BIGINT NULL,
         voided_at              DATETIME(3) NULL,
         PRIMARY KEY (credit_id),

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { BalancesService } from './balances.service.js';
+import { ContentDigests } from './content-digests.js';
 import { GrantBatchesService } from './grant-batches.service.js';
 import { GrantsService } from './grants.service.js';
 import { WalletsService } from './wallets.service.js';
 
 @Module({
   imports: [MerchantsModule],
-  providers: [BalancesService, WalletsService, GrantsService, GrantBatchesService],
-  exports: [BalancesService, WalletsService, GrantsService, GrantBatchesService],
+  providers: [BalancesService, WalletsService, ContentDigests, GrantsService, GrantBatchesService],
+  exports: [BalancesService, WalletsService, ContentDigests, GrantsService, GrantBatchesService],
 })
 export class CashbackModule {}

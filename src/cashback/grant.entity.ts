@@ -1,5 +1,13 @@
 import { Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, DayColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import {
+  CentsColumn,
+  DayColumn,
+  DigestColumn,
+  ExactTextColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+} from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 
@@ -36,6 +44,10 @@ export class Grant {
   /** Null if the request did not set it. */
   @DayColumn('requested_expires_on')
   requestedExpiresOn!: string | null;
+
+  /** The HMAC of what was requested: it recognizes a replay after the customer was erased. */
+  @DigestColumn('content_digest')
+  contentDigest!: Buffer;
 
   /** What was taken back in all; null if the grant was never voided. */
   @CentsColumn('voided_cents', { nullable: true })

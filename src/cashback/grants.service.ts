@@ -6,16 +6,11 @@ import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
+import { ContentDigests } from './content-digests.js';
 import { Credit } from './credit.entity.js';
 import { Grant } from './grant.entity.js';
-import {
-  type GrantContent,
-  grantsByExternalId,
-  insertGrants,
-  refuseDifferences,
-  type StoredGrant,
-  validityOfGrant,
-} from './grants.js';
+import { digestedContent, refuseDifferences } from './grant-replay.js';
+import { type GrantContent, grantsByExternalId, insertGrants, type StoredGrant, validityOfGrant } from './grants.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -31,6 +26,7 @@ export class GrantsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly wallets: WalletsService,
+    private readonly digests: ContentDigests,
   ) {}
 
   /**
@@ -76,7 +72,9 @@ export class GrantsService {
       return wallet.addCredit({ reason: content.reason ?? null }, content.amountCents, availableAt, expiresAt);
     });
     await this.wallets.save(manager, wallet);
-    const grants = credits.map(({ id: creditId }, at) => ({ creditId, content: contents[at]! }));
+    const grants = contents.map((content, at) => {
+      return { creditId: credits[at]!.id, content, contentDigest: this.digests.of(digestedContent(content)) };
+    });
     await insertGrants(manager, owner.merchantId, grants);
     for (const { id: creditId, amountCents } of credits)
       record({ type: 'cashback.granted', merchantId: owner.merchantId, creditId, amountCents });
@@ -124,7 +122,7 @@ export class GrantsService {
     const found = await this.unitOfWork.snapshot((manager) => grantsByExternalId(manager, merchantId, [externalId]));
     const stored = found.get(externalId);
     if (stored === undefined) return undefined;
-    refuseDifferences(stored, content);
+    refuseDifferences(this.digests, stored, content);
     return stored.credit;
   }
 }

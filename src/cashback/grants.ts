@@ -1,7 +1,7 @@
 import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
 import { isStorable } from '../common/instants.js';
-import { Problem, validationFailed } from '../common/problem.js';
+import { type Problem, validationFailed } from '../common/problem.js';
 import { insertRows } from '../database/rows.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
@@ -63,25 +63,6 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
   throw refused(last, detail);
 }
 
-/** @throws Problem external_id_conflict, pointing at each member that differs. */
-export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
-  // An erased customer has neither a document nor a reason to compare.
-  const isErased = !/^\d{11}$/.test(document);
-  const pairs: [string, unknown, unknown][] = [
-    ['/document', isErased ? requested.document : document, requested.document],
-    ['/amount', credit.amountCents, requested.amountCents],
-    ['/available_at', grant.requestedAvailableAt?.getTime(), requested.availableAt?.getTime()],
-    ['/expires_at', grant.requestedExpiresAt?.getTime(), requested.expiresAt?.getTime()],
-    ['/available_on', grant.requestedAvailableOn, requested.availableOn],
-    ['/expires_on', grant.requestedExpiresOn, requested.expiresOn],
-    ['/reason', isErased ? requested.reason : credit.reason, requested.reason],
-  ];
-  const different = pairs.filter(([, existing, sent]) => (existing ?? null) !== (sent ?? null));
-  const errors = different.map(([pointer]) => ({ pointer, detail: 'differs from the grant with this external_id' }));
-  if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
-}
-
 /** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
 export async function grantsByExternalId(
   manager: EntityManager,
@@ -110,9 +91,9 @@ export async function grantsByExternalId(
 export async function insertGrants(
   manager: EntityManager,
   merchantId: string,
-  grants: readonly { creditId: string; content: GrantContent }[],
+  grants: readonly { creditId: string; content: GrantContent; contentDigest: Buffer }[],
 ): Promise<void> {
-  const rows = grants.flatMap(({ creditId, content }) => {
+  const rows = grants.flatMap(({ creditId, content, contentDigest }) => {
     const { externalId, availableAt, expiresAt, availableOn, expiresOn } = content;
     if (externalId === undefined) return [];
     const row: Grant = {
@@ -123,6 +104,7 @@ export async function insertGrants(
       requestedExpiresAt: expiresAt ?? null,
       requestedAvailableOn: availableOn ?? null,
       requestedExpiresOn: expiresOn ?? null,
+      contentDigest,
       voidedCents: null,
       voidedAt: null,
     };

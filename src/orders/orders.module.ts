@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { ContentDigests } from './order-replay.js';
 import { ErasureService } from './erasure.service.js';
 import { LockedOrders } from './locked-orders.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
@@ -23,7 +22,6 @@ import { RefundsService } from './refunds.service.js';
     OrderLifecycleService,
     RefundsService,
     LockedOrders,
-    ContentDigests,
     ErasureService,
   ],
 })

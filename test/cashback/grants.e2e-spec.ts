@@ -171,7 +171,10 @@ describe('a repeated POST /grants', () => {
         expect(await merchant.client.post('/grants', again)).toMatchObject({ status: 201, body: first.body });
       const omitted = aGrant();
       const { body } = await merchant.client.post('/grants', omitted);
-      expect(await merchant.client.post('/grants', { ...omitted, [member]: null })).toMatchObject({ status: 201, body });
+      expect(await merchant.client.post('/grants', { ...omitted, [member]: null })).toMatchObject({
+        status: 201,
+        body,
+      });
       expect(await movementsOf(merchant, without.document)).toEqual(['grant 80.00']);
     },
   );
@@ -230,8 +233,31 @@ describe('a repeated POST /grants', () => {
     const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, content.document);
     const again = await merchant.client.post('/grants', content);
     expect(again).toMatchObject({ status: 201, body: { id: body.id, document: pseudonym, reason: null } });
-    expectProblem(await merchant.client.post('/grants', { ...content, amount: '1.00' }), 409, 'external_id_conflict');
+    const lower = await merchant.client.post('/grants', { ...content, amount: '1.00' });
+    expectProblem(lower, 409, 'external_id_conflict');
+    expect(pointersOf(lower)).toEqual(['/amount']);
   });
+
+  it.each([
+    ['document', { document: aDocument() }, ['/document', '/reason']],
+    ['reason', { reason: 'other' }, ['/document', '/reason']],
+    ['document and no reason', { document: aDocument(), reason: null }, ['/document']],
+  ])(
+    'POST /grants returns 409 for the external_id of an erased customer with a different %s, also for another customer at once',
+    async (_title, members, pointers) => {
+      const content = aGrant({ reason: 'Desculpe' });
+      expect((await merchant.client.post('/grants', content)).status).toBe(201);
+      await service.app.get(ErasureService).erase(merchant.id, content.document);
+      const sent = { ...content, ...members };
+      for (const answer of await atOnce(3, () => merchant.client.post('/grants', sent))) {
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(pointers);
+      }
+      expect((await walletOf(merchant, sent.document)).id).toBeNull();
+      const other = await aMerchant(service);
+      expect((await other.client.post('/grants', sent)).headers.get('idempotency-replayed')).toBeNull();
+    },
+  );
 });
 
 describe('GET /grants/{id}', () => {
@@ -261,7 +287,7 @@ describe('GET /grants/{id}', () => {
     });
     const conflict = await create({ external_id: 'OPERATOR-1', document, amount: '7.00', expires_on: '2098-12-31' });
     expectProblem(conflict, 409, 'external_id_conflict');
-    expect(pointersOf(conflict)).toEqual(['/expires_at', '/expires_on']);
+    expect(pointersOf(conflict)).toEqual(['/expires_on']);
   });
 
   it('GET /grants/{id} and POST /grants/{id}/void return 404 for another merchant, an unknown grant, and the credit of an order', async () => {

@@ -110,6 +110,17 @@ describe('admin commands for cashback and wallets', () => {
     expect((await admin.json(...args, '--merchant', other.id)).id).not.toBe(first.id);
   });
 
+  it('`cashback grant` refuses the external ID of an erased customer if the grant was made with another secret', async () => {
+    const document = aDocument();
+    const of = ['--merchant', merchant.id, '--document', document];
+    const args = ['cashback', 'grant', ...of, '--external-id', 'SORRY-3', '--amount', '7.00'];
+    const first = await admin.builtJson(args, '', { JWT_SECRET: 'a-secret-that-the-service-does-not-have-0123456789' });
+    expect(await admin.json(...args)).toEqual(first);
+    await admin.json('customer', 'erase', ...of);
+    expect(await admin.refusal(...args)).toMatch(/different content document differs/);
+    expect((await walletOf(merchant, document)).id).toBeNull();
+  });
+
   it.each([
     ['--amount', '0.00'],
     ['--expires-at', '2020-01-01T00:00:00Z'],
