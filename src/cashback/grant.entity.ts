@@ -12,8 +12,8 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 
 /**
- * The external ID of a grant and the requested dates, which identify a replay. The amount and the reason are in the
- * credit, the document is in the wallet.
+ * What a granted credit has in addition to an earned one: the external ID and the requested dates, which identify a
+ * replay, and what was voided. The amount and the reason are in the credit, the document is in the wallet.
  */
 @Entity('cashback_grants')
 @Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })
@@ -26,6 +26,7 @@ export class Grant {
   @ForeignKey(() => Merchant, { name: 'fk_cashback_grants_merchant' })
   merchantId!: string;
 
+  /** The credit's ID if the request had none. */
   @ExactTextColumn('external_id')
   externalId!: string;
 

@@ -14,6 +14,9 @@ import { type GrantContent, grantsByExternalId, insertGrants, type StoredGrant, 
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { WalletsService } from './wallets.service.js';
 
+/** What identifies a grant of a merchant. */
+export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;
+
 /** A grant in its current state, and the time zone of the merchant's days. */
 export interface GrantState extends StoredGrant {
   timeZone: string;
@@ -81,11 +84,11 @@ export class GrantsService {
     return credits;
   }
 
-  /** Returns a grant that has an external ID. @throws Problem not_found, also for a grant of another merchant. */
+  /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
   async get(merchantId: string, id: string): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
-      const { grant, credit } = await find(manager, merchantId, id);
+      const { grant, credit } = await find(manager, merchantId, { creditId: id });
       const wallet = await this.wallets.viewById(manager, merchantId, credit.walletId);
       return { ...stateIn(wallet, grant, credit), timeZone };
     });
@@ -94,14 +97,15 @@ export class GrantsService {
   /**
    * Voids the unspent, unheld amount of a grant. Repeating the call also voids amounts released or returned since.
    *
+   * @param key the ID of the grant, which is that of its credit, or its external ID.
    * @throws Problem not_found, also for a grant of another merchant.
    */
-  async void(merchantId: string, id: string): Promise<GrantState> {
+  async void(merchantId: string, key: GrantKey): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.transaction(async (manager, record) => {
-      const { credit: unlocked } = await find(manager, merchantId, id);
+      const { credit: unlocked } = await find(manager, merchantId, key);
       const wallet = await this.wallets.lockById(manager, merchantId, unlocked.walletId);
-      const { grant, credit } = await find(manager, merchantId, id);
+      const { grant, credit } = await find(manager, merchantId, key);
       const state = stateIn(wallet, grant, credit);
       const amountCents = wallet.voidCredit(state.credit);
       await this.wallets.save(manager, wallet);
@@ -109,8 +113,8 @@ export class GrantsService {
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
         grant.voidedAt ??= wallet.now;
         const { voidedCents, voidedAt } = grant;
-        await manager.update(Grant, { creditId: id, merchantId }, { voidedCents, voidedAt });
-        record({ type: 'cashback.voided', merchantId, creditId: id, amountCents });
+        await manager.update(Grant, { creditId: credit.id, merchantId }, { voidedCents, voidedAt });
+        record({ type: 'cashback.voided', merchantId, creditId: credit.id, amountCents });
       }
       return { ...state, timeZone };
     });
@@ -128,10 +132,14 @@ export class GrantsService {
 }
 
 /** @throws Problem not_found. */
-async function find(manager: EntityManager, merchantId: string, id: string): Promise<{ grant: Grant; credit: Credit }> {
-  const grant = await manager.findOneBy(Grant, { creditId: id, merchantId });
+async function find(
+  manager: EntityManager,
+  merchantId: string,
+  key: GrantKey,
+): Promise<{ grant: Grant; credit: Credit }> {
+  const grant = await manager.findOneBy(Grant, { ...key, merchantId });
   if (grant === null) throw notFound();
-  return { grant, credit: await manager.findOneByOrFail(Credit, { id, merchantId }) };
+  return { grant, credit: await manager.findOneByOrFail(Credit, { id: grant.creditId, merchantId }) };
 }
 
 /** @returns the grant with the wallet's own credit, which is up to date. */

@@ -14,7 +14,7 @@ import { Wallet } from './wallet.entity.js';
 export interface GrantContent {
   document: string;
   amountCents: number;
-  /** The idempotency key, unique per merchant. */
+  /** The idempotency key, unique per merchant. Default: the ID of the grant, so that no request is a replay. */
   externalId?: string;
   /** When it becomes available. Default: now. */
   availableAt?: Date;
@@ -87,16 +87,15 @@ export async function grantsByExternalId(
   return new Map(stored);
 }
 
-/** Inserts the rows of grants that have an external ID. */
+/** Inserts the rows of new grants, whose credits are in the database. */
 export async function insertGrants(
   manager: EntityManager,
   merchantId: string,
   grants: readonly { creditId: string; content: GrantContent; contentDigest: Buffer }[],
 ): Promise<void> {
-  const rows = grants.flatMap(({ creditId, content, contentDigest }) => {
-    const { externalId, availableAt, expiresAt, availableOn, expiresOn } = content;
-    if (externalId === undefined) return [];
-    const row: Grant = {
+  const rows = grants.map(({ creditId, content, contentDigest }): Grant => {
+    const { externalId = creditId, availableAt, expiresAt, availableOn, expiresOn } = content;
+    return {
       creditId,
       merchantId,
       externalId,
@@ -108,7 +107,6 @@ export async function insertGrants(
       voidedCents: null,
       voidedAt: null,
     };
-    return [row];
   });
-  if (rows.length > 0) await insertRows(manager, Grant, rows);
+  await insertRows(manager, Grant, rows);
 }

@@ -57,6 +57,6 @@ export class GrantsController {
   @HttpCode(200)
   @ApiProblems.read()
   async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return toGrantDto(await this.grants.void(merchantId, id));
+    return toGrantDto(await this.grants.void(merchantId, { creditId: id }));
   }
 }
