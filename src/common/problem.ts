@@ -27,6 +27,7 @@ const CATALOGUE = {
   invalid_token: [401, 'The access token is not valid', 'refresh_token'],
   invalid_credentials: [401, 'The email or password is wrong', 'fix_request'],
   invalid_refresh_token: [401, 'The refresh token is not valid', 'log_in'],
+  forbidden: [403, 'The API user does not have the permission for this', 'contact_support'],
   not_found: [404, 'The resource does not exist', 'fix_request'],
   method_not_allowed: [405, 'The resource does not support this method', 'fix_request'],
   request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],

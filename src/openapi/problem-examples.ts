@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { OPTIONAL_PERMISSIONS } from '../common/permissions.js';
 import { type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -44,6 +45,18 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   invalid_refresh_token: {
     detail: 'the refresh token is unknown, expired, used or revoked: log in again',
     instance: '/auth/refresh',
+  },
+  forbidden: {
+    detail: 'this API user does not have the permission "grants": ask the operator of the service for it',
+    instance: '/grants',
+    extensions: {
+      permission: {
+        type: 'string',
+        enum: [...OPTIONAL_PERMISSIONS],
+        description: 'The permission that the API user lacks.',
+        example: 'grants',
+      },
+    },
   },
   not_found: { instance: ORDER },
   method_not_allowed: { detail: 'allowed: GET, HEAD, POST' },

@@ -24,6 +24,7 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
       merchantId,
       email,
       passwordHash: await bcrypt.hash(PASSWORD, 4),
+      mayGrant: false,
       disabledAt: null,
       createdAt,
     });
