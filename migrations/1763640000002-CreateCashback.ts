@@ -75,6 +75,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
       CREATE TABLE IF NOT EXISTS cashback_grants (
         credit_id              ${ID} NOT NULL,
         merchant_id            ${ID} NOT NULL,
+        api_user_id            ${ID} NULL,
         external_id            VARBINARY(400) NOT NULL,
         requested_available_at DATETIME(3) NULL,
         requested_expires_at   DATETIME(3) NULL,

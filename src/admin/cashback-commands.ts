@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
+import { isAboveMaximum } from '../cashback/grants.js';
 import { formatMoney } from '../common/money.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import { externalId, instant, positiveMoney, shortText } from './arguments.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runChange } from './application.js';
@@ -110,6 +112,9 @@ function grant({ merchant, amount, ...options }: GrantOptions, document: string)
   const details = { merchant_id: merchant, amount: formatMoney(amount) };
   return runChange('cashback grant', details, async (services) => {
     const { credit, replayed } = await services.get(GrantsService).grant(merchant, content);
+    const { policy } = await services.get(MerchantsService).get(merchant);
+    if (!replayed && isAboveMaximum(content, policy))
+      console.error(`warning: the grant is above the merchant's maximum of ${formatMoney(policy.grantMaximumCents)}`);
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,

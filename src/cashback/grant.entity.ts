@@ -26,6 +26,13 @@ export class Grant {
   @ForeignKey(() => Merchant, { name: 'fk_cashback_grants_merchant' })
   merchantId!: string;
 
+  /**
+   * Null for a grant of the operator. It has no foreign key: with one, a grant would wait for logins of its user, which
+   * lock the user's row.
+   */
+  @IdColumn('api_user_id', { nullable: true })
+  apiUserId!: string | null;
+
   /** The credit's ID if the request had none. */
   @ExactTextColumn('external_id')
   externalId!: string;

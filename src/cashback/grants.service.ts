@@ -10,7 +10,14 @@ import { ContentDigests } from './content-digests.js';
 import { Credit } from './credit.entity.js';
 import { Grant } from './grant.entity.js';
 import { digestedContent, refuseDifferences } from './grant-replay.js';
-import { type GrantContent, grantsByExternalId, insertGrants, type StoredGrant, validityOfGrant } from './grants.js';
+import {
+  type GrantContent,
+  grantsByExternalId,
+  insertGrants,
+  refuseAboveMaximum,
+  type StoredGrant,
+  validityOfGrant,
+} from './grants.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -33,17 +40,19 @@ export class GrantsService {
   ) {}
 
   /**
-   * Grants cashback, or returns the grant that already has this external ID. The unique key decides.
+   * Grants cashback, or returns the grant that already has this external ID, also if the maximum is lower by now. The
+   * unique key decides.
    *
    * @returns the credit in its current state, and whether it existed before.
    * @throws Problem not_found for an unknown merchant; validation_failed if it would expire before it could be spent;
-   *   external_id_conflict if the grant with this external ID has different content.
+   *   external_id_conflict if the grant with this external ID has different content; grant_exceeds_maximum.
    */
   async grant(merchantId: string, content: GrantContent): Promise<{ credit: Credit; replayed: boolean }> {
+    const { policy } = await this.merchants.get(merchantId);
     const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
     const existing = await find();
     if (existing !== undefined) return { credit: existing, replayed: true };
-    const { policy } = await this.merchants.get(merchantId);
+    refuseAboveMaximum(content, policy);
     try {
       const [credit] = await this.unitOfWork.transaction((manager, record) =>
         this.grantTo(manager, record, { merchantId, policy, document: content.document }, [content]),

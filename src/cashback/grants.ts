@@ -1,7 +1,8 @@
 import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
 import { isStorable } from '../common/instants.js';
-import { type Problem, validationFailed } from '../common/problem.js';
+import { formatMoney } from '../common/money.js';
+import { Problem, validationFailed } from '../common/problem.js';
 import { insertRows } from '../database/rows.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
@@ -25,6 +26,8 @@ export interface GrantContent {
   /** The last day on which it can be spent, instead of `expiresAt`. */
   expiresOn?: string;
   reason?: string;
+  /** The API user that grants it, within the maximum of the policy. Default: the operator. */
+  apiUserId?: string;
 }
 
 /** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
@@ -63,6 +66,22 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
   throw refused(last, detail);
 }
 
+/** Returns whether a grant is above what an API user can grant at once. */
+export function isAboveMaximum({ amountCents }: Pick<GrantContent, 'amountCents'>, policy: Policy): boolean {
+  return amountCents > policy.grantMaximumCents;
+}
+
+/** The operator has no maximum. @throws Problem grant_exceeds_maximum. */
+export function refuseAboveMaximum(content: GrantContent, policy: Policy): void {
+  if (content.apiUserId === undefined || !isAboveMaximum(content, policy)) return;
+  const maximum = formatMoney(policy.grantMaximumCents);
+  throw new Problem('grant_exceeds_maximum', {
+    detail: `at most ${maximum} can be granted at once`,
+    errors: [{ pointer: '/amount', detail: `must be at most ${maximum}` }],
+    extensions: { maximum },
+  });
+}
+
 /** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
 export async function grantsByExternalId(
   manager: EntityManager,
@@ -94,10 +113,11 @@ export async function insertGrants(
   grants: readonly { creditId: string; content: GrantContent; contentDigest: Buffer }[],
 ): Promise<void> {
   const rows = grants.map(({ creditId, content, contentDigest }): Grant => {
-    const { externalId = creditId, availableAt, expiresAt, availableOn, expiresOn } = content;
+    const { externalId = creditId, apiUserId, availableAt, expiresAt, availableOn, expiresOn } = content;
     return {
       creditId,
       merchantId,
+      apiUserId: apiUserId ?? null,
       externalId,
       requestedAvailableAt: availableAt ?? null,
       requestedExpiresAt: expiresAt ?? null,

@@ -111,6 +111,12 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     instance: `${ORDER}/refunds`,
     extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
   },
+  grant_exceeds_maximum: {
+    detail: 'at most 1000.00 can be granted at once',
+    instance: '/grants',
+    errors: [{ pointer: '/amount', detail: 'must be at most 1000.00' }],
+    extensions: { maximum: money('The most that can be granted at once, in BRL.', '1000.00') },
+  },
   too_many_requests: { detail: 'try again in 1 second' },
   headers_too_large: { instance: '/' },
   internal_error: {},

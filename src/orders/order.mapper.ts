@@ -97,6 +97,7 @@ export function toPolicyDto(policy: Policy): PolicyDto {
     validity_days: policy.validityDays,
     order_ttl_minutes: policy.orderTtlMinutes,
     max_order_ttl_minutes: policy.maxOrderTtlMinutes,
+    grant_maximum: formatMoney(policy.grantMaximumCents),
     time_zone: policy.timeZone,
   };
 }

@@ -1,9 +1,20 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { type Answer, atOnce } from '../support/client.js';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  logIn,
+  PASSWORD,
+  type TestMerchant,
+} from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
@@ -258,6 +269,59 @@ describe('a repeated POST /grants', () => {
       expect((await other.client.post('/grants', sent)).headers.get('idempotency-replayed')).toBeNull();
     },
   );
+});
+
+describe('the maximum of a grant', () => {
+  const lower = (shop: TestMerchant, cents: number): Promise<unknown> =>
+    service.app.get(MerchantsService).set(shop.id, { policy: { grantMaximumCents: cents } });
+
+  it('POST /grants returns 422 above the maximum of the policy and grants nothing, also when repeated or concurrent', async () => {
+    const content = aGrant({ amount: '1000.01' });
+    for (const answer of [
+      await merchant.client.post('/grants', content),
+      ...(await atOnce(3, () => create(content))),
+    ]) {
+      expectProblem(answer, 422, 'grant_exceeds_maximum');
+      expect(answer.body).toMatchObject({ maximum: '1000.00', retryable: false, next_action: 'lower_amount' });
+      expect(pointersOf(answer)).toEqual(['/amount']);
+    }
+    expect((await walletOf(merchant, content.document)).id).toBeNull();
+    expect((await merchant.client.post('/grants', { ...content, amount: '1000.00' })).status).toBe(201);
+  });
+
+  it('POST /grants above a maximum that was lowered since replays a grant and refuses a new one and a different one', async () => {
+    const [shop, other] = [await aMerchant(service, { grantMaximumCents: 500_000 }), await aMerchant(service)];
+    const content = aGrant({ amount: '5000.00' });
+    const { body } = await shop.client.post('/grants', content);
+    await lower(shop, 0);
+    for (const again of await atOnce(3, () => shop.client.post('/grants', content))) {
+      expect(again).toMatchObject({ status: 201, body });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    }
+    const different = { ...content, amount: '5000.01' };
+    expectProblem(await shop.client.post('/grants', different), 409, 'external_id_conflict');
+    const refused = await shop.client.post('/grants', aGrant({ amount: '0.01' }));
+    expectProblem(refused, 422, 'grant_exceeds_maximum');
+    expect(refused.body.maximum).toBe('0.00');
+    expect((await other.client.post('/grants', aGrant())).status).toBe(201);
+  });
+
+  it('a grant remembers the API user that made it, also when another one repeats it, and the operator has none', async () => {
+    const email = `second-${merchant.email}`;
+    const { id } = await service.app.get(ApiUsersService).create(merchant.id, email, PASSWORD, true);
+    const colleague = new Client(service, (await logIn(service, email)).access_token);
+    const content = aGrant();
+    const { body } = await colleague.post('/grants', content);
+    expect((await merchant.client.post('/grants', content)).body).toEqual(body);
+    const { credit } = await service.app
+      .get(GrantsService)
+      .grant(merchant.id, { document: content.document, amountCents: 100_001 });
+    const users = 'SELECT credit_id, api_user_id FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
+    expect(await rowsOf(service, users, [[body.id, credit.id]])).toEqual([
+      { credit_id: body.id, api_user_id: id },
+      { credit_id: credit.id, api_user_id: null },
+    ]);
+  });
 });
 
 describe('GET /grants/{id}', () => {

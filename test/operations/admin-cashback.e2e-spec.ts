@@ -149,6 +149,22 @@ describe('admin commands for cashback and wallets', () => {
   });
 });
 
+describe("the operator's grants above the maximum of the merchant", () => {
+  it('`cashback grant` warns above the maximum of the merchant and grants all the same, once', async () => {
+    const merchant = await aMerchant(service, { grantMaximumCents: 500 });
+    const document = aDocument();
+    const args = ['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--external-id', 'MUCH'];
+    const { code, stdout, stderr } = await admin.run(...args, '--amount', '5.01');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "warning: the grant is above the merchant's maximum of 5.00\n",
+    });
+    expect(await admin.json(...args, '--amount', '5.01')).toEqual(JSON.parse(stdout));
+    await admin.json(...args.slice(0, -1), 'LITTLE', '--amount', '5.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.01' });
+  });
+});
+
 describe('`cashback void`', () => {
   let merchant: TestMerchant;
   beforeAll(async () => {

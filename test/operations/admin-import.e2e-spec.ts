@@ -201,6 +201,18 @@ describe('`cashback import`', () => {
     expect((await walletOf(merchant, theirs)).available).toBe('10.00');
   });
 
+  it('`cashback import` warns of lines above the maximum of the merchant and grants them, once', async () => {
+    const shop = await aMerchant(service, { grantMaximumCents: 500 });
+    const amounts = ['5.00', '5.01', '6.00'];
+    const file = await aFile([HEADER, ...amounts.map((amount) => aLine({ amount })), aLine({ document: '1' })]);
+    const { stdout, stderr } = await admin.run(...command(file, shop));
+    expect(stderr).toContain(
+      "warning: 2 granted lines, the first of them line 3, are above the merchant's maximum of 5.00\n",
+    );
+    expect(stdout).toContain('{"lines":4,"granted":3,"existing":0,"bad":1}');
+    expect((await importFile(file, shop)).summary).toMatchObject({ granted: 0, existing: 3 });
+  });
+
   it('`cashback import` grants separately for another merchant', async () => {
     const other = await aMerchant(service);
     const file = await aFile([HEADER, aLine({ external_id: 'SHARED' })]);

@@ -108,6 +108,7 @@ describe('admin commands for merchants', () => {
         validity_days: 180,
         order_ttl_minutes: 30,
         max_order_ttl_minutes: 10_080,
+        grant_maximum: '1000.00',
         time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
@@ -141,6 +142,8 @@ describe('admin commands for merchants', () => {
       '5',
       '--max-order-ttl-minutes',
       '60',
+      '--grant-maximum',
+      '0.5',
       '--time-zone',
       'America/Manaus',
     );
@@ -153,6 +156,7 @@ describe('admin commands for merchants', () => {
       validity_days: 1,
       order_ttl_minutes: 5,
       max_order_ttl_minutes: 60,
+      grant_maximum: '0.50',
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
