@@ -83,7 +83,7 @@ export class GrantsService {
       const { availableAt, expiresAt } = validityOfGrant(content, policy, wallet.now);
       return wallet.addCredit({ reason: content.reason ?? null }, content.amountCents, availableAt, expiresAt);
     });
-    await this.wallets.save(manager, wallet);
+    await this.wallets.save(manager, record, wallet);
     const grants = contents.map((content, at) => {
       return { creditId: credits[at]!.id, content, contentDigest: this.digests.of(digestedContent(content)) };
     });
@@ -117,7 +117,7 @@ export class GrantsService {
       const { grant, credit } = await find(manager, merchantId, key);
       const state = stateIn(wallet, grant, credit);
       const amountCents = wallet.voidCredit(state.credit);
-      await this.wallets.save(manager, wallet);
+      await this.wallets.save(manager, record, wallet);
       if (amountCents > 0 || grant.voidedAt === null) {
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
         grant.voidedAt ??= wallet.now;

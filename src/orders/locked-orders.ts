@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
+import type { Recorder } from '../common/domain-event.js';
 import { notFound, Problem } from '../common/problem.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { balanceOf } from './order-cashback.js';
@@ -36,11 +37,12 @@ export class LockedOrders {
   /** Saves the wallet and, if the order changes, its next version. @returns the order in its new state. */
   async save(
     manager: EntityManager,
+    record: Recorder,
     order: Order,
     wallet: WalletAggregate,
     changes: Partial<Order>,
   ): Promise<OrderDto> {
-    await this.wallets.save(manager, wallet);
+    await this.wallets.save(manager, record, wallet);
     if (Object.keys(changes).length > 0) {
       const changed = { ...changes, ...nextVersion(order, wallet.now) };
       await manager.update(Order, { id: order.id, merchantId: order.merchantId }, changed);

@@ -61,7 +61,7 @@ export class OrderLifecycleService {
       const isChanged = await this.orders.holdExactly(manager, order, wallet, amountCents);
       if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
       if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
-      return this.orders.save(manager, order, wallet, {
+      return this.orders.save(manager, record, order, wallet, {
         ...((isChanged || isMoved) && { redemptionCents: amountCents }),
         ...(isMoved && { expiresAt }),
       });
@@ -87,10 +87,10 @@ export class OrderLifecycleService {
       const isChanged = differences(amended, order).length > 0;
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
-      if (!isChanged && !isLowered) return this.orders.save(manager, order, wallet, {});
+      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet, {});
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
-      return this.orders.save(manager, order, wallet, { ...content, redemptionCents });
+      return this.orders.save(manager, record, order, wallet, { ...content, redemptionCents });
     });
   }
 
@@ -119,7 +119,7 @@ export class OrderLifecycleService {
       const validity = validityOf(order.policy, wallet.now);
       const earnedCents = earn(order, wallet, redeemCents, validity);
       record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
-      return this.orders.save(manager, order, wallet, {
+      return this.orders.save(manager, record, order, wallet, {
         status: 'completed',
         completedAt: wallet.now,
         redemptionCents: redeemCents,
@@ -145,7 +145,7 @@ export class OrderLifecycleService {
       wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
-      return this.orders.save(manager, order, wallet, cancelled);
+      return this.orders.save(manager, record, order, wallet, cancelled);
     });
   }
 

@@ -5,6 +5,7 @@ import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
+import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { notFound, Problem } from '../common/problem.js';
@@ -46,7 +47,7 @@ export class RefundsService {
       requireTransition(order, 'refund', this.clock.now());
       refuseOverTotal(order, amountCents);
       const wallet = await this.wallets.lock(manager, order);
-      const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
+      const refund = await this.#refund(manager, record, order, wallet, request.external_id, amountCents);
       record({ type: 'order.refunded', merchantId, orderId, amountCents });
       return { refund: toRefundDto(refund), replayed: false };
     });
@@ -94,6 +95,7 @@ export class RefundsService {
 
   async #refund(
     manager: EntityManager,
+    record: Recorder,
     order: Order,
     wallet: WalletAggregate,
     externalId: string,
@@ -116,7 +118,7 @@ export class RefundsService {
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
     if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
-    await this.orders.save(manager, order, wallet, totalsAfter(order, refund));
+    await this.orders.save(manager, record, order, wallet, totalsAfter(order, refund));
     return refund;
   }
 }

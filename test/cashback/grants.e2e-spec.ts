@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
@@ -321,6 +322,10 @@ describe('the maximum of a grant', () => {
       { credit_id: body.id, api_user_id: id },
       { credit_id: credit.id, api_user_id: null },
     ]);
+    const query = /```sql\n([^`]+)```/.exec(readFileSync('docs/incidents.md', 'utf8'))?.[1] ?? '';
+    const byUser = await rowsOf(service, query);
+    expect(byUser).toContainEqual(expect.objectContaining({ email, brl: expect.stringMatching(/^80\.0+$/) }));
+    expect(byUser).toContainEqual(expect.objectContaining({ email: null }));
   });
 });
 

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { Wallet, type WalletOwner } from '../../../src/cashback/wallet.entity.js';
 import { newWallet, WalletsService } from '../../../src/cashback/wallets.service.js';
+import type { Recorder } from '../../../src/common/domain-event.js';
 import { Clock } from '../../../src/common/clock.js';
 import { Barrier } from './barrier.js';
 
@@ -27,11 +28,11 @@ export class NaiveWallets extends WalletsService {
     return (await this.view(manager, owner, orderId))!;
   }
 
-  override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
+  override async save(manager: EntityManager, record: Recorder, open: WalletAggregate): Promise<void> {
     for (const entry of open.entries) entry.seq = ++this.#lastSeq;
     // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
     const { id, merchantId, balanceCents } = open.wallet;
     await manager.update(Wallet, { id, merchantId }, { balanceCents });
-    await super.save(manager, open);
+    await super.save(manager, record, open);
   }
 }
