@@ -18,6 +18,7 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         merchant_id   ${ID} NOT NULL,
         email         VARCHAR(254) NOT NULL,
         password_hash CHAR(60) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+        may_grant     BOOLEAN NOT NULL,
         disabled_at   DATETIME(3) NULL,
         created_at    DATETIME(3) NOT NULL,
         PRIMARY KEY (id),

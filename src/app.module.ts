@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessTokenGuard } from './auth/access-token.guard.js';
 import { AuthModule } from './auth/auth.module.js';
+import { PermissionGuard } from './auth/permission.guard.js';
 import { ClockModule } from './common/clock.js';
 import { type Config, ConfigModule } from './config/config.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
@@ -19,7 +20,7 @@ import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
 /** The guards of every route, in the order in which they run. */
-const GUARDS = [AccessTokenGuard, RateLimitGuard];
+const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard];
 
 /** The modules of the service. */
 @Module({})

@@ -39,7 +39,7 @@ class AdminModule {
  * database only here, so that `--help` needs none.
  */
 export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
-  // The command line signs nothing and computes no digest of an order, so any secret will do.
+  // The command line signs nothing. Without the service's secret, nothing recognizes its grants after an erasure.
   const config = loadProcessConfig({ JWT_SECRET: randomBytes(32).toString('hex') });
   const logger = new NestLogger(createLogger({ ...config, LOG_LEVEL: 'silent' }));
   const services = await NestFactory.createApplicationContext(AdminModule.with(config), {

@@ -1,7 +1,9 @@
 import { basename } from 'node:path';
-import { Command } from 'commander';
-import { GrantsService } from '../cashback/grants.service.js';
+import { Command, Option } from 'commander';
+import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
+import { isAboveMaximum } from '../cashback/grants.js';
 import { formatMoney } from '../common/money.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import { externalId, instant, positiveMoney, shortText } from './arguments.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runChange } from './application.js';
@@ -13,6 +15,12 @@ interface GrantOptions extends DocumentOptions {
   availableAt?: Date;
   expiresAt?: Date;
   reason?: string;
+}
+
+interface VoidOptions {
+  merchant: string;
+  grant?: string;
+  externalId?: string;
 }
 
 export function cashbackCommands(): Command {
@@ -28,6 +36,17 @@ export function cashbackCommands(): Command {
       .option('--expires-at <instant>', "when it expires; default: according to the merchant's policy", instant)
       .option('--reason <text>', 'the reason, for your records', shortText),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
+  cashback
+    .command('void')
+    .description('take back the unspent, unheld amount of a grant, such as one that was made by mistake')
+    .requiredOption('--merchant <id>', 'the merchant of the grant')
+    .option('--grant <id>', 'the grant')
+    .addOption(
+      new Option('--external-id <id>', 'the grant, by the external ID that it was given')
+        .argParser(externalId)
+        .conflicts('grant'),
+    )
+    .action((options: VoidOptions) => voidGrant(options));
   cashback
     .command('import')
     .description(
@@ -54,6 +73,32 @@ function importFile(merchant: string, file: string): Promise<void> {
   });
 }
 
+async function voidGrant({ merchant, grant: id, externalId: ofMerchant }: VoidOptions): Promise<void> {
+  const key = keyOf(id, ofMerchant);
+  const details = { merchant_id: merchant, ...(ofMerchant !== undefined && { external_id: ofMerchant }) };
+  await runChange('cashback void', details, async (services) => {
+    const { grant, credit } = await services.get(GrantsService).void(merchant, key);
+    const voided = formatMoney(grant.voidedCents ?? 0);
+    const result = {
+      id: credit.id,
+      wallet_id: credit.walletId,
+      external_id: grant.externalId,
+      amount: formatMoney(credit.amountCents),
+      remaining: formatMoney(credit.remainingCents),
+      voided,
+      voided_at: grant.voidedAt,
+    };
+    return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, voided } };
+  });
+}
+
+/** @throws Error if neither ID was given. */
+function keyOf(creditId: string | undefined, externalId: string | undefined): GrantKey {
+  if (creditId !== undefined) return { creditId };
+  if (externalId !== undefined) return { externalId };
+  throw new Error("one of '--grant' and '--external-id' is required");
+}
+
 function grant({ merchant, amount, ...options }: GrantOptions, document: string): Promise<void> {
   const { availableAt, expiresAt, reason, externalId: ofMerchant } = options;
   const content = {
@@ -67,6 +112,9 @@ function grant({ merchant, amount, ...options }: GrantOptions, document: string)
   const details = { merchant_id: merchant, amount: formatMoney(amount) };
   return runChange('cashback grant', details, async (services) => {
     const { credit, replayed } = await services.get(GrantsService).grant(merchant, content);
+    const { policy } = await services.get(MerchantsService).get(merchant);
+    if (!replayed && isAboveMaximum(content, policy))
+      console.error(`warning: the grant is above the merchant's maximum of ${formatMoney(policy.grantMaximumCents)}`);
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,

@@ -2,10 +2,13 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { GrantBatchesService, type GrantOutcome, type NamedGrant } from '../cashback/grant-batches.service.js';
+import { isAboveMaximum } from '../cashback/grants.js';
+import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { RequestValidationPipe } from '../http/validation.pipe.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
+import type { Policy } from '../merchants/policy.js';
 import { type CreditLine, creditsOf, errorsOf } from './credit-file.js';
 
 /** The number of grants in a transaction. Orders of its customers wait for its commit. */
@@ -40,11 +43,11 @@ export async function importCredits(
   file: string,
 ): Promise<ImportSummary> {
   const [config, batches] = [services.get(Config), services.get(GrantBatchesService)];
-  await services.get(MerchantsService).get(merchantId);
+  const { policy } = await services.get(MerchantsService).get(merchantId);
   const { size } = await stat(file);
   const stream = createReadStream(file);
   const lines = creditsOf(stream, new RequestValidationPipe(config));
-  const report = new ImportReport();
+  const report = new ImportReport(policy);
   const progress = new Progress();
   const failures: unknown[] = [];
   let reading: Promise<GrantLine[]> = Promise.resolve([]);
@@ -61,6 +64,7 @@ export async function importCredits(
   await Promise.all(Array.from({ length: lanes }, () => lane().catch((error: unknown) => failures.push(error))));
   stream.destroy();
   progress.end();
+  report.warn();
   if (failures.length > 0) throw failures[0];
   return report.summary;
 }
@@ -68,6 +72,9 @@ export async function importCredits(
 /** Counts the lines, and prints the bad ones as they are found. */
 class ImportReport {
   readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
+  readonly #aboveMaximum: number[] = [];
+
+  constructor(private readonly policy: Policy) {}
 
   get sentence(): string {
     const { lines, granted, existing, bad } = this.summary;
@@ -88,7 +95,17 @@ class ImportReport {
       const outcome = outcomes[at]!;
       if (outcome instanceof Problem) this.#printBad(number, grant.externalId, errorsOf(outcome));
       else this.summary[outcome]++;
+      if (outcome === 'granted' && isAboveMaximum(grant, this.policy)) this.#aboveMaximum.push(number);
     }
+  }
+
+  /** Warns of grants that an API user could not have made. */
+  warn(): void {
+    const [first] = this.#aboveMaximum.sort((a, b) => a - b);
+    if (first === undefined) return;
+    const maximum = formatMoney(this.policy.grantMaximumCents);
+    const lines = `${this.#aboveMaximum.length} granted lines, the first of them line ${first},`;
+    console.error(`warning: ${lines} are above the merchant's maximum of ${maximum}`);
   }
 
   #printBad(line: number, externalId: string | undefined, errors: string[]): void {

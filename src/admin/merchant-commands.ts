@@ -6,11 +6,14 @@ import type { Policy } from '../merchants/policy.js';
 import { earnRate, money, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
 
-/** The options have the names of the policy's members, except two that read better on a command line. */
-interface MerchantOptions extends Partial<Omit<Policy, 'earnRatesByPaymentMethod' | 'redeemMinimumTotalCents'>> {
+/** The options have the names of the policy's members, except those that read better on a command line. */
+interface MerchantOptions extends Partial<
+  Omit<Policy, 'earnRatesByPaymentMethod' | 'redeemMinimumTotalCents' | 'grantMaximumCents'>
+> {
   name?: string;
   earnRate?: Policy['earnRatesByPaymentMethod'];
   redeemMinimumTotal?: number;
+  grantMaximum?: number;
 }
 
 export function merchantCommands(): Command {
@@ -75,15 +78,22 @@ function withPolicyOptions(command: Command): Command {
       'longest lifetime that an order can request, in minutes',
       wholeNumber(1, 525_600),
     )
+    .option(
+      '--grant-maximum <amount>',
+      'the most that an API user can grant at once; the commands `cashback grant` and `import` only warn',
+      money,
+    )
     .option('--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone);
 }
 
 /** Returns only the options that were given, so that `set` changes nothing else. */
-function policyOf({ earnRate, redeemMinimumTotal, ...same }: Omit<MerchantOptions, 'name'>): Partial<Policy> {
+function policyOf(options: Omit<MerchantOptions, 'name'>): Partial<Policy> {
+  const { earnRate, redeemMinimumTotal, grantMaximum, ...same } = options;
   return {
     ...same,
     ...(earnRate !== undefined && { earnRatesByPaymentMethod: earnRate }),
     ...(redeemMinimumTotal !== undefined && { redeemMinimumTotalCents: redeemMinimumTotal }),
+    ...(grantMaximum !== undefined && { grantMaximumCents: grantMaximum }),
   };
 }
 

@@ -1,10 +1,17 @@
-import { Command } from 'commander';
-import type { ApiUser } from '../auth/api-user.entity.js';
+import { Argument, Command, Option } from 'commander';
+import { type ApiUser, permissionsOf } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
+import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/permissions.js';
 import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
 import { runChange, runWithServices } from './application.js';
+
+interface CreateOptions extends PasswordOptions {
+  merchant: string;
+  email: string;
+  allow?: OptionalPermission;
+}
 
 export function userCommands(): Command {
   const user = new Command('user').description("API users, with which merchants' systems log in");
@@ -13,13 +20,14 @@ export function userCommands(): Command {
       .command('create')
       .description('create an API user; if no password is given, a strong one is generated and printed once')
       .requiredOption('--merchant <id>', "the user's merchant")
-      .requiredOption('--email <email>', "the user's email", email),
-  ).action((options: { merchant: string; email: string } & PasswordOptions) =>
+      .requiredOption('--email <email>', "the user's email", email)
+      .addOption(new Option('--allow <permission>', 'a permission besides orders').choices(OPTIONAL_PERMISSIONS)),
+  ).action((options: CreateOptions) =>
     changeWithPassword(
       'user create',
-      { merchant_id: options.merchant, email: options.email },
+      { merchant_id: options.merchant, email: options.email, ...(options.allow && { allow: options.allow }) },
       options,
-      (users, password) => users.create(options.merchant, options.email, password),
+      (users, password) => users.create(options.merchant, options.email, password, options.allow === 'grants'),
     ),
   );
   withPassword(
@@ -36,6 +44,8 @@ export function userCommands(): Command {
   );
   addSwitch(user, 'disable', 'disable an API user and revoke its sessions');
   addSwitch(user, 'enable', 'enable a disabled API user');
+  addPermission(user, 'allow', 'give an API user a permission, from its next request on');
+  addPermission(user, 'deny', 'withdraw a permission of an API user, from its next request on');
   user
     .command('list')
     .description('list all API users')
@@ -51,6 +61,20 @@ function addSwitch(user: Command, name: 'disable' | 'enable', description: strin
     .action((options: { email: string }) =>
       runChange(`user ${name}`, { email: options.email }, async (services) => {
         const changed = await services.get(ApiUsersService).setDisabled(options.email, name === 'disable');
+        return { result: toJson(changed), changed: idsOf(changed) };
+      }),
+    );
+}
+
+function addPermission(user: Command, name: 'allow' | 'deny', description: string): void {
+  user
+    .command(name)
+    .description(description)
+    .argument('<email>', "the user's email", email)
+    .addArgument(new Argument('<permission>', 'the permission').choices(OPTIONAL_PERMISSIONS))
+    .action((address: string, permission: OptionalPermission) =>
+      runChange(`user ${name}`, { email: address, permission }, async (services) => {
+        const changed = await services.get(ApiUsersService).setMayGrant(address, name === 'allow');
         return { result: toJson(changed), changed: idsOf(changed) };
       }),
     );
@@ -74,6 +98,8 @@ function idsOf({ id, merchantId }: ApiUser): Record<string, unknown> {
   return { api_user_id: id, merchant_id: merchantId };
 }
 
-function toJson({ id, merchantId, email: address, disabledAt, createdAt }: ApiUser): Record<string, unknown> {
-  return { id, merchant_id: merchantId, email: address, disabled_at: disabledAt, created_at: createdAt };
+function toJson(user: ApiUser): Record<string, unknown> {
+  const { id, merchantId, email: address, disabledAt, createdAt } = user;
+  const permissions = permissionsOf(user);
+  return { id, merchant_id: merchantId, email: address, permissions, disabled_at: disabledAt, created_at: createdAt };
 }

@@ -31,9 +31,10 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
         headers: { 'www-authenticate': CHALLENGE },
       });
     }
-    const jwt = await this.tokenSets.swap(token);
-    if (jwt === undefined) throw invalidToken();
-    request.phantomToken = jwt;
+    const live = await this.tokenSets.swap(token);
+    if (live === undefined) throw invalidToken();
+    request.phantomToken = live.jwt;
+    request.permissions = live.permissions;
     return (await super.canActivate(context)) as boolean;
   }
 

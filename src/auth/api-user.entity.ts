@@ -1,4 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { Permission } from '../common/permissions.js';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 
@@ -21,10 +22,19 @@ export class ApiUser {
   @Column({ name: 'password_hash', type: 'char', length: 60, charset: 'ascii', collation: 'ascii_bin' })
   passwordHash!: string;
 
+  /** Whether it has the permission `grants`. */
+  @Column({ name: 'may_grant', type: 'boolean' })
+  mayGrant!: boolean;
+
   /** Set while the user is disabled: it can't log in, and its tokens stop working immediately. */
   @InstantColumn('disabled_at', { nullable: true })
   disabledAt!: Date | null;
 
   @InstantColumn('created_at')
   createdAt!: Date;
+}
+
+/** Returns what an API user may do. */
+export function permissionsOf({ mayGrant }: Pick<ApiUser, 'mayGrant'>): Permission[] {
+  return mayGrant ? ['orders', 'grants'] : ['orders'];
 }

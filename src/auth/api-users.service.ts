@@ -35,8 +35,11 @@ export class ApiUsersService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Error if the email is taken or the password is too short or too long. */
-  async create(merchantId: string, email: string, password: string): Promise<ApiUser> {
+  /**
+   * @param mayGrant whether it has the permission `grants`.
+   * @throws Error if the email is taken or the password is too short or too long.
+   */
+  async create(merchantId: string, email: string, password: string, mayGrant = false): Promise<ApiUser> {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
     const user: ApiUser = {
@@ -44,6 +47,7 @@ export class ApiUsersService {
       merchantId,
       email: canonicalEmail(email),
       passwordHash: await this.#hash(password),
+      mayGrant,
       disabledAt: null,
       createdAt: now,
     };
@@ -102,6 +106,11 @@ export class ApiUsersService {
    */
   async setPassword(email: string, password: string): Promise<ApiUser> {
     return this.#change(email, { passwordHash: await this.#hash(password) }, true);
+  }
+
+  /** Allows or denies a user the permission `grants`, from its next request on. @throws Error for an unknown email. */
+  async setMayGrant(email: string, mayGrant: boolean): Promise<ApiUser> {
+    return this.#change(email, { mayGrant }, false);
   }
 
   /** Locks the user's row first, so that a concurrent login either sees the change or is revoked by it. */

@@ -7,14 +7,15 @@ import { newId } from '../common/ids.js';
 import { type Batch, Batches } from '../database/batch.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
-import type { ApiUser } from './api-user.entity.js';
+import type { Permission } from '../common/permissions.js';
+import { type ApiUser, permissionsOf } from './api-user.entity.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
 /** What may change while a token lives is read here; the JWT has only the identity. */
 const LIVE_TOKENS_SQL = `
-  SELECT t.access_hash, t.jwt
+  SELECT t.access_hash, t.jwt, u.may_grant
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
@@ -22,11 +23,17 @@ const LIVE_TOKENS_SQL = `
 const IS_RECENT_SQL =
   'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
 
+/** What is behind a valid access token. */
+interface LiveToken {
+  jwt: string;
+  permissions: Permission[];
+}
+
 /** Issues token sets, and swaps an access token for the JWT that was issued with it (the phantom token pattern). */
 @Injectable()
 export class TokenSetsService {
   readonly #keys: KeyObject[];
-  readonly #jwts: Batch<Buffer, string | undefined>;
+  readonly #tokens: Batch<Buffer, LiveToken | undefined>;
 
   constructor(
     batches: Batches,
@@ -36,7 +43,7 @@ export class TokenSetsService {
     clock: Clock,
   ) {
     this.#keys = tokenKeys(config);
-    this.#jwts = batches.create('tokens', (manager, hashes) => liveJwts(manager, hashes, clock.now()));
+    this.#tokens = batches.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
   }
 
   /** Issues a pair as the next token set of a session. No token outlives the session. */
@@ -87,24 +94,38 @@ export class TokenSetsService {
   }
 
   /**
-   * Swaps an access token for its JWT. A made-up token costs no database query.
+   * Swaps an access token for its JWT, and reads the permissions of its user. A made-up token costs no database query.
    *
    * @returns undefined if the token is unknown, expired or revoked, or its user is disabled.
    */
-  async swap(accessToken: string): Promise<string | undefined> {
+  async swap(accessToken: string): Promise<LiveToken | undefined> {
     if (!looksIssued(accessToken, this.#keys)) return undefined;
-    return this.#jwts.get(digest(accessToken));
+    return this.#tokens.get(digest(accessToken));
   }
 }
 
-/** @returns for each access token's hash, the JWT if the token is valid. */
-async function liveJwts(manager: EntityManager, hashes: readonly Buffer[], now: Date): Promise<(string | undefined)[]> {
+interface LiveTokenRow {
+  access_hash: Buffer;
+  jwt: string;
+  may_grant: number;
+}
+
+/** @returns for each access token's hash, what is behind it if the token is valid. */
+async function liveTokens(
+  manager: EntityManager,
+  hashes: readonly Buffer[],
+  now: Date,
+): Promise<(LiveToken | undefined)[]> {
   const keys = hashes.map((hash) => hash.toString('hex'));
   // Requests with the same token need it once.
   const distinct = [...new Map(keys.map((key, index) => [key, hashes[index]])).values()];
-  const rows = await manager.query<{ access_hash: Buffer; jwt: string }[]>(LIVE_TOKENS_SQL, [distinct, now, now]);
-  const jwts = new Map(rows.map(({ access_hash, jwt }) => [access_hash.toString('hex'), jwt]));
-  return keys.map((key) => jwts.get(key));
+  const rows = await manager.query<LiveTokenRow[]>(LIVE_TOKENS_SQL, [distinct, now, now]);
+  const tokens = new Map(
+    rows.map(({ access_hash, jwt, may_grant }): [string, LiveToken] => {
+      return [access_hash.toString('hex'), { jwt, permissions: permissionsOf({ mayGrant: Number(may_grant) === 1 }) }];
+    }),
+  );
+  return keys.map((key) => tokens.get(key));
 }
 
 function earlier(a: Date, b: Date): Date {

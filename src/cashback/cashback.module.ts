@@ -2,13 +2,14 @@ import { Module } from '@nestjs/common';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { BalancesService } from './balances.service.js';
 import { CreditExpiryService } from './credit-expiry.service.js';
+import { ContentDigests } from './content-digests.js';
 import { GrantBatchesService } from './grant-batches.service.js';
 import { GrantsService } from './grants.service.js';
 import { WalletsService } from './wallets.service.js';
 
 @Module({
   imports: [MerchantsModule],
-  providers: [BalancesService, WalletsService, GrantsService, GrantBatchesService, CreditExpiryService],
-  exports: [BalancesService, WalletsService, GrantsService, GrantBatchesService, CreditExpiryService],
+  providers: [BalancesService, WalletsService, ContentDigests, GrantsService, GrantBatchesService, CreditExpiryService],
+  exports: [BalancesService, WalletsService, ContentDigests, GrantsService, GrantBatchesService, CreditExpiryService],
 })
 export class CashbackModule {}

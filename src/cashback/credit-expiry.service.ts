@@ -35,9 +35,9 @@ export class CreditExpiryService implements SharedWork {
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
     const wallets = new Map(due.map((credit) => [credit.id, credit]));
     await doEach(wallets.values(), (wallet) =>
-      this.unitOfWork.transaction(async (manager) => {
+      this.unitOfWork.transaction(async (manager, record) => {
         const locked = await this.wallets.lockToExpire(manager, wallet, LIMIT);
-        if (locked !== null) await this.wallets.save(manager, locked);
+        if (locked !== null) await this.wallets.save(manager, record, locked);
       }),
     );
     return due.length < LIMIT ? now : due.at(-1)!.expiresAt;

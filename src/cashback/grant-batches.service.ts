@@ -5,7 +5,9 @@ import { lockConflict, violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { type GrantContent, grantsByExternalId, refuseDifferences, validityOfGrant } from './grants.js';
+import { ContentDigests } from './content-digests.js';
+import { refuseDifferences } from './grant-replay.js';
+import { type GrantContent, grantsByExternalId, validityOfGrant } from './grants.js';
 import { GrantsService } from './grants.service.js';
 
 /** Content with an external ID, by which a repeated grant is recognized. */
@@ -21,6 +23,7 @@ export class GrantBatchesService {
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly grants: GrantsService,
+    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
@@ -39,7 +42,7 @@ export class GrantBatchesService {
     for (const grant of batch) {
       const stored = existing.get(grant.externalId);
       const outcome = outcomeOf(() => {
-        if (stored !== undefined) refuseDifferences(stored, grant);
+        if (stored !== undefined) refuseDifferences(this.digests, stored, grant);
         else validityOfGrant(grant, policy, this.clock.now());
         return stored === undefined ? 'granted' : 'existing';
       });

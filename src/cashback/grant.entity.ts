@@ -1,12 +1,20 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { Metadata } from '../common/metadata.js';
-import { CentsColumn, DayColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import {
+  CentsColumn,
+  DayColumn,
+  DigestColumn,
+  ExactTextColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+} from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
 
 /**
- * The external ID of a grant and the requested dates, which identify a replay. The amount and the reason are in the
- * credit, the document is in the wallet.
+ * What a granted credit has in addition to an earned one: the external ID and the requested dates, which identify a
+ * replay, and what was voided. The amount and the reason are in the credit, the document is in the wallet.
  */
 @Entity('cashback_grants')
 @Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })
@@ -19,6 +27,14 @@ export class Grant {
   @ForeignKey(() => Merchant, { name: 'fk_cashback_grants_merchant' })
   merchantId!: string;
 
+  /**
+   * Null for a grant of the operator. It has no foreign key: with one, a grant would wait for logins of its user, which
+   * lock the user's row.
+   */
+  @IdColumn('api_user_id', { nullable: true })
+  apiUserId!: string | null;
+
+  /** The credit's ID if the request had none. */
   @ExactTextColumn('external_id')
   externalId!: string;
 
@@ -41,6 +57,9 @@ export class Grant {
   /** What the caller keeps with the grant; null if it is empty. */
   @Column({ name: 'metadata', type: 'json', nullable: true })
   metadata!: Metadata | null;
+  /** The HMAC of what was requested: it recognizes a replay after the customer was erased. */
+  @DigestColumn('content_digest')
+  contentDigest!: Buffer;
 
   /** What was taken back in all; null if the grant was never voided. */
   @CentsColumn('voided_cents', { nullable: true })

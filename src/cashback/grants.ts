@@ -1,8 +1,8 @@
 import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
-import { isDocument } from '../common/document.js';
 import { isStorable } from '../common/instants.js';
-import { differingMetadata, type Metadata } from '../common/metadata.js';
+import type { Metadata } from '../common/metadata.js';
+import { formatMoney } from '../common/money.js';
 import { Problem, validationFailed } from '../common/problem.js';
 import { insertRows } from '../database/rows.js';
 import type { Policy } from '../merchants/policy.js';
@@ -16,7 +16,7 @@ import { Wallet } from './wallet.entity.js';
 export interface GrantContent {
   document: string;
   amountCents: number;
-  /** The idempotency key, unique per merchant. */
+  /** The idempotency key, unique per merchant. Default: the ID of the grant, so that no request is a replay. */
   externalId?: string;
   /** When it becomes available. Default: now. */
   availableAt?: Date;
@@ -28,6 +28,8 @@ export interface GrantContent {
   expiresOn?: string;
   reason?: string;
   metadata?: Metadata | null;
+  /** The API user that grants it, within the maximum of the policy. Default: the operator. */
+  apiUserId?: string;
 }
 
 /** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
@@ -66,24 +68,20 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
   throw refused(last, detail);
 }
 
-/** @throws Problem external_id_conflict, pointing at each member that differs. */
-export function refuseDifferences({ grant, credit, document }: StoredGrant, requested: GrantContent): void {
-  // An erased customer has no document, no reason and no metadata to compare.
-  const isErased = !isDocument(document);
-  const pairs: [string, unknown, unknown][] = [
-    ['/document', isErased ? requested.document : document, requested.document],
-    ['/amount', credit.amountCents, requested.amountCents],
-    ['/available_at', grant.requestedAvailableAt?.getTime(), requested.availableAt?.getTime()],
-    ['/expires_at', grant.requestedExpiresAt?.getTime(), requested.expiresAt?.getTime()],
-    ['/available_on', grant.requestedAvailableOn ?? undefined, requested.availableOn],
-    ['/expires_on', grant.requestedExpiresOn ?? undefined, requested.expiresOn],
-    ['/reason', isErased ? requested.reason : (credit.reason ?? undefined), requested.reason],
-  ];
-  const different = pairs.filter(([, existing, sent]) => existing !== sent).map(([pointer]) => pointer);
-  if (!isErased) different.push(...differingMetadata(requested.metadata ?? null, grant.metadata));
-  const errors = different.map((pointer) => ({ pointer, detail: 'differs from the grant with this external_id' }));
-  if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
+/** Returns whether a grant is above what an API user can grant at once. */
+export function isAboveMaximum({ amountCents }: Pick<GrantContent, 'amountCents'>, policy: Policy): boolean {
+  return amountCents > policy.grantMaximumCents;
+}
+
+/** The operator has no maximum. @throws Problem grant_exceeds_maximum. */
+export function refuseAboveMaximum(content: GrantContent, policy: Policy): void {
+  if (content.apiUserId === undefined || !isAboveMaximum(content, policy)) return;
+  const maximum = formatMoney(policy.grantMaximumCents);
+  throw new Problem('grant_exceeds_maximum', {
+    detail: `at most ${maximum} can be granted at once`,
+    errors: [{ pointer: '/amount', detail: `must be at most ${maximum}` }],
+    extensions: { maximum },
+  });
 }
 
 /** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
@@ -110,28 +108,28 @@ export async function grantsByExternalId(
   return new Map(stored);
 }
 
-/** Inserts the rows of grants that have an external ID. */
+/** Inserts the rows of new grants, whose credits are in the database. */
 export async function insertGrants(
   manager: EntityManager,
   merchantId: string,
-  grants: readonly { creditId: string; content: GrantContent }[],
+  grants: readonly { creditId: string; content: GrantContent; contentDigest: Buffer }[],
 ): Promise<void> {
-  const rows = grants.flatMap(({ creditId, content }) => {
-    const { externalId, availableAt, expiresAt, availableOn, expiresOn } = content;
-    if (externalId === undefined) return [];
-    const row: Grant = {
+  const rows = grants.map(({ creditId, content, contentDigest }): Grant => {
+    const { externalId = creditId, apiUserId, availableAt, expiresAt, availableOn, expiresOn } = content;
+    return {
       creditId,
       merchantId,
+      apiUserId: apiUserId ?? null,
       externalId,
       requestedAvailableAt: availableAt ?? null,
       requestedExpiresAt: expiresAt ?? null,
       requestedAvailableOn: availableOn ?? null,
       requestedExpiresOn: expiresOn ?? null,
       metadata: content.metadata ?? null,
+      contentDigest,
       voidedCents: null,
       voidedAt: null,
     };
-    return [row];
   });
-  if (rows.length > 0) await insertRows(manager, Grant, rows);
+  await insertRows(manager, Grant, rows);
 }

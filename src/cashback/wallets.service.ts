@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
+import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { sumCents } from '../common/money.js';
 import { insertRows } from '../database/rows.js';
@@ -108,7 +109,7 @@ export class WalletsService {
   }
 
   /** Saves the changes of a use case to a locked wallet. */
-  async save(manager: EntityManager, wallet: WalletAggregate): Promise<void> {
+  async save(manager: EntityManager, record: Recorder, wallet: WalletAggregate): Promise<void> {
     if (!wallet.isChanged) return;
     for (const credits of batches(wallet.changedCredits))
       await insertRows(manager, Credit, credits, ['remaining_cents', 'expires_at', 'original_expires_at']);
@@ -118,6 +119,8 @@ export class WalletsService {
     for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
     await saveWallet(manager, wallet);
+    const { id: walletId, merchantId } = wallet.wallet;
+    record({ type: 'cashback.moved', merchantId, walletId, centsByKind: centsByKind(wallet.entries) });
   }
 
   async #lockRow(manager: EntityManager, { merchantId, document }: WalletOwner): Promise<Wallet> {
@@ -152,6 +155,13 @@ export class WalletsService {
       if (found.length < limit) return;
     }
   }
+}
+
+/** Adds up entries by their kind, without signs. */
+function centsByKind(entries: readonly Entry[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { kind, amountCents } of entries) sums[kind] = (sums[kind] ?? 0) + Math.abs(amountCents);
+  return sums;
 }
 
 const SAVE_WALLET = `

@@ -16,6 +16,7 @@ export type DomainEvent =
   | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }
   | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }
   | { type: 'cashback.granted' | 'cashback.voided'; merchantId: string; creditId: string; amountCents: number }
+  | { type: 'cashback.moved'; merchantId: string; walletId: string; centsByKind: Readonly<Record<string, number>> }
   | { type: 'session.theft_detected'; merchantId: string; sessionId: string };
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */

@@ -41,10 +41,16 @@ describe('problems', () => {
     ]);
   });
 
-  it('a problem that is retryable has the next action retry, or contact_support for a server error', () => {
-    const actions = problemCodes().map(({ retryable, next_action }) => `${retryable} ${next_action}`);
+  it('retryable problems have the next action retry, or contact_support for a server error, which only a missing permission shares', () => {
+    const actions = problemCodes().map(({ status, retryable, next_action }) => `${retryable} ${next_action} ${status}`);
     expect(new Set(actions.filter((action) => /true|retry|support/.test(action)))).toEqual(
-      new Set(['true retry', 'true contact_support']),
+      new Set([
+        'true retry 408',
+        'true retry 429',
+        'true retry 503',
+        'true contact_support 500',
+        'false contact_support 403',
+      ]),
     );
   });
 

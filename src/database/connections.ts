@@ -78,6 +78,7 @@ function sessionSettings({ statementMs, tableLockSeconds }: ConnectionLimits): s
     'sql_auto_is_null = 0',
     'sql_select_limit = 18446744073709551615',
     'sql_big_selects = 1',
+    'group_concat_max_len = 1048576',
     // Shorter than the client's timeout, so that the use case can be retried.
     'innodb_lock_wait_timeout = 2',
     `lock_wait_timeout = ${tableLockSeconds}`,

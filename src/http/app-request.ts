@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import type { Caller } from '../common/caller.js';
+import type { Permission } from '../common/permissions.js';
 
 /** A request, with what the service knows about it. */
 export interface AppRequest extends Request {
@@ -11,6 +12,8 @@ export interface AppRequest extends Request {
   deadline: NodeJS.Timeout | undefined;
   /** Set by the guard on routes that need an access token. */
   user?: Caller;
+  /** What the caller's API user may do now. The guard sets it with `user`. */
+  permissions?: readonly Permission[];
   /** The JWT behind the access token. The guard sets it; a JWT from the client must never get here. */
   phantomToken?: string;
 }

@@ -1,7 +1,7 @@
 /**
- * The cashback rules of a merchant. Each order keeps a copy of those that were valid at its creation, so only what its
- * cashback depends on belongs here; other settings are columns of `Merchant`. The default of a new rule is "off",
- * because the copies that exist do not have it.
+ * The cashback rules of a merchant. Each order keeps a copy of those that were valid at its creation, so only rules of
+ * cashback belong here; other settings are columns of `Merchant`. The default of a new rule of orders is "off", because
+ * the copies that exist do not have it.
  */
 export interface Policy {
   /** Share of the paid amount that is earned as cashback, in basis points: 500 is 5 %. */
@@ -25,6 +25,8 @@ export interface Policy {
   orderTtlMinutes: number;
   /** Longest lifetime that an order can request, in minutes. */
   maxOrderTtlMinutes: number;
+  /** The most that an API user can grant at once. It does not bind the operator. */
+  grantMaximumCents: number;
   /** The IANA time zone in which calendar days begin. */
   timeZone: string;
 }
@@ -38,6 +40,7 @@ export const DEFAULT_POLICY: Policy = {
   validityDays: 180,
   orderTtlMinutes: 30,
   maxOrderTtlMinutes: 10_080,
+  grantMaximumCents: 100_000,
   timeZone: 'America/Sao_Paulo',
 };
 

@@ -1,12 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { NextFunction, Response } from 'express';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { EntryKind } from '../cashback/entry.entity.js';
 import type { DomainEvent } from '../common/domain-event.js';
 import type { Problem } from '../common/problem.js';
 import { lockConflicts } from '../database/errors.js';
 import type { AppRequest } from '../http/app-request.js';
 
 const CENTS_IN_BRL = 100;
+
+/** The movements of cashback that are counted, by the kind of their ledger entries. */
+const MOVEMENTS = {
+  earn: 'earned',
+  grant: 'granted',
+  redeem: 'redeemed',
+  restore: 'returned',
+  clawback: 'taken_back',
+  void: 'voided',
+  expire: 'expired',
+} satisfies Partial<Record<EntryKind, string>>;
 
 /** The service's Prometheus metrics, including the defaults of prom-client such as event-loop lag and memory. */
 @Injectable()
@@ -35,7 +47,11 @@ export class Metrics {
     'event',
   );
 
-  readonly #cashback = this.#counter('cashback_brl_total', 'Cashback granted and redeemed by orders, in BRL', 'event');
+  readonly #cashback = this.#counter(
+    'cashback_brl_total',
+    'Cashback moved by committed use cases, in BRL, by event, such as earned, granted and expired',
+    'event',
+  );
 
   readonly #thefts = this.#counter(
     'session_thefts_detected_total',
@@ -63,8 +79,9 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // A counter that starts with its first conflict would not show that conflict as an increase.
+    // A counter that starts with its first conflict or movement would not show that one as an increase.
     for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
+    for (const event of Object.values(MOVEMENTS)) this.#cashback.inc({ event }, 0);
   }
 
   /** Adds a gauge of several states, which are measured each time the metrics are read. */
@@ -89,9 +106,9 @@ export class Metrics {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });
     if (event.type === 'session.theft_detected') this.#thefts.inc();
-    if (event.type !== 'order.completed') return;
-    this.#cashback.inc({ event: 'redeemed' }, event.redeemedCents / CENTS_IN_BRL);
-    this.#cashback.inc({ event: 'granted' }, event.earnedCents / CENTS_IN_BRL);
+    if (event.type !== 'cashback.moved') return;
+    for (const [kind, movement] of Object.entries(MOVEMENTS))
+      this.#cashback.inc({ event: movement }, (event.centsByKind[kind] ?? 0) / CENTS_IN_BRL);
   }
 
   /** Counts a connection whose request could not be parsed. It has no route and no duration. */

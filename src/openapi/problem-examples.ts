@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { OPTIONAL_PERMISSIONS } from '../common/permissions.js';
 import { type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
 
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
@@ -44,6 +45,18 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   invalid_refresh_token: {
     detail: 'the refresh token is unknown, expired, used or revoked: log in again',
     instance: '/auth/refresh',
+  },
+  forbidden: {
+    detail: 'this API user does not have the permission "grants": ask the operator of the service for it',
+    instance: '/grants',
+    extensions: {
+      permission: {
+        type: 'string',
+        enum: [...OPTIONAL_PERMISSIONS],
+        description: 'The permission that the API user lacks.',
+        example: 'grants',
+      },
+    },
   },
   not_found: { instance: ORDER },
   method_not_allowed: { detail: 'allowed: GET, HEAD, POST' },
@@ -106,6 +119,12 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     detail: 'at most 100.00 of this order can be refunded',
     instance: `${ORDER}/refunds`,
     extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
+  },
+  grant_exceeds_maximum: {
+    detail: 'at most 1000.00 can be granted at once',
+    instance: '/grants',
+    errors: [{ pointer: '/amount', detail: 'must be at most 1000.00' }],
+    extensions: { maximum: money('The most that can be granted at once, in BRL.', '1000.00') },
   },
   too_many_requests: { detail: 'try again in 1 second' },
   headers_too_large: { instance: '/' },

@@ -50,8 +50,13 @@ export class LockedOrders {
   }
 
   /** Saves an order that has expired, with its wallet. @returns the order. */
-  async saveExpired(manager: EntityManager, order: Order, wallet: WalletAggregate): Promise<OrderDto> {
-    await this.wallets.save(manager, wallet);
+  async saveExpired(
+    manager: EntityManager,
+    record: Recorder,
+    order: Order,
+    wallet: WalletAggregate,
+  ): Promise<OrderDto> {
+    await this.wallets.save(manager, record, wallet);
     const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
     const changed = { status, redemptionCents, lapsedCents, version, updatedAt };
     await manager.update(Order, { id, merchantId }, changed);
@@ -61,11 +66,12 @@ export class LockedOrders {
   /** Saves the wallet and, if the order changes, its next version. @returns the order in its new state. */
   async save(
     manager: EntityManager,
+    record: Recorder,
     order: Order,
     wallet: WalletAggregate,
     changes: Partial<Order>,
   ): Promise<OrderDto> {
-    await this.wallets.save(manager, wallet);
+    await this.wallets.save(manager, record, wallet);
     if (Object.keys(changes).length > 0) {
       // An order that was due has expired in memory only.
       const { status, redemptionCents } = order;

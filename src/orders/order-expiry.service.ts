@@ -68,7 +68,7 @@ export class OrderExpiryService implements SharedWork {
       const order = await manager.findOne(Order, { where: { id, merchantId, status: 'pending' }, lock });
       if (order === null) return;
       const wallet = await this.orders.lockWallet(manager, order, record);
-      if (order.status === 'expired') await this.orders.saveExpired(manager, order, wallet);
+      if (order.status === 'expired') await this.orders.saveExpired(manager, record, order, wallet);
     });
   }
 }

@@ -49,7 +49,8 @@ export class OrderLifecycleService {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, order.status === 'expired' ? 'renew' : 'hold');
-      if (isLastHold(order, amountCents, request.expires_at)) return this.orders.saveExpired(manager, order, wallet);
+      if (isLastHold(order, amountCents, request.expires_at))
+        return this.orders.saveExpired(manager, record, order, wallet);
       const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
       refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents);
@@ -57,7 +58,7 @@ export class OrderLifecycleService {
       if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
       if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
       const held = { status: 'pending', redemptionCents: amountCents, expiresAt } as const;
-      return this.orders.save(manager, order, wallet, isChanged || isMoved ? held : {});
+      return this.orders.save(manager, record, order, wallet, isChanged || isMoved ? held : {});
     });
   }
 
@@ -80,10 +81,10 @@ export class OrderLifecycleService {
       const isChanged = differences(amended, order).length > 0;
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
-      if (!isChanged && !isLowered) return this.orders.save(manager, order, wallet, {});
+      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet, {});
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
-      return this.orders.save(manager, order, wallet, { ...content, redemptionCents });
+      return this.orders.save(manager, record, order, wallet, { ...content, redemptionCents });
     });
   }
 
@@ -113,7 +114,7 @@ export class OrderLifecycleService {
       const validity = validityOf(order.policy, wallet.now);
       const earnedCents = earn(order, wallet, redeemCents, validity);
       record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
-      return this.orders.save(manager, order, wallet, {
+      return this.orders.save(manager, record, order, wallet, {
         status: 'completed',
         completedAt: wallet.now,
         redemptionCents: redeemCents,
@@ -139,7 +140,7 @@ export class OrderLifecycleService {
       wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
-      return this.orders.save(manager, order, wallet, cancelled);
+      return this.orders.save(manager, record, order, wallet, cancelled);
     });
   }
 

@@ -1,9 +1,5 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
 import { differingMetadata } from '../common/metadata.js';
 import type { Fault } from '../common/problem.js';
-import { Config } from '../config/config.js';
-import { derivedKeys } from '../config/signing-secrets.js';
 import type { RequestedOrder } from './order-content.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
@@ -63,37 +59,10 @@ function differingLists<T extends object>(
   );
 }
 
-/**
- * Digests of the content that orders were created with. They recognize a replay after the document was erased from the
- * order. A plain hash could be reversed by trying all documents, so the digest uses a key that is not in the database.
- */
-@Injectable()
-export class ContentDigests {
-  /** The key of the current secret comes first. */
-  readonly #keys: [KeyObject, ...KeyObject[]];
-
-  constructor(config: Config) {
-    this.#keys = derivedKeys(config, 'cashback order content');
-  }
-
-  /** Returns the digest of an order's content, 32 bytes. Equivalent contents have the same digest. */
-  of(content: RequestedOrder): Buffer {
-    return digest(this.#keys[0], content);
-  }
-
-  /** Returns whether the digest is that of the content. */
-  matches(content: RequestedOrder, expected: Buffer): boolean {
-    return this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
-  }
-}
-
-/**
- * Members are in a fixed order, because the database reorders JSON members. Stored digests must stay valid, so a new
- * member is appended, and only where an order has it.
- */
-function digest(key: KeyObject, order: RequestedOrder): Buffer {
+/** Returns the content of a new order for its digest. Equivalent contents are equal. */
+export function digestedContent(order: RequestedOrder): unknown[] {
   const { externalId, document, totalCents, eligibleTotalCents, items, paymentMethods } = order;
-  const content = [
+  return [
     externalId,
     document,
     totalCents,
@@ -103,5 +72,4 @@ function digest(key: KeyObject, order: RequestedOrder): Buffer {
     order.requestedExpiresAt,
     order.metadata && Object.entries(order.metadata),
   ];
-  return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }

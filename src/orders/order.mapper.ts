@@ -98,6 +98,7 @@ export function toPolicyDto(policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): 
     validity_days: policy.validityDays,
     order_ttl_minutes: policy.orderTtlMinutes,
     max_order_ttl_minutes: policy.maxOrderTtlMinutes,
+    grant_maximum: formatMoney(policy.grantMaximumCents),
     time_zone: policy.timeZone,
     document_check_digits: DOCUMENT_CHECK_DIGITS,
   };

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { ContentDigests } from './order-replay.js';
 import { ErasureService } from './erasure.service.js';
 import { LockedOrders } from './locked-orders.js';
 import { OrderExpiryService } from './order-expiry.service.js';
@@ -25,7 +24,6 @@ import { RefundsService } from './refunds.service.js';
     OrderExpiryService,
     RefundsService,
     LockedOrders,
-    ContentDigests,
     ErasureService,
   ],
   exports: [OrderExpiryService],

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
+import { ContentDigests } from '../cashback/content-digests.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
@@ -12,7 +13,7 @@ import { insertOrders } from './insert-orders.js';
 import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
 import type { Order } from './order.entity.js';
 import { type RequestedOrder, readOrder } from './order-content.js';
-import { ContentDigests, differences } from './order-replay.js';
+import { differences, digestedContent } from './order-replay.js';
 import { defaultExpiry, expiryProblem } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -49,7 +50,8 @@ export class OrdersService {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now();
-    const order = newOrder(requested, { merchantId, policy, contentDigest: this.digests.of(requested) }, createdAt);
+    const contentDigest = this.digests.of(digestedContent(requested));
+    const order = newOrder(requested, { merchantId, policy, contentDigest }, createdAt);
     const { requestedExpiresAt } = requested;
     const refusal = requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt);
     if (refusal === undefined) {
@@ -95,10 +97,11 @@ export class OrdersService {
 
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
-    if (this.digests.matches(sent, existing.contentDigest)) return;
+    if (this.digests.matches(digestedContent(sent), existing.contentDigest)) return;
     // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
     const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
-    const isErased = sent.document !== existing.document && this.digests.matches(asSent, existing.contentDigest);
+    const isErased =
+      sent.document !== existing.document && this.digests.matches(digestedContent(asSent), existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
     if (errors.length === 0) return;
     throw new Problem('external_id_conflict', {

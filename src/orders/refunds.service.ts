@@ -4,6 +4,7 @@ import { refundParts } from '../cashback/quote.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
+import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { notFound, Problem } from '../common/problem.js';
@@ -44,7 +45,7 @@ export class RefundsService {
       requireTransition(order, 'refund');
       refuseOverTotal(order, amountCents);
       const wallet = await this.wallets.lock(manager, order, order);
-      const refund = await this.#refund(manager, order, wallet, request.external_id, amountCents);
+      const refund = await this.#refund(manager, record, order, wallet, request.external_id, amountCents);
       record({ type: 'order.refunded', merchantId, orderId, amountCents });
       return { refund: toRefundDto(refund), replayed: false };
     });
@@ -92,6 +93,7 @@ export class RefundsService {
 
   async #refund(
     manager: EntityManager,
+    record: Recorder,
     order: Order,
     wallet: WalletAggregate,
     externalId: string,
@@ -114,7 +116,7 @@ export class RefundsService {
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
     if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
-    await this.orders.save(manager, order, wallet, totalsAfter(order, refund));
+    await this.orders.save(manager, record, order, wallet, totalsAfter(order, refund));
     return refund;
   }
 }

@@ -1,6 +1,6 @@
 import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
-/** Checks of credits, their holds and their grants that have an external ID, by wallet. */
+/** Checks of credits, their holds and their grants, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
   // That its order exists and is of the same customer follows from the entry that earned it.
   'a credit belongs to an existing wallet and its merchant': `
@@ -68,6 +68,11 @@ export const CREDIT_CHECKS: SqlChecks = {
       JOIN wallets w ON w.id = c.wallet_id
       JOIN cashback_grants g ON g.credit_id = c.id
      WHERE ${inPage('c.wallet_id')} AND (c.order_id IS NOT NULL OR w.merchant_id <> g.merchant_id)`,
+
+  'a credit that no order earned has a grant': `
+    SELECT c.id AS credit_id, c.merchant_id, c.wallet_id
+      FROM cashback_credits c LEFT JOIN cashback_grants g ON g.credit_id = c.id
+     WHERE ${inPage('c.wallet_id')} AND c.order_id IS NULL AND g.credit_id IS NULL`,
 
   'the credit of a grant exists': `
     SELECT g.credit_id, g.merchant_id

@@ -1,9 +1,11 @@
 import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
+import { Requires } from '../auth/permission.guard.js';
+import type { Caller } from '../common/caller.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
-import { IdParam, MerchantId } from '../http/decorators.js';
+import { CurrentCaller, IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
@@ -18,18 +20,20 @@ export class GrantsController {
    *
    * @remarks Grants cashback to a customer without an order. It repays a debt first. `external_id` is the idempotency
    * key: the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a
-   * different body 409.
+   * different body 409. The API user needs the permission `grants`, and grants at most the policy's `grant_maximum` at
+   * once.
    */
   @Post()
+  @Requires('grants')
   @Heavy()
   @ApiCreated(GrantDto, 'The grant in its current state')
-  @ApiProblems.create('validation_failed')
+  @ApiProblems.create('validation_failed', 'forbidden', 'grant_exceeds_maximum')
   async createGrant(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() { merchantId, apiUserId }: Caller,
     @Body() body: CreateGrantDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
-    const { credit, replayed } = await this.grants.grant(merchantId, readGrant(body));
+    const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), apiUserId });
     markCreated(response, `/grants/${credit.id}`, replayed);
     return toGrantDto(await this.grants.get(merchantId, credit.id));
   }
@@ -50,13 +54,14 @@ export class GrantsController {
    *
    * @remarks Voids the unspent, unheld amount of the grant; `voided` is the amount. Redeemed amounts stay redeemed, and
    * amounts held for orders stay held: if they are released later, void the grant again to void them too. Otherwise a
-   * repeated request changes nothing and returns the same grant.
+   * repeated request changes nothing and returns the same grant. The API user needs the permission `grants`.
    */
   @Post(':id/void')
+  @Requires('grants')
   @Heavy()
   @HttpCode(200)
-  @ApiProblems.read()
+  @ApiProblems.read('forbidden')
   async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return toGrantDto(await this.grants.void(merchantId, id));
+    return toGrantDto(await this.grants.void(merchantId, { creditId: id }));
   }
 }

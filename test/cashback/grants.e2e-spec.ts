@@ -1,9 +1,21 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { type Answer, atOnce } from '../support/client.js';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  logIn,
+  PASSWORD,
+  type TestMerchant,
+} from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
@@ -162,6 +174,24 @@ describe('a repeated POST /grants', () => {
     expect(again).toMatchObject({ status: 201, body: { id: body.id, remaining: '0.00', expires_on: body.expires_on } });
   });
 
+  it.each(['reason', 'available_on', 'expires_on'])(
+    'POST /grants takes %s: null as absent, in the first request and in a repeated one',
+    async (member) => {
+      const without = aGrant();
+      const first = await merchant.client.post('/grants', { ...without, [member]: null });
+      expect(first.status).toBe(201);
+      for (const again of [without, { ...without, [member]: null }, { ...without, reason: null, expires_on: null }])
+        expect(await merchant.client.post('/grants', again)).toMatchObject({ status: 201, body: first.body });
+      const omitted = aGrant();
+      const { body } = await merchant.client.post('/grants', omitted);
+      expect(await merchant.client.post('/grants', { ...omitted, [member]: null })).toMatchObject({
+        status: 201,
+        body,
+      });
+      expect(await movementsOf(merchant, without.document)).toEqual(['grant 80.00']);
+    },
+  );
+
   it.each([
     ['/amount', { amount: '80.01' }],
     ['/document', { document: '00000000000' }],
@@ -216,7 +246,87 @@ describe('a repeated POST /grants', () => {
     const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, content.document);
     const again = await merchant.client.post('/grants', content);
     expect(again).toMatchObject({ status: 201, body: { id: body.id, document: pseudonym, reason: null } });
-    expectProblem(await merchant.client.post('/grants', { ...content, amount: '1.00' }), 409, 'external_id_conflict');
+    const lower = await merchant.client.post('/grants', { ...content, amount: '1.00' });
+    expectProblem(lower, 409, 'external_id_conflict');
+    expect(pointersOf(lower)).toEqual(['/amount']);
+  });
+
+  it.each([
+    ['document', { document: aDocument() }, ['/document', '/reason']],
+    ['reason', { reason: 'other' }, ['/document', '/reason']],
+    ['document and no reason', { document: aDocument(), reason: null }, ['/document']],
+  ])(
+    'POST /grants returns 409 for the external_id of an erased customer with a different %s, also for another customer at once',
+    async (_title, members, pointers) => {
+      const content = aGrant({ reason: 'Desculpe' });
+      expect((await merchant.client.post('/grants', content)).status).toBe(201);
+      await service.app.get(ErasureService).erase(merchant.id, content.document);
+      const sent = { ...content, ...members };
+      for (const answer of await atOnce(3, () => merchant.client.post('/grants', sent))) {
+        expectProblem(answer, 409, 'external_id_conflict');
+        expect(pointersOf(answer)).toEqual(pointers);
+      }
+      expect((await walletOf(merchant, sent.document)).id).toBeNull();
+      const other = await aMerchant(service);
+      expect((await other.client.post('/grants', sent)).headers.get('idempotency-replayed')).toBeNull();
+    },
+  );
+});
+
+describe('the maximum of a grant', () => {
+  const lower = (shop: TestMerchant, cents: number): Promise<unknown> =>
+    service.app.get(MerchantsService).set(shop.id, { policy: { grantMaximumCents: cents } });
+
+  it('POST /grants returns 422 above the maximum of the policy and grants nothing, also when repeated or concurrent', async () => {
+    const content = aGrant({ amount: '1000.01' });
+    for (const answer of [
+      await merchant.client.post('/grants', content),
+      ...(await atOnce(3, () => create(content))),
+    ]) {
+      expectProblem(answer, 422, 'grant_exceeds_maximum');
+      expect(answer.body).toMatchObject({ maximum: '1000.00', retryable: false, next_action: 'lower_amount' });
+      expect(pointersOf(answer)).toEqual(['/amount']);
+    }
+    expect((await walletOf(merchant, content.document)).id).toBeNull();
+    expect((await merchant.client.post('/grants', { ...content, amount: '1000.00' })).status).toBe(201);
+  });
+
+  it('POST /grants above a maximum that was lowered since replays a grant and refuses a new one and a different one', async () => {
+    const [shop, other] = [await aMerchant(service, { grantMaximumCents: 500_000 }), await aMerchant(service)];
+    const content = aGrant({ amount: '5000.00' });
+    const { body } = await shop.client.post('/grants', content);
+    await lower(shop, 0);
+    for (const again of await atOnce(3, () => shop.client.post('/grants', content))) {
+      expect(again).toMatchObject({ status: 201, body });
+      expect(again.headers.get('idempotency-replayed')).toBe('true');
+    }
+    const different = { ...content, amount: '5000.01' };
+    expectProblem(await shop.client.post('/grants', different), 409, 'external_id_conflict');
+    const refused = await shop.client.post('/grants', aGrant({ amount: '0.01' }));
+    expectProblem(refused, 422, 'grant_exceeds_maximum');
+    expect(refused.body.maximum).toBe('0.00');
+    expect((await other.client.post('/grants', aGrant())).status).toBe(201);
+  });
+
+  it('a grant remembers the API user that made it, also when another one repeats it, and the operator has none', async () => {
+    const email = `second-${merchant.email}`;
+    const { id } = await service.app.get(ApiUsersService).create(merchant.id, email, PASSWORD, true);
+    const colleague = new Client(service, (await logIn(service, email)).access_token);
+    const content = aGrant();
+    const { body } = await colleague.post('/grants', content);
+    expect((await merchant.client.post('/grants', content)).body).toEqual(body);
+    const { credit } = await service.app
+      .get(GrantsService)
+      .grant(merchant.id, { document: content.document, amountCents: 100_001 });
+    const users = 'SELECT credit_id, api_user_id FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
+    expect(await rowsOf(service, users, [[body.id, credit.id]])).toEqual([
+      { credit_id: body.id, api_user_id: id },
+      { credit_id: credit.id, api_user_id: null },
+    ]);
+    const query = /```sql\n([^`]+)```/.exec(readFileSync('docs/incidents.md', 'utf8'))?.[1] ?? '';
+    const byUser = await rowsOf(service, query);
+    expect(byUser).toContainEqual(expect.objectContaining({ email, brl: expect.stringMatching(/^80\.0+$/) }));
+    expect(byUser).toContainEqual(expect.objectContaining({ email: null }));
   });
 });
 
@@ -235,7 +345,16 @@ describe('GET /grants/{id}', () => {
     expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('0.00');
   });
 
-  it('GET /grants/{id} finds a grant of the operator if it has an external ID', async () => {
+  it('GET /grants/{id} and POST /grants/{id}/void find a grant of the operator without an external ID', async () => {
+    const document = aDocument();
+    const content = { document, amountCents: 700 };
+    const { credit } = await service.app.get(GrantsService).grant(merchant.id, content);
+    const found = await merchant.client.get(`/grants/${credit.id}`);
+    expect(found).toMatchObject({ status: 200, body: { id: credit.id, external_id: credit.id, amount: '7.00' } });
+    expect((await voidGrant(credit.id)).body).toMatchObject({ voided: '7.00', remaining: '0.00' });
+  });
+
+  it('GET /grants/{id} finds a grant of the operator with an external ID', async () => {
     const document = aDocument();
     const expiresAt = new Date('2098-12-31T22:30:00.250Z');
     const { credit } = await service.app
@@ -247,7 +366,7 @@ describe('GET /grants/{id}', () => {
     });
     const conflict = await create({ external_id: 'OPERATOR-1', document, amount: '7.00', expires_on: '2098-12-31' });
     expectProblem(conflict, 409, 'external_id_conflict');
-    expect(pointersOf(conflict)).toEqual(['/expires_at', '/expires_on']);
+    expect(pointersOf(conflict)).toEqual(['/expires_on']);
   });
 
   it('GET /grants/{id} and POST /grants/{id}/void return 404 for another merchant, an unknown grant, and the credit of an order', async () => {
@@ -255,16 +374,9 @@ describe('GET /grants/{id}', () => {
     const other = await aMerchant(service);
     const order = await aCompletedOrder(merchant);
     const [{ id: earned }] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
-    const document = aDocument();
-    await grant(service, merchant, document, '1.00');
-    const [{ id: unnamed }] = await rowsOf(
-      service,
-      'SELECT c.id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
-      [document],
-    );
     expectProblem(await other.client.get(`/grants/${body.id}`), 404, 'not_found');
     expectProblem(await voidGrant(body.id as string, other), 404, 'not_found');
-    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', earned, unnamed]) {
+    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', earned]) {
       expectProblem(await merchant.client.get(`/grants/${id}`), 404, 'not_found');
       expectProblem(await voidGrant(String(id)), 404, 'not_found');
     }

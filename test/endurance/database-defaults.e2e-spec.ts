@@ -29,6 +29,7 @@ const HOSTILE = [
   'sql_select_limit = 1',
   'max_join_size = 1',
   'innodb_lock_wait_timeout = 100',
+  'group_concat_max_len = 4',
 ];
 
 if (servers.length > 0) {

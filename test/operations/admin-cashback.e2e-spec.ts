@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Client } from '../support/client.js';
+import { atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCnpj, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
 
 jest.setTimeout(60_000);
 
@@ -113,6 +113,17 @@ describe('admin commands for cashback and wallets', () => {
     expect((await admin.json(...args, '--merchant', other.id)).id).not.toBe(first.id);
   });
 
+  it('`cashback grant` refuses the external ID of an erased customer if the grant was made with another secret', async () => {
+    const document = aDocument();
+    const of = ['--merchant', merchant.id, '--document', document];
+    const args = ['cashback', 'grant', ...of, '--external-id', 'SORRY-3', '--amount', '7.00'];
+    const first = await admin.builtJson(args, '', { JWT_SECRET: 'a-secret-that-the-service-does-not-have-0123456789' });
+    expect(await admin.json(...args)).toEqual(first);
+    await admin.json('customer', 'erase', ...of);
+    expect(await admin.refusal(...args)).toMatch(/different content document differs/);
+    expect((await walletOf(merchant, document)).id).toBeNull();
+  });
+
   it.each([
     ['--amount', '0.00'],
     ['--expires-at', '2020-01-01T00:00:00Z'],
@@ -138,6 +149,92 @@ describe('admin commands for cashback and wallets', () => {
     );
     expect(said).toMatch(value.startsWith('9998') ? /available_at must/ : new RegExp(`${option}|expires_at must`));
     expect((await walletOf(merchant, document)).id).toBeNull();
+  });
+});
+
+describe("the operator's grants above the maximum of the merchant", () => {
+  it('`cashback grant` warns above the maximum of the merchant and grants all the same, once', async () => {
+    const merchant = await aMerchant(service, { grantMaximumCents: 500 });
+    const document = aDocument();
+    const args = ['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--external-id', 'MUCH'];
+    const { code, stdout, stderr } = await admin.run(...args, '--amount', '5.01');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "warning: the grant is above the merchant's maximum of 5.00\n",
+    });
+    expect(await admin.json(...args, '--amount', '5.01')).toEqual(JSON.parse(stdout));
+    await admin.json(...args.slice(0, -1), 'LITTLE', '--amount', '5.00');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.01' });
+  });
+});
+
+describe('`cashback void`', () => {
+  let merchant: TestMerchant;
+  beforeAll(async () => {
+    merchant = await aMerchant(service);
+  });
+  const voiding = (...of: string[]): string[] => ['cashback', 'void', '--merchant', merchant.id, ...of];
+  const grantOf = (document: string, ...options: string[]): Promise<any> =>
+    admin.json(
+      ...['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--amount', '7.00', ...options],
+    );
+
+  it('`cashback void` takes back what is left of a grant, and prints the same grant when it is repeated', async () => {
+    const document = aDocument();
+    const { id, wallet_id } = await grantOf(document);
+    const voided = await admin.json(...voiding('--grant', id as string));
+    expect(voided).toEqual({
+      id,
+      wallet_id,
+      external_id: id,
+      amount: '7.00',
+      remaining: '0.00',
+      voided: '7.00',
+      voided_at: expect.stringMatching(/Z$/),
+    });
+    expect(await admin.json(...voiding('--grant', id as string))).toEqual(voided);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    const [record] = await admin.json('audit', 'list', '--limit', '1');
+    expect(record).toMatchObject({
+      command: 'cashback void',
+      outcome: 'done',
+      details: { merchant_id: merchant.id, credit_id: id, voided: '7.00' },
+    });
+    await expectInvariants(service);
+  });
+
+  it('`cashback void` finds a grant of the API by its external ID and leaves what an order holds', async () => {
+    const order = await aCreatedOrder(merchant);
+    const { document } = order;
+    const { body } = await merchant.client.post('/grants', { external_id: 'MISTAKE', document, amount: '50.00' });
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    expect(await admin.json(...voiding('--external-id', 'MISTAKE'))).toMatchObject({ id: body.id, voided: '30.00' });
+    expect(await walletOf(merchant, document as string)).toMatchObject({ available: '0.00', held: '20.00' });
+    await expectInvariants(service);
+  });
+
+  it('two concurrent runs of `cashback void` take the cashback back once', async () => {
+    const document = aDocument();
+    const { id } = await grantOf(document);
+    const [first, second] = await atOnce(2, () => admin.builtJson(voiding('--grant', id as string)));
+    expect(first).toMatchObject({ voided: '7.00' });
+    expect(second).toEqual(first);
+    expect(await movementsOf(merchant, document)).toEqual(['grant 7.00', 'void -7.00']);
+  });
+
+  it('`cashback void` changes nothing for another merchant, an unknown grant, and without one', async () => {
+    const document = aDocument();
+    const { id } = await grantOf(document, '--external-id', 'KEPT');
+    const other = await aMerchant(service);
+    for (const of of [
+      ['--grant', id],
+      ['--external-id', 'KEPT'],
+    ])
+      await admin.refusal('cashback', 'void', '--merchant', other.id, ...of);
+    await admin.refusal(...voiding('--grant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'));
+    expect(await admin.refusal(...voiding())).toContain('--external-id');
+    expect(await admin.refusal(...voiding('--grant', id as string, '--external-id', 'KEPT'))).toContain('--grant');
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
   });
 });
 

@@ -190,6 +190,43 @@ describe('`cashback import`', () => {
     expect((await walletOf(merchant, document)).available).toBe('5.00');
   });
 
+  it("`cashback import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
+    const document = aDocument();
+    const line = aLine({ document, external_id: 'ERASED' });
+    expect((await importFile(await aFile([HEADER, line]))).summary).toMatchObject({ granted: 1 });
+    await admin.json('customer', 'erase', '--merchant', merchant.id, '--document', document);
+    const [mine, theirs] = [aDocument(), aDocument()];
+    const file = await aFile([
+      HEADER,
+      line,
+      aLine({ document: mine, external_id: 'ERASED' }),
+      aLine({ document: theirs }),
+    ]);
+    for (const granted of [1, 0]) {
+      const { code, bad, summary } = await importFile(file);
+      expect(code).toBe(1);
+      expect(bad).toEqual([
+        { line: 3, external_id: 'ERASED', errors: ['document differs from the grant with this external_id'] },
+      ]);
+      expect(summary).toEqual({ lines: 3, granted, existing: 2 - granted, bad: 1 });
+    }
+    expect((await walletOf(merchant, mine)).id).toBeNull();
+    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect((await walletOf(merchant, theirs)).available).toBe('10.00');
+  });
+
+  it('`cashback import` warns of lines above the maximum of the merchant and grants them, once', async () => {
+    const shop = await aMerchant(service, { grantMaximumCents: 500 });
+    const amounts = ['5.00', '5.01', '6.00'];
+    const file = await aFile([HEADER, ...amounts.map((amount) => aLine({ amount })), aLine({ document: '1' })]);
+    const { stdout, stderr } = await admin.run(...command(file, shop));
+    expect(stderr).toContain(
+      "warning: 2 granted lines, the first of them line 3, are above the merchant's maximum of 5.00\n",
+    );
+    expect(stdout).toContain('{"lines":4,"granted":3,"existing":0,"bad":1}');
+    expect((await importFile(file, shop)).summary).toMatchObject({ granted: 0, existing: 3 });
+  });
+
   it('`cashback import` grants separately for another merchant', async () => {
     const other = await aMerchant(service);
     const file = await aFile([HEADER, aLine({ external_id: 'SHARED' })]);

@@ -108,6 +108,7 @@ describe('admin commands for merchants', () => {
         validity_days: 180,
         order_ttl_minutes: 30,
         max_order_ttl_minutes: 10_080,
+        grant_maximum: '1000.00',
         time_zone: 'America/Sao_Paulo',
       },
       created_at: expect.stringMatching(/\.\d{3}Z$/),
@@ -141,6 +142,8 @@ describe('admin commands for merchants', () => {
       '5',
       '--max-order-ttl-minutes',
       '60',
+      '--grant-maximum',
+      '0.5',
       '--time-zone',
       'America/Manaus',
     );
@@ -153,6 +156,7 @@ describe('admin commands for merchants', () => {
       validity_days: 1,
       order_ttl_minutes: 5,
       max_order_ttl_minutes: 60,
+      grant_maximum: '0.50',
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
@@ -229,6 +233,50 @@ describe('admin commands for API users', () => {
     expectProblem(await logIn(email, 'twelve bytes'), 401, 'invalid_credentials');
     expect((await admin.json('user', 'enable', '--email', email)).disabled_at).toBeNull();
     expect((await logIn(email, 'twelve bytes')).status).toBe(201);
+  });
+});
+
+describe('admin commands for permissions', () => {
+  const grant = async (email: string): Promise<number> => {
+    const { body } = await logIn(email, 'twelve bytes');
+    const document = aDocument();
+    const content = { external_id: `SORRY-${document}`, document, amount: '1.00' };
+    return (await new Client(service, body.access_token).post('/grants', content)).status;
+  };
+
+  it('`user create --allow grants` creates a user that may grant cashback; without it, the user may not', async () => {
+    const [manager, cashier] = [anEmail(), anEmail()];
+    const allowed = await createUser(manager, '--password', 'twelve bytes', '--allow', 'grants');
+    expect(allowed).toMatchObject({ email: manager.toLowerCase(), permissions: ['orders', 'grants'] });
+    expect(await createUser(cashier, '--password', 'twelve bytes')).toMatchObject({ permissions: ['orders'] });
+    expect([await grant(manager), await grant(cashier)]).toEqual([201, 403]);
+    expect(await admin.json('user', 'list')).toContainEqual(allowed);
+    expect(
+      await admin.refusal('user', 'create', '--merchant', 'x', '--email', anEmail(), '--allow', 'money'),
+    ).toContain('Allowed choices are grants');
+  });
+
+  it('`user allow` and `user deny` change the permission of one user, and repeating them changes nothing', async () => {
+    const [email, other] = [anEmail(), anEmail()];
+    for (const address of [email, other]) await createUser(address, '--password', 'twelve bytes');
+    for (const [command, permissions, status] of [
+      ['allow', ['orders', 'grants'], 201],
+      ['deny', ['orders'], 403],
+    ] as const)
+      for (const _attempt of ['first', 'second']) {
+        expect(await admin.json('user', command, email, 'grants')).toMatchObject({ permissions });
+        expect([await grant(email), await grant(other)]).toEqual([status, 403]);
+        const [record] = await admin.json('audit', 'list', '--limit', '1');
+        expect(record).toMatchObject({ command: `user ${command}`, details: { email, permission: 'grants' } });
+      }
+  });
+
+  it('`user allow` and `user deny` refuse an unknown user and an unknown permission', async () => {
+    for (const command of ['allow', 'deny']) {
+      expect(await admin.refusal('user', command, 'nobody@shop.example', 'grants')).toContain('nobody@shop.example');
+      expect(await admin.refusal('user', command, 'nobody@shop.example', 'orders')).toContain('grants');
+      await admin.refusal('user', command, 'nobody@shop.example');
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Client } from '../support/client.js';
+import { type Answer, Client } from '../support/client.js';
 import { aCompletedOrder, aDocument, anOrder, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
@@ -37,7 +37,40 @@ describe('GET /metrics', () => {
     expect(await valueOf('orders_total{event="replayed"}')).toBe(before.replayed + 1);
     expect(await valueOf('orders_total{event="completed"}')).toBe(1);
     expect(await valueOf('cashback_brl_total{event="redeemed"}')).toBe(20);
-    expect(await valueOf('cashback_brl_total{event="granted"}')).toBe(6.5);
+    expect(await valueOf('cashback_brl_total{event="earned"}')).toBe(6.5);
+    expect(await valueOf('cashback_brl_total{event="granted"}')).toBe(80);
+  });
+
+  it('the cashback metrics count what is granted, voided, expired, returned and taken back once, and nothing that is refused', async () => {
+    const events = ['earned', 'granted', 'redeemed', 'returned', 'taken_back', 'voided', 'expired'];
+    const counted = (): Promise<number[]> =>
+      Promise.all(events.map((event) => valueOf(`cashback_brl_total{event="${event}"}`)));
+    const before = await counted();
+    const since = async (): Promise<object> => {
+      const differences = (await counted()).map((value, at) => Number((value - before[at]!).toFixed(2)));
+      return Object.fromEntries(differences.flatMap((value, at) => (value === 0 ? [] : [[events[at], value]])));
+    };
+    const document = aDocument();
+    const aGrant = (external_id: string, amount: string, expires_on?: string): Promise<Answer> =>
+      merchant.client.post('/grants', { external_id, document, amount, expires_on });
+    const { body: mistake } = await aGrant('MISTAKE', '7.00');
+    for (const amount of ['7.00', '7.01', '1000.01']) await aGrant('MISTAKE', amount);
+    await aGrant('TOO-MUCH', '1000.01');
+    expect(await since()).toEqual({ granted: 7 });
+    for (const _attempt of ['first', 'second']) await merchant.client.post(`/grants/${mistake.id}/void`);
+    expect(await since()).toEqual({ granted: 7, voided: 7 });
+
+    const expiresAt = new Date(service.clock.now().getTime() + 10 * 60_000);
+    await grant(service, merchant, document, '20.00', { expiresAt });
+    const order = await aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '20.00' });
+    const refund = { external_id: 'DEV-1', amount: '50.00' };
+    for (const _attempt of ['first', 'second']) await merchant.client.post(`/orders/${order.id}/refunds`, refund);
+    expect(await since()).toEqual({ granted: 27, voided: 7, redeemed: 20, earned: 4, returned: 10, taken_back: 2 });
+
+    // Nothing is written before the next change of the wallet.
+    service.clock.advance({ minutes: 11 });
+    await aGrant('LATER', '1.00');
+    expect(await since()).toMatchObject({ granted: 28, expired: 10 });
   });
 
   it('the order metrics count an amendment once even if it is sent again, and none that is refused', async () => {

@@ -16,6 +16,7 @@ const DEFAULTS = {
   validity_days: 180,
   order_ttl_minutes: 30,
   max_order_ttl_minutes: 10_080,
+  grant_maximum: '1000.00',
   time_zone: 'America/Sao_Paulo',
   document_check_digits: false,
 };
@@ -37,6 +38,7 @@ describe('GET /policy', () => {
       validityDays: 1,
       orderTtlMinutes: 60,
       maxOrderTtlMinutes: 90,
+      grantMaximumCents: 250,
       timeZone: 'America/Manaus',
     });
     expect((await other.client.get('/policy')).body).toMatchObject({
@@ -48,6 +50,7 @@ describe('GET /policy', () => {
       validity_days: 1,
       order_ttl_minutes: 60,
       max_order_ttl_minutes: 90,
+      grant_maximum: '2.50',
       time_zone: 'America/Manaus',
     });
     expect((await merchant.client.get('/policy')).body).toMatchObject(DEFAULTS);

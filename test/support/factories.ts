@@ -13,7 +13,7 @@ const unique = (): string => `${process.pid}-${++counter}`;
 
 export const PASSWORD = 'correct horse battery';
 
-/** A merchant with a logged-in API user. */
+/** A merchant with a logged-in API user, which has all permissions. */
 export interface TestMerchant {
   id: string;
   email: string;
@@ -37,7 +37,7 @@ export async function logIn(service: Service, email: string): Promise<TestMercha
 export async function aMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
   const { id } = await service.app.get(MerchantsService).create(`Shop ${unique()}`, policy);
   const email = `api-${unique()}@shop.example`;
-  await service.app.get(ApiUsersService).create(id, email, PASSWORD);
+  await service.app.get(ApiUsersService).create(id, email, PASSWORD, true);
   const tokens = await logIn(service, email);
   return { id, email, password: PASSWORD, tokens, client: new Client(service, tokens.access_token) };
 }

@@ -47,6 +47,10 @@ export async function aCustomerWithCredits(
       'INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
       [credits],
     );
+    await dataSource.query(
+      'INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest) VALUES ?',
+      [credits.map(([id]) => [id, wallet.merchant_id, id, Buffer.alloc(32)])],
+    );
     const entries = credits.map(([id], at) => {
       const order = numbers[at]! + 1;
       return [wallet.id, wallet.merchant_id, last + order, 'grant', cents, balance + order * cents, debt, id, now, now];

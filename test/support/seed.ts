@@ -10,7 +10,7 @@ import { PASSWORD } from './factories.js';
  * Writes a merchant and its API user directly to a database, for services that run as a separate process and cannot be
  * reached from inside.
  *
- * @returns the email; the password is PASSWORD
+ * @returns the email of the user, which has all permissions; the password is PASSWORD
  */
 export async function seedMerchant(dataSource: DataSource): Promise<string> {
   const merchantId = randomUUID();
@@ -24,6 +24,7 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
       merchantId,
       email,
       passwordHash: await bcrypt.hash(PASSWORD, 4),
+      mayGrant: true,
       disabledAt: null,
       createdAt,
     });

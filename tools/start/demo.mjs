@@ -35,7 +35,8 @@ export async function seedDemo(env) {
   const merchant = await admin(env, ['merchant', 'create', '--name', 'Loja Demo']);
   const grant = ['--document', DOCUMENT, '--amount', '80.00', '--reason', 'demo balance'];
   await admin(env, ['cashback', 'grant', '--merchant', merchant.id, ...grant]);
-  await admin(env, ['user', 'create', '--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD]);
+  const user = ['--email', EMAIL, '--password', PASSWORD, '--allow', 'grants'];
+  await admin(env, ['user', 'create', '--merchant', merchant.id, ...user]);
   return true;
 }
 

@@ -56,6 +56,12 @@ export class PolicyDto {
   readonly max_order_ttl_minutes!: number;
 
   /**
+   * The most that `POST /grants` grants at once, in BRL.
+   * @example "1000.00"
+   */
+  readonly grant_maximum!: string;
+
+  /**
    * The IANA time zone in which calendar days begin.
    * @example America/Sao_Paulo
    */

@@ -4,6 +4,7 @@ import { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { loadWallet } from '../../../src/cashback/wallet-rows.js';
 import { Wallet, type WalletOwner } from '../../../src/cashback/wallet.entity.js';
 import { newWallet, WalletsService } from '../../../src/cashback/wallets.service.js';
+import type { Recorder } from '../../../src/common/domain-event.js';
 import { Clock } from '../../../src/common/clock.js';
 import { Barrier } from './barrier.js';
 
@@ -38,11 +39,11 @@ export class NaiveWallets extends WalletsService {
     return wallet === null ? null : new WalletAggregate(await loadWallet(manager, wallet, now, order?.id), now);
   }
 
-  override async save(manager: EntityManager, open: WalletAggregate): Promise<void> {
+  override async save(manager: EntityManager, record: Recorder, open: WalletAggregate): Promise<void> {
     for (const entry of open.entries) entry.seq = ++this.#lastSeq;
     // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
     const { id, merchantId, balanceCents } = open.wallet;
     await manager.update(Wallet, { id, merchantId }, { balanceCents });
-    await super.save(manager, open);
+    await super.save(manager, record, open);
   }
 }

@@ -123,10 +123,6 @@ export const UNNOTICED_EDITS: Edit[] = [
     'a different external_id of a grant, because only the caller knows it',
     namedGrant('redeemed', "external_id = 'other'"),
   ],
-  [
-    'a deleted grant that was not voided, because a grant of the operator may have no external ID',
-    'DELETE FROM cashback_grants WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {redeemed.wallet})',
-  ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [
     'an earlier creation date of a wallet, because a wallet can be older than its first entry',

@@ -108,10 +108,10 @@ export const GRANT_EDITS: Edit[] = [
     namedGrant('redeemed', 'credit_id = (SELECT id FROM cashback_credits WHERE order_id = {redeemed.order})'),
   ],
   ['a credit that does not exist', namedGrant('redeemed', `credit_id = ${UNKNOWN}`)],
-  [
-    'a deleted grant that was voided',
-    'DELETE FROM cashback_grants WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {voided.wallet})',
-  ],
+  ...['voided', 'redeemed'].map((scene): Edit => [
+    `a deleted grant that was ${scene}`,
+    `DELETE FROM cashback_grants WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {${scene}.wallet})`,
+  ]),
 ];
 
 export const ENTRY_EDITS: Edit[] = [

@@ -13,7 +13,7 @@ export const earned = (scene: string, change: string): string =>
 /** Changes the first credit that was granted to the customer of the scene. */
 export const granted = (scene: string, change: string): string =>
   `UPDATE cashback_credits SET ${change} WHERE wallet_id = {${scene}.wallet} AND order_id IS NULL ORDER BY id LIMIT 1`;
-/** Changes the first grant with an external ID of the customer of the scene. */
+/** Changes the first grant of the customer of the scene. */
 export const namedGrant = (scene: string, change: string): string =>
   `UPDATE cashback_grants SET ${change} WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {${scene}.wallet}) ORDER BY credit_id LIMIT 1`;
 export const entry = (scene: string, kind: string, change: string): string =>
