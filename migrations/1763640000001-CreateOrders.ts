@@ -34,7 +34,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         earned_cents          BIGINT NOT NULL,
         refunded_cents        BIGINT NOT NULL,
         returned_cents        BIGINT NOT NULL,
-        clawed_back_cents     BIGINT NOT NULL,
+        taken_back_cents      BIGINT NOT NULL,
         content_digest        BINARY(32) NOT NULL,
         version               INT NOT NULL,
         created_at            DATETIME(3) NOT NULL,
@@ -57,7 +57,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT ck_orders_earned CHECK (earned_cents >= 0),
         CONSTRAINT ck_orders_refunded CHECK (refunded_cents BETWEEN 0 AND total_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redemption_cents),
-        CONSTRAINT ck_orders_clawed_back CHECK (clawed_back_cents BETWEEN 0 AND earned_cents)
+        CONSTRAINT ck_orders_taken_back CHECK (taken_back_cents BETWEEN 0 AND earned_cents)
       ) ${TABLE_OPTIONS}`);
     await recordExpression(runner, 'orders', 'lifetime_bucket', LIFETIME_BUCKET);
     await runner.query(`
@@ -68,7 +68,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         external_id       VARBINARY(400) NOT NULL,
         amount_cents      BIGINT NOT NULL,
         returned_cents    BIGINT NOT NULL,
-        clawed_back_cents BIGINT NOT NULL,
+        taken_back_cents  BIGINT NOT NULL,
         created_at        DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_refunds_order_external_id (order_id, merchant_id, external_id),
@@ -76,7 +76,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_refunds_amount CHECK (amount_cents > 0),
         CONSTRAINT ck_refunds_returned CHECK (returned_cents BETWEEN 0 AND amount_cents),
-        CONSTRAINT ck_refunds_clawed_back CHECK (clawed_back_cents >= 0)
+        CONSTRAINT ck_refunds_taken_back CHECK (taken_back_cents >= 0)
       ) ${TABLE_OPTIONS}`);
   }
 

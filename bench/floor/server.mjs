@@ -28,7 +28,7 @@ const LIVE_TOKEN = `
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 const INSERT_ORDER = `
   INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, eligible_total_cents, items, payment_methods,
-                      final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents,
+                      final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, taken_back_cents,
                       content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, cashback_available_at,
                       cashback_expires_at)
   VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL)`;
@@ -128,7 +128,7 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
       },
       to_receive: {
         amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
-        ...{ reversed: '0.00', status: 'quoted', available_at: availableAt, expires_at: cashbackExpiresAt },
+        ...{ taken_back: '0.00', status: 'quoted', available_at: availableAt, expires_at: cashbackExpiresAt },
         expires_on: cashbackExpiresAt.toISOString().slice(0, 10),
       },
     },

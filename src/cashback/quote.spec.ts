@@ -188,21 +188,21 @@ describe('refundParts', () => {
     order: { totalCents: number; redeemedCents: number; earnedCents: number },
     amounts: number[],
   ): ReturnType<typeof refundParts>[] {
-    const state = { ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 };
+    const state = { ...order, refundedCents: 0, returnedCents: 0, takenBackCents: 0 };
     return amounts.map((amountCents) => {
       const parts = refundParts(state, amountCents);
       state.refundedCents += amountCents;
       state.returnedCents += parts.returnedCents;
-      state.clawedBackCents += parts.clawedBackCents;
+      state.takenBackCents += parts.takenBackCents;
       return parts;
     });
   }
 
   it('refundParts gives the results of the documented example', () => {
     expect(refundInTurn({ totalCents: 10_000, redeemedCents: 1_000, earnedCents: 450 }, [3333, 3333, 3334])).toEqual([
-      { returnedCents: 333, clawedBackCents: 150 },
-      { returnedCents: 333, clawedBackCents: 150 },
-      { returnedCents: 334, clawedBackCents: 150 },
+      { returnedCents: 333, takenBackCents: 150 },
+      { returnedCents: 333, takenBackCents: 150 },
+      { returnedCents: 334, takenBackCents: 150 },
     ]);
   });
 
@@ -227,11 +227,11 @@ describe('refundParts', () => {
         const sum = (of: (part: ReturnType<typeof refundParts>) => number): number =>
           parts.reduce((total, part) => total + of(part), 0);
         expect(sum((part) => part.returnedCents)).toBe(redeemedCents);
-        expect(sum((part) => part.clawedBackCents)).toBe(earnedCents);
+        expect(sum((part) => part.takenBackCents)).toBe(earnedCents);
         expect(
           parts.every(
-            ({ returnedCents, clawedBackCents }, at) =>
-              returnedCents >= 0 && returnedCents <= (amounts[at] ?? 0) && clawedBackCents >= 0,
+            ({ returnedCents, takenBackCents }, at) =>
+              returnedCents >= 0 && returnedCents <= (amounts[at] ?? 0) && takenBackCents >= 0,
           ),
         ).toBe(true);
       }),

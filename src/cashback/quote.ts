@@ -87,11 +87,11 @@ export function refundParts(
     earnedCents: number;
     refundedCents: number;
     returnedCents: number;
-    clawedBackCents: number;
+    takenBackCents: number;
   },
   amountCents: number,
   expiredCents = 0,
-): { returnedCents: number; clawedBackCents: number } {
+): { returnedCents: number; takenBackCents: number } {
   const total = BigInt(order.totalCents);
   const after = BigInt(order.refundedCents + amountCents);
   const returnedCents = Number((BigInt(order.redeemedCents) * after) / total) - order.returnedCents;
@@ -99,7 +99,7 @@ export function refundParts(
   const keptBeforeCents = keptAt(BigInt(order.refundedCents));
   const dueCents = keptBeforeCents - keptAt(after);
   // What earlier refunds did not take back, because it had expired unspent.
-  const waivedBeforeCents = order.earnedCents - keptBeforeCents - order.clawedBackCents;
-  const clawedBackCents = Math.max(0, dueCents - Math.max(0, expiredCents - waivedBeforeCents));
-  return { returnedCents, clawedBackCents };
+  const waivedBeforeCents = order.earnedCents - keptBeforeCents - order.takenBackCents;
+  const takenBackCents = Math.max(0, dueCents - Math.max(0, expiredCents - waivedBeforeCents));
+  return { returnedCents, takenBackCents };
 }

@@ -92,8 +92,8 @@ export class Order {
   returnedCents!: number;
 
   /** Granted cashback that refunds took back. */
-  @CentsColumn('clawed_back_cents')
-  clawedBackCents!: number;
+  @CentsColumn('taken_back_cents')
+  takenBackCents!: number;
 
   /** Digest of the content that the order was created with (`order-replay.ts`). */
   @DigestColumn('content_digest')

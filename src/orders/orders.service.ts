@@ -124,7 +124,7 @@ export function newOrder(
     earnedCents: 0,
     refundedCents: 0,
     returnedCents: 0,
-    clawedBackCents: 0,
+    takenBackCents: 0,
     version: 1,
     createdAt: now,
     updatedAt: now,

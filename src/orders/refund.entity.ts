@@ -29,8 +29,8 @@ export class Refund {
   returnedCents!: number;
 
   /** Granted cashback taken back. */
-  @CentsColumn('clawed_back_cents')
-  clawedBackCents!: number;
+  @CentsColumn('taken_back_cents')
+  takenBackCents!: number;
 
   @InstantColumn('created_at')
   createdAt!: Date;

@@ -87,8 +87,8 @@ export class RefundsService {
   ): Promise<ReturnType<typeof refundParts>> {
     const refunded = { ...order, redeemedCents: order.redemptionCents };
     const parts = refundParts(refunded, amountCents);
-    if (parts.clawedBackCents === 0) return parts;
-    await this.wallets.loadForClawback(manager, wallet, parts.clawedBackCents, order.id);
+    if (parts.takenBackCents === 0) return parts;
+    await this.wallets.loadForClawback(manager, wallet, parts.takenBackCents, order.id);
     return refundParts(refunded, amountCents, await this.wallets.expiredUnspent(manager, wallet, order.id));
   }
 
@@ -99,7 +99,7 @@ export class RefundsService {
     externalId: string,
     amountCents: number,
   ): Promise<Refund> {
-    const { returnedCents, clawedBackCents } = await this.#parts(manager, order, wallet, amountCents);
+    const { returnedCents, takenBackCents } = await this.#parts(manager, order, wallet, amountCents);
     const refund: Refund = {
       id: newId(wallet.now),
       orderId: order.id,
@@ -107,7 +107,7 @@ export class RefundsService {
       externalId,
       amountCents,
       returnedCents,
-      clawedBackCents,
+      takenBackCents,
       createdAt: wallet.now,
     };
     await manager.insert(Refund, refund);
@@ -115,7 +115,7 @@ export class RefundsService {
     const cause = { orderId: order.id, refundId: refund.id };
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
-    if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
+    if (takenBackCents > 0) wallet.clawBack(takenBackCents, cause);
     await this.orders.save(manager, order, wallet, totalsAfter(order, refund));
     return refund;
   }
@@ -142,13 +142,13 @@ function refundsBefore(
   return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
 }
 
-function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
+function totalsAfter(order: Order, { amountCents, returnedCents, takenBackCents }: Refund): Partial<Order> {
   const refundedCents = order.refundedCents + amountCents;
   return {
     status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
     refundedCents,
     returnedCents: order.returnedCents + returnedCents,
-    clawedBackCents: order.clawedBackCents + clawedBackCents,
+    takenBackCents: order.takenBackCents + takenBackCents,
   };
 }
 

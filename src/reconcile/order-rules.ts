@@ -82,11 +82,11 @@ const ORDER_RULES: OrderRule[] = [
       'earned_cents',
       'refunded_cents',
       'returned_cents',
-      'clawed_back_cents',
+      'taken_back_cents',
     ],
     holds: (o) => {
       const parts = refundedParts(o);
-      const waivedCents = parts.clawedBackCents - o.clawed_back_cents;
+      const waivedCents = parts.takenBackCents - o.taken_back_cents;
       return o.returned_cents === parts.returnedCents && waivedCents >= 0 && waivedCents <= o.credit_expired_cents;
     },
   },
@@ -127,14 +127,14 @@ const ORDER_RULES: OrderRule[] = [
       'earn_entries',
       'returned_cents',
       'restore_entries',
-      'clawed_back_cents',
+      'taken_back_cents',
       'clawback_entries',
     ],
     holds: (o) =>
       o.redeem_entries === (wasCompleted(o) ? o.redemption_cents : 0) &&
       o.earn_entries === o.earned_cents &&
       o.restore_entries === o.returned_cents &&
-      o.clawback_entries === o.clawed_back_cents,
+      o.clawback_entries === o.taken_back_cents,
   },
   {
     invariant: 'the refunded amount of an order is the sum of its refunds',
@@ -143,13 +143,13 @@ const ORDER_RULES: OrderRule[] = [
       'refunds_cents',
       'returned_cents',
       'refunds_returned_cents',
-      'clawed_back_cents',
-      'refunds_clawed_back_cents',
+      'taken_back_cents',
+      'refunds_taken_back_cents',
     ],
     holds: (o) =>
       o.refunded_cents === o.refunds_cents &&
       o.returned_cents === o.refunds_returned_cents &&
-      o.clawed_back_cents === o.refunds_clawed_back_cents,
+      o.taken_back_cents === o.refunds_taken_back_cents,
   },
   {
     // The holds of an expired order are released together when the wallet is next changed.
@@ -203,8 +203,8 @@ function redeemableCents(o: OrderRecord): number {
 }
 
 /** All refunds together move the same amounts as a single refund of their sum. */
-function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents: number } {
-  if (o.refunded_cents === 0) return { returnedCents: 0, clawedBackCents: 0 };
+function refundedParts(o: OrderRecord): { returnedCents: number; takenBackCents: number } {
+  if (o.refunded_cents === 0) return { returnedCents: 0, takenBackCents: 0 };
   const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
-  return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
+  return refundParts({ ...order, refundedCents: 0, returnedCents: 0, takenBackCents: 0 }, o.refunded_cents);
 }

@@ -15,23 +15,23 @@ export const REFUND_CHECKS: SqlChecks = {
      WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.merchant_id <> o.merchant_id OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
 
   'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
-    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.clawed_back_cents, o.total_cents, o.redemption_cents, o.earned_cents
+    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.taken_back_cents, o.total_cents, o.redemption_cents, o.earned_cents
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
        AND (r.amount_cents <= 0 OR ${awayFromItsShare('r.returned_cents', 'o.redemption_cents')}
-            OR (${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')}
-                AND NOT (${isBelowItsShare('r.clawed_back_cents', 'o.earned_cents')} AND ${HAS_EXPIRED_UNSPENT})))`,
+            OR (${awayFromItsShare('r.taken_back_cents', 'o.earned_cents')}
+                AND NOT (${isBelowItsShare('r.taken_back_cents', 'o.earned_cents')} AND ${HAS_EXPIRED_UNSPENT})))`,
 
   'the amounts of a refund are the sums of its entries, which have the same instant': `
-    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at,
+    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
            COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
            COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0) AS clawback_entries,
            MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
       FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
      WHERE ${inPage('r.order_id')}
-     GROUP BY r.id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at
+     GROUP BY r.id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at
     HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0)
-        OR r.clawed_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
+        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };
 

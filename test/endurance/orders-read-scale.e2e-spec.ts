@@ -93,7 +93,7 @@ afterAll(async () => {
 async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders): Promise<void> {
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                         earned_cents, refunded_cents, returned_cents, clawed_back_cents, content_digest, version, created_at, updated_at,
+                         earned_cents, refunded_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at,
                          expires_at, completed_at)
      WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n FROM k a JOIN k b)
      SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0, '', 1,

@@ -35,7 +35,7 @@ describe('POST /orders/{id}/complete', () => {
         to_redeem: { maximum: '0.00', limited_by: null, held: '0.00', redeemed: '0.00' },
         to_receive: {
           amount: '7.50',
-          reversed: '0.00',
+          taken_back: '0.00',
           status: 'pending',
           available_at: startOfDayAfter(body.completed_at, 8),
           expires_at: startOfDayAfter(body.completed_at, 188),

@@ -134,22 +134,24 @@ function toRedeem(order: ModelOrder, available: bigint, now: number): Record<str
 
 function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
   const never = { available_at: null, expires_at: null, expires_on: null };
-  if (order.end === 'cancelled') return { amount: '0.00', reversed: '0.00', status: 'reversed', ...never };
+  if (order.end === 'cancelled') return { amount: '0.00', taken_back: '0.00', status: 'none', ...never };
   const { availableAt, expiresAt } = validityOf(order.endedAt ?? order.createdAt, order.rules);
   const { redemption: redeemed, rules } = order;
   return {
     amount: brl(order.end === 'open' ? toReceive({ ...order, redeemed }, rules) : order.earned),
-    reversed: brl(order.takenBack),
-    status: receiveStatus(order, availableAt, now),
+    taken_back: brl(order.takenBack),
+    status: receiveStatus(order, availableAt, expiresAt, now),
     available_at: iso(availableAt),
     expires_at: iso(expiresAt),
     expires_on: localDate(expiresAt - 1, rules.zone),
   };
 }
 
-function receiveStatus(order: ModelOrder, availableAt: number, now: number): string {
+function receiveStatus(order: ModelOrder, availableAt: number, expiresAt: number, now: number): string {
   if (order.end === 'open') return 'quoted';
-  if (order.refunded === order.total) return 'reversed';
-  if (order.takenBack > 0n) return 'partially_reversed';
-  return availableAt <= now ? 'available' : 'pending';
+  if (order.earned === 0n) return 'none';
+  if (order.earned === order.takenBack) return 'taken_back';
+  if (now >= expiresAt) return 'expired';
+  if (order.takenBack > 0n) return 'partially_taken_back';
+  return now >= availableAt ? 'available' : 'pending';
 }

@@ -86,7 +86,7 @@ export const HOLD_EDITS: Edit[] = [
 export const REFUND_EDITS: Edit[] = [
   ['a higher amount', refund('partial', 'amount_cents = amount_cents + 1')],
   ['more returned', refund('partial', 'returned_cents = returned_cents + 1')],
-  ['more clawed back', refund('partial', 'clawed_back_cents = clawed_back_cents + 1')],
+  ['more taken back', refund('partial', 'taken_back_cents = taken_back_cents + 1')],
   ['a different merchant', refund('partial', 'merchant_id = {patient.id}')],
   ['a different order', refund('refunded', 'order_id = {redeemed.order}')],
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
@@ -94,7 +94,7 @@ export const REFUND_EDITS: Edit[] = [
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
-    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, returned_cents, clawed_back_cents, created_at)
+    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, returned_cents, taken_back_cents, created_at)
      SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
   ],
 ];
