@@ -28,10 +28,10 @@ const LIVE_TOKEN = `
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 const INSERT_ORDER = `
   INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, eligible_total_cents, items, payment_methods,
-                      final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, taken_back_cents,
-                      content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, cashback_available_at,
-                      cashback_expires_at)
-  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, ?, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL)`;
+                      final_payment_methods, policy, redemption_cents, earned_cents, refunded_cents, refunded_eligible_cents,
+                      returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at,
+                      cancelled_at, cashback_available_at, cashback_expires_at)
+  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, ?, 0, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL)`;
 const BALANCE = `
   SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
    WHERE w.merchant_id = ? AND w.document IN (?)`;

@@ -38,7 +38,7 @@ const CATALOGUE = {
   unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
   payments_exceed_total: [422, 'The payment methods exceed the total', 'fix_request'],
   redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'lower_amount'],
-  refund_exceeds_total: [422, 'The refund exceeds the remaining total of the order', 'lower_amount'],
+  refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'lower_amount'],
   too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],
   headers_too_large: [431, 'The request headers are too large', 'fix_request'],
   internal_error: [500, 'Internal server error', 'contact_support', RETRYABLE],

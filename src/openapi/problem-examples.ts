@@ -94,9 +94,13 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     extensions: { maximum: money('The maximum that can be redeemed now, in BRL.', '75.00'), limited_by: limitedBy },
   },
   refund_exceeds_total: {
-    detail: 'at most 100.00 of this order can be refunded',
+    detail: 'the eligible part of a refund of 50.00 must be from 30.00 to 50.00',
     instance: `${ORDER}/refunds`,
-    extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
+    errors: [{ pointer: '/eligible_amount', detail: 'must be from 30.00 to 50.00' }],
+    extensions: {
+      minimum: money('The minimum of the member that `errors` names, in BRL.', '30.00'),
+      maximum: money('The maximum of the member that `errors` names, in BRL.', '50.00'),
+    },
   },
   too_many_requests: { detail: 'try again in 1 second' },
   headers_too_large: { instance: '/' },

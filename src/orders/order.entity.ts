@@ -87,6 +87,10 @@ export class Order {
   @CentsColumn('refunded_cents')
   refundedCents!: number;
 
+  /** The part of `refundedCents` that concerned what the order earned cashback on. */
+  @CentsColumn('refunded_eligible_cents')
+  refundedEligibleCents!: number;
+
   /** Redeemed cashback that refunds returned to the customer. */
   @CentsColumn('returned_cents')
   returnedCents!: number;

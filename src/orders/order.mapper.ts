@@ -78,6 +78,7 @@ export function toRefundDto(refund: Refund): RefundDto {
     external_id: refund.externalId,
     order_id: refund.orderId,
     amount: formatMoney(refund.amountCents),
+    eligible_amount: formatMoney(refund.eligibleCents),
     cashback_returned: formatMoney(refund.returnedCents),
     cashback_taken_back: formatMoney(refund.takenBackCents),
     amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),

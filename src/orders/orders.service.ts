@@ -123,6 +123,7 @@ export function newOrder(
     redemptionCents: 0,
     earnedCents: 0,
     refundedCents: 0,
+    refundedEligibleCents: 0,
     returnedCents: 0,
     takenBackCents: 0,
     version: 1,

@@ -30,6 +30,7 @@ describe('POST /orders/{id}/refunds', () => {
       external_id: 'DEV-first',
       order_id: order.id,
       amount: '50.00',
+      eligible_amount: '50.00',
       cashback_returned: '5.00',
       cashback_taken_back: '2.25',
       amount_to_pay_back: '45.00',

@@ -4,6 +4,9 @@ import type { ModelCredit } from './wallet.js';
 
 export interface ModelRefund {
   cents: bigint;
+  eligible: bigint;
+  /** Whether a refund without an eligible part would have had the same. */
+  isUsual: boolean;
   returned: bigint;
   takenBack: bigint;
   at: number;
@@ -33,6 +36,8 @@ export interface ModelOrder extends ModelContent {
   redemption: bigint;
   earned: bigint;
   refunded: bigint;
+  /** The part of `refunded` that earned cashback. */
+  refundedEligible: bigint;
   returned: bigint;
   takenBack: bigint;
   version: number;

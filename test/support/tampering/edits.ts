@@ -69,6 +69,11 @@ export const ORDER_EDITS: Edit[] = [
   ['more cashback earned', order('redeemed', 'earned_cents = earned_cents + 1')],
   ['cashback earned by a pending order', order('pending', 'earned_cents = 1')],
   ['more refunded', order('partial', 'refunded_cents = refunded_cents + 1')],
+  ['a lower eligible part of the refunds', order('partial', 'refunded_eligible_cents = refunded_eligible_cents - 1')],
+  ['no eligible part of the refunds', order('shipped', 'refunded_eligible_cents = 0')],
+  ['a higher eligible part of the refunds', order('shipped', 'refunded_eligible_cents = refunded_eligible_cents + 1')],
+  ['a different eligible total of a refunded order', order('shipped', 'eligible_total_cents = 11900')],
+  ['no eligible total of a refunded order', order('shipped', 'eligible_total_cents = NULL')],
   ['less returned', order('partial', 'returned_cents = returned_cents - 1')],
   ['less taken back', order('partial', 'taken_back_cents = taken_back_cents - 1')],
   ['a different document', order('redeemed', "document = '00000000000'")],
@@ -116,6 +121,10 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'a different expires_at of an order without a hold, because the caller can choose it',
     order('settled', `expires_at = expires_at + ${MINUTES}`),
+  ],
+  [
+    'a refund without the eligible part that its request has, because only the caller knows what it sent',
+    refund('shipped', 'requested_eligible_cents = NULL'),
   ],
   [
     'a different external_id of a grant, because only the caller knows it',
