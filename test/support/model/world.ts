@@ -161,23 +161,28 @@ export class World {
         maximum: brl(maximum.cents),
         limited_by: maximum.limitedBy,
       });
-    const available = customer === null ? 0n : this.wallet(merchant, customer).available(this.now);
-    const { cashback } = orderAnswer(order, available, this.now);
-    const asRedeemed = orderAnswer({ ...order, redemption: redeemed }, available, this.now);
-    const { payment_methods, amount_to_pay } = asRedeemed;
-    const to_redeem = customer === null ? null : cashback.to_redeem;
-    const to_receive = asRedeemed.cashback.to_receive;
+    const available = customer === null ? redeemed : this.wallet(merchant, customer).available(this.now);
+    const held = orderAnswer({ ...order, redemption: redeemed }, available - redeemed, this.now);
+    const { payment_methods, amount_to_pay } = held;
+    const to_redeem = customer === null ? null : held.cashback.to_redeem;
+    const to_receive = held.cashback.to_receive;
     return { status: 200, body: { cashback: { to_redeem, to_receive }, payment_methods, amount_to_pay } };
   }
 
   complete(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
-    const named = methods && total(methods.map(({ cents }) => cents));
+    const named = total((methods ?? []).map(({ cents }) => cents));
     if (order.end === 'completed') return this.#completeAgain(order, redeem, methods);
     if (order.end === 'cancelled') return this.#impossible(order);
-    if (named !== undefined && named > order.total) return refused(422, 'payments_exceed_total');
     const redeemed = redeem ?? order.redemption;
     const tooMuch = this.#overMaximum(order, redeemed);
     if (tooMuch) return tooMuch;
+    // What the customer pays is compared only where the completion says it.
+    if (methods && named + redeemed > order.total)
+      return refused(422, 'payments_exceed_total', {
+        total: brl(order.total),
+        redeemed: brl(redeemed),
+        payments: brl(named),
+      });
 
     // Hold and capture in one step, because a separate hold on an expired order would lapse in between.
     const wallet = this.wallet(order.merchant, order.customer);
