@@ -36,7 +36,7 @@ const CATALOGUE = {
   precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
   payload_too_large: [413, 'The request body is too large', 'fix_request'],
   unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
-  payments_exceed_total: [422, 'The payment methods exceed the total', 'fix_request'],
+  payments_exceed_total: [422, 'The payment methods and the redeemed cashback exceed the total', 'fix_request'],
   redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'lower_amount'],
   refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'lower_amount'],
   too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],

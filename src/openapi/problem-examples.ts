@@ -85,8 +85,14 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
   payments_exceed_total: {
-    detail: 'the payment methods add up to 160.00, which exceeds the total of 150.00',
-    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 150.00' }],
+    detail: 'the payment methods add up to 150.00, and 20.00 is redeemed: together this exceeds the total of 150.00',
+    instance: `${ORDER}/complete`,
+    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00' }],
+    extensions: {
+      total: money('The total of the order, in BRL.', '150.00'),
+      redeemed: money('The cashback that the completion redeems, in BRL; otherwise "0.00".', '20.00'),
+      payments: money('The sum of the payment methods, in BRL.', '150.00'),
+    },
   },
   redemption_exceeds_maximum: {
     detail: 'at most 75.00 can be redeemed on this order now',

@@ -110,10 +110,10 @@ export class OrderLifecycleService {
       }
       const wallet = await this.wallets.lock(manager, order, order.id);
       requireTransition(order, 'complete', wallet.now);
-      if (request.payment_methods)
-        order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents);
+      if (request.payment_methods)
+        order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
       const validity = validityOf(order.policy, wallet.now);
