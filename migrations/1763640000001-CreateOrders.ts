@@ -25,8 +25,9 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         lapsed_cents          BIGINT NOT NULL,
         earned_cents          BIGINT NOT NULL,
         refunded_cents        BIGINT NOT NULL,
+        refunded_eligible_cents BIGINT NOT NULL,
         returned_cents        BIGINT NOT NULL,
-        clawed_back_cents     BIGINT NOT NULL,
+        taken_back_cents      BIGINT NOT NULL,
         content_digest        BINARY(32) NOT NULL,
         version               INT NOT NULL,
         created_at            DATETIME(3) NOT NULL,
@@ -50,26 +51,31 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT ck_orders_lapsed CHECK (lapsed_cents BETWEEN 0 AND total_cents AND (lapsed_cents = 0 OR status = 'expired')),
         CONSTRAINT ck_orders_earned CHECK (earned_cents >= 0),
         CONSTRAINT ck_orders_refunded CHECK (refunded_cents BETWEEN 0 AND total_cents),
+        CONSTRAINT ck_orders_refunded_eligible CHECK (refunded_eligible_cents BETWEEN 0 AND refunded_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redemption_cents),
-        CONSTRAINT ck_orders_clawed_back CHECK (clawed_back_cents BETWEEN 0 AND earned_cents)
+        CONSTRAINT ck_orders_taken_back CHECK (taken_back_cents BETWEEN 0 AND earned_cents)
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS refunds (
-        id                ${ID} NOT NULL,
-        order_id          ${ID} NOT NULL,
-        merchant_id       ${ID} NOT NULL,
-        external_id       VARBINARY(400) NOT NULL,
-        amount_cents      BIGINT NOT NULL,
-        returned_cents    BIGINT NOT NULL,
-        clawed_back_cents BIGINT NOT NULL,
-        created_at        DATETIME(3) NOT NULL,
+        id                       ${ID} NOT NULL,
+        order_id                 ${ID} NOT NULL,
+        merchant_id              ${ID} NOT NULL,
+        external_id              VARBINARY(400) NOT NULL,
+        amount_cents             BIGINT NOT NULL,
+        eligible_cents           BIGINT NOT NULL,
+        requested_eligible_cents BIGINT NULL,
+        returned_cents           BIGINT NOT NULL,
+        taken_back_cents         BIGINT NOT NULL,
+        created_at               DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_refunds_order_external_id (order_id, merchant_id, external_id),
         INDEX ix_refunds_order_created (order_id, created_at, id),
         CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_refunds_amount CHECK (amount_cents > 0),
+        CONSTRAINT ck_refunds_eligible CHECK (eligible_cents BETWEEN 0 AND amount_cents),
+        CONSTRAINT ck_refunds_requested_eligible CHECK (requested_eligible_cents = eligible_cents),
         CONSTRAINT ck_refunds_returned CHECK (returned_cents BETWEEN 0 AND amount_cents),
-        CONSTRAINT ck_refunds_clawed_back CHECK (clawed_back_cents >= 0)
+        CONSTRAINT ck_refunds_taken_back CHECK (taken_back_cents >= 0)
       ) ${TABLE_OPTIONS}`);
   }
 

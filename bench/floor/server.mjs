@@ -28,10 +28,10 @@ const LIVE_TOKEN = `
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 const INSERT_ORDER = `
   INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, eligible_total_cents, items, payment_methods,
-                      final_payment_methods, metadata, policy, redemption_cents, earned_cents, refunded_cents, returned_cents, clawed_back_cents,
-                      content_digest, version, created_at, updated_at, expires_at, requested_expires_at, completed_at, cancelled_at,
+                      final_payment_methods, metadata, policy, redemption_cents, lapsed_cents, earned_cents, refunded_cents,
+                      refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, requested_expires_at, completed_at, cancelled_at,
                       cashback_available_at, cashback_expires_at)
-  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, NULL, ?, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL, NULL)`;
+  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, NULL, ?, 0, 0, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL, NULL)`;
 const BALANCE = `
   SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
    WHERE w.merchant_id = ? AND w.document IN (?)`;
@@ -129,7 +129,7 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
       },
       to_receive: {
         amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),
-        ...{ reversed: '0.00', status: 'quoted', available_at: availableAt, expires_at: cashbackExpiresAt },
+        ...{ taken_back: '0.00', status: 'quoted', available_at: availableAt, expires_at: cashbackExpiresAt },
         expires_on: cashbackExpiresAt.toISOString().slice(0, 10),
       },
     },

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { MAX_CENTS, parseMoney } from '../common/money.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../../test/support/quote-examples.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
-import { cashbackToReceive, type OrderTotals, rateOf, redeemableMaximum, refundParts } from './quote.js';
+import { cashbackToReceive, type OrderTotals, rateOf, redeemableMaximum } from './quote.js';
 
 const aPolicy = (members: Partial<Policy> = {}): Policy => ({
   ...DEFAULT_POLICY,
@@ -179,62 +179,5 @@ describe('rateOf', () => {
   it('rateOf prefers the rate with exactly this ID', () => {
     const policy = aPolicy({ earnRatesByPaymentMethod: { PIX: 100, pix: 200 } });
     expect([rateOf('pix', policy), rateOf('PIX', policy)]).toEqual([200, 100]);
-  });
-});
-
-describe('refundParts', () => {
-  /** Applies refunds one after another. @returns the parts of each. */
-  function refundInTurn(
-    order: { totalCents: number; redeemedCents: number; earnedCents: number },
-    amounts: number[],
-  ): ReturnType<typeof refundParts>[] {
-    const state = { ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 };
-    return amounts.map((amountCents) => {
-      const parts = refundParts(state, amountCents);
-      state.refundedCents += amountCents;
-      state.returnedCents += parts.returnedCents;
-      state.clawedBackCents += parts.clawedBackCents;
-      return parts;
-    });
-  }
-
-  it('refundParts gives the results of the documented example', () => {
-    expect(refundInTurn({ totalCents: 10_000, redeemedCents: 1_000, earnedCents: 450 }, [3333, 3333, 3334])).toEqual([
-      { returnedCents: 333, clawedBackCents: 150 },
-      { returnedCents: 333, clawedBackCents: 150 },
-      { returnedCents: 334, clawedBackCents: 150 },
-    ]);
-  });
-
-  it('refundParts add up exactly to each total, however an order is refunded, and are never negative', () => {
-    const scenario = fc.record({
-      totalCents: cents,
-      redeemed: fc.double({ min: 0, max: 1, noNaN: true }),
-      earned: fc.double({ min: 0, max: 1, noNaN: true }),
-      cuts: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 20 }),
-    });
-    fc.assert(
-      fc.property(scenario, ({ totalCents, redeemed, earned, cuts }) => {
-        const redeemedCents = Math.floor(totalCents * redeemed);
-        const earnedCents = Math.floor((totalCents - redeemedCents) * earned);
-        const edges = [
-          0,
-          ...new Set(cuts.map((cut) => Math.floor(totalCents * cut)).filter((edge) => edge > 0 && edge < totalCents)),
-          totalCents,
-        ].sort((a, b) => a - b);
-        const amounts = edges.slice(1).map((edge, at) => edge - (edges[at] ?? 0));
-        const parts = refundInTurn({ totalCents, redeemedCents, earnedCents }, amounts);
-        const sum = (of: (part: ReturnType<typeof refundParts>) => number): number =>
-          parts.reduce((total, part) => total + of(part), 0);
-        expect(sum((part) => part.returnedCents)).toBe(redeemedCents);
-        expect(sum((part) => part.clawedBackCents)).toBe(earnedCents);
-        expect(
-          parts.every(
-            ({ returnedCents, clawedBackCents }, at) =>
-              returnedCents >= 0 && returnedCents <= (amounts[at] ?? 0) && clawedBackCents >= 0,
-          ),
-        ).toBe(true);
-      }),
-    );
   });
 });

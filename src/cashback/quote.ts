@@ -72,34 +72,3 @@ export function rateOf(paymentMethodId: string, policy: Policy): number {
   const found = Object.entries(overrides).find(([id]) => isSamePaymentMethod(id, paymentMethodId));
   return found?.[1] ?? earnRateBps;
 }
-
-/**
- * Returns the cashback that a refund of `amountCents` moves. Each part is the rounded-down running total minus the
- * amount that earlier refunds moved, so that the refunds of a whole order add up exactly, however it is split. Nothing
- * is taken back for cashback that the order earned and that expired unspent.
- *
- * @param expiredCents how much of the order's own cashback has expired unspent.
- */
-export function refundParts(
-  order: {
-    totalCents: number;
-    redeemedCents: number;
-    earnedCents: number;
-    refundedCents: number;
-    returnedCents: number;
-    clawedBackCents: number;
-  },
-  amountCents: number,
-  expiredCents = 0,
-): { returnedCents: number; clawedBackCents: number } {
-  const total = BigInt(order.totalCents);
-  const after = BigInt(order.refundedCents + amountCents);
-  const returnedCents = Number((BigInt(order.redeemedCents) * after) / total) - order.returnedCents;
-  const keptAt = (refunded: bigint): number => Number((BigInt(order.earnedCents) * (total - refunded)) / total);
-  const keptBeforeCents = keptAt(BigInt(order.refundedCents));
-  const dueCents = keptBeforeCents - keptAt(after);
-  // What earlier refunds did not take back, because it had expired unspent.
-  const waivedBeforeCents = order.earnedCents - keptBeforeCents - order.clawedBackCents;
-  const clawedBackCents = Math.max(0, dueCents - Math.max(0, expiredCents - waivedBeforeCents));
-  return { returnedCents, clawedBackCents };
-}

@@ -24,7 +24,7 @@ export class Wallet {
   @WordColumn('document', 36)
   document!: string;
 
-  /** The amount that refunds could not claw back. New cashback repays it first. */
+  /** The amount that refunds could not take back. New cashback repays it first. */
   @CentsColumn('debt_cents')
   debtCents!: number;
 

@@ -107,8 +107,14 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
   payments_exceed_total: {
-    detail: 'the payment methods add up to 160.00, which exceeds the total of 150.00',
-    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 150.00' }],
+    detail: 'the payment methods add up to 150.00, and 20.00 is redeemed: together this exceeds the total of 150.00',
+    instance: `${ORDER}/complete`,
+    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00' }],
+    extensions: {
+      total: money('The total of the order, in BRL.', '150.00'),
+      redeemed: money('The cashback that the completion redeems, in BRL; otherwise "0.00".', '20.00'),
+      payments: money('The sum of the payment methods, in BRL.', '150.00'),
+    },
   },
   redemption_exceeds_maximum: {
     detail: 'at most 75.00 can be redeemed on this order now',
@@ -116,9 +122,13 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     extensions: { maximum: money('The maximum that can be redeemed now, in BRL.', '75.00'), limited_by: limitedBy },
   },
   refund_exceeds_total: {
-    detail: 'at most 100.00 of this order can be refunded',
+    detail: 'the eligible part of a refund of 50.00 must be from 30.00 to 50.00',
     instance: `${ORDER}/refunds`,
-    extensions: { maximum: money('The part of the total that can still be refunded, in BRL.', '100.00') },
+    errors: [{ pointer: '/eligible_amount', detail: 'must be from 30.00 to 50.00' }],
+    extensions: {
+      minimum: money('The minimum of the member that `errors` names, in BRL.', '30.00'),
+      maximum: money('The maximum of the member that `errors` names, in BRL.', '50.00'),
+    },
   },
   grant_exceeds_maximum: {
     detail: 'at most 1000.00 can be granted at once',

@@ -10,7 +10,7 @@ import { isOpen, wasCompleted } from './order-status.js';
 /** The cashback that the customer receives for an order. */
 export interface CashbackToReceive {
   amountCents: number;
-  reversedCents: number;
+  takenBackCents: number;
   status: ToReceiveDto['status'];
   /** When it can be spent; null if the order is cancelled. */
   validity: Validity | null;
@@ -41,14 +41,14 @@ export function redeemedCents(order: Order): number {
   return wasCompleted(order) ? order.redemptionCents : 0;
 }
 
-/** Returns the cashback that the customer receives for an order: quoted, granted or reversed. */
+/** Returns the cashback that the customer receives for an order: quoted, granted or taken back. */
 export function toReceive(order: Order, now: Date): CashbackToReceive {
-  if (order.cancelledAt !== null) return { amountCents: 0, reversedCents: 0, status: 'reversed', validity: null };
+  if (order.cancelledAt !== null) return { amountCents: 0, takenBackCents: 0, status: 'none', validity: null };
   const validity = validityOfOrder(order);
   return {
     amountCents: isOpen(order) ? quotedCents(order) : order.earnedCents,
-    reversedCents: order.clawedBackCents,
-    status: toReceiveStatus(order, validity.availableAt, now),
+    takenBackCents: order.takenBackCents,
+    status: toReceiveStatus(order, validity, now),
     validity,
   };
 }
@@ -72,11 +72,13 @@ function validityOfOrder({ policy, createdAt, cashbackAvailableAt, cashbackExpir
     : { availableAt: cashbackAvailableAt, expiresAt: cashbackExpiresAt };
 }
 
-function toReceiveStatus(order: Order, availableAt: Date, now: Date): CashbackToReceive['status'] {
+function toReceiveStatus(order: Order, validity: Validity, now: Date): CashbackToReceive['status'] {
   if (isOpen(order)) return 'quoted';
-  if (order.status === 'refunded') return 'reversed';
-  if (order.clawedBackCents > 0) return 'partially_reversed';
-  return availableAt <= now ? 'available' : 'pending';
+  if (order.earnedCents === 0) return 'none';
+  if (order.takenBackCents === order.earnedCents) return 'taken_back';
+  if (validity.expiresAt <= now) return 'expired';
+  if (order.takenBackCents > 0) return 'partially_taken_back';
+  return validity.availableAt <= now ? 'available' : 'pending';
 }
 
 /** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */

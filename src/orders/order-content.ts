@@ -58,17 +58,24 @@ function readEligibleTotal(eligibleTotal: string | null | undefined, totalCents:
  * Also for quotes, amendments and completions. A rule of the policy cannot be checked here: at creation a replay comes
  * first, and an existing order keeps its own policy.
  *
+ * @param redeemedCents what is redeemed, if that is known: only a completion knows it.
  * @throws Problem payments_exceed_total.
  */
-export function readPaymentMethods(methods: readonly PaymentMethodDto[], totalCents: number): OrderPaymentMethod[] {
+export function readPaymentMethods(
+  methods: readonly PaymentMethodDto[],
+  totalCents: number,
+  redeemedCents = 0,
+): OrderPaymentMethod[] {
   const read = methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
   const paidCents = sumCents(read.map(({ amountCents }) => amountCents));
-  if (paidCents > totalCents) {
-    const detail = `the payment methods add up to ${formatMoney(paidCents)}, which exceeds the total of ${formatMoney(totalCents)}`;
-    throw new Problem('payments_exceed_total', {
-      detail,
-      errors: [{ pointer: '/payment_methods', detail: `must add up to at most ${formatMoney(totalCents)}` }],
-    });
-  }
-  return read;
+  if (paidCents + redeemedCents <= totalCents) return read;
+  const [total, redeemed, payments] = [totalCents, redeemedCents, paidCents].map(formatMoney);
+  const together = redeemedCents > 0 ? `, and ${redeemed} is redeemed: together this` : ', which';
+  throw new Problem('payments_exceed_total', {
+    detail: `the payment methods add up to ${payments}${together} exceeds the total of ${total}`,
+    errors: [
+      { pointer: '/payment_methods', detail: `must add up to at most ${formatMoney(totalCents - redeemedCents)}` },
+    ],
+    extensions: { total, redeemed, payments },
+  });
 }

@@ -104,11 +104,11 @@ export class OrderLifecycleService {
       }
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'complete');
-      if (request.payment_methods)
-        order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents);
       if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents);
+      if (request.payment_methods)
+        order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);
       wallet.capture(order.id);
       const validity = validityOf(order.policy, wallet.now);

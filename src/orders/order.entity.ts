@@ -105,13 +105,17 @@ export class Order {
   @CentsColumn('refunded_cents')
   refundedCents!: number;
 
+  /** The part of `refundedCents` that concerned what the order earned cashback on. */
+  @CentsColumn('refunded_eligible_cents')
+  refundedEligibleCents!: number;
+
   /** Redeemed cashback that refunds returned to the customer. */
   @CentsColumn('returned_cents')
   returnedCents!: number;
 
   /** Granted cashback that refunds took back. */
-  @CentsColumn('clawed_back_cents')
-  clawedBackCents!: number;
+  @CentsColumn('taken_back_cents')
+  takenBackCents!: number;
 
   /** Digest of the content that the order was created with (`order-replay.ts`). */
   @DigestColumn('content_digest')

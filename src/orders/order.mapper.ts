@@ -61,10 +61,10 @@ function toRedeemDto(order: Order, availableCents: number): ToRedeemDto {
 }
 
 function toReceiveDto(order: Order, now: Date): ToReceiveDto {
-  const { amountCents, reversedCents, status, validity } = toReceive(order, now);
+  const { amountCents, takenBackCents, status, validity } = toReceive(order, now);
   return {
     amount: formatMoney(amountCents),
-    reversed: formatMoney(reversedCents),
+    taken_back: formatMoney(takenBackCents),
     status,
     available_at: validity?.availableAt ?? null,
     expires_at: validity?.expiresAt ?? null,
@@ -79,8 +79,9 @@ export function toRefundDto(refund: Refund): RefundDto {
     external_id: refund.externalId,
     order_id: refund.orderId,
     amount: formatMoney(refund.amountCents),
+    eligible_amount: formatMoney(refund.eligibleCents),
     cashback_returned: formatMoney(refund.returnedCents),
-    cashback_taken_back: formatMoney(refund.clawedBackCents),
+    cashback_taken_back: formatMoney(refund.takenBackCents),
     amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
     created_at: refund.createdAt,
   };

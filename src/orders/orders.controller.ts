@@ -105,10 +105,11 @@ export class OrdersController {
   }
 
   /**
-   * Hold cashback for an order
+   * Hold cashback for an order, or renew an expired order
    *
    * @remarks Holds an amount of the customer's cashback until the order expires. It replaces an earlier hold of the
-   * order. An expired order is renewed: it is pending again until the new `expires_at`.
+   * order. On an expired order this is the operation `renew`: the order is pending again until the new `expires_at`.
+   * Send the amount "0.00" to renew it without a hold.
    */
   @Put(':id/redemption')
   @Heavy()

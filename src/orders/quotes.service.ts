@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
-import { formatMoney, parseMoney } from '../common/money.js';
+import { parseMoney } from '../common/money.js';
 import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
@@ -25,21 +25,19 @@ export class QuotesService {
     const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
     const sent = { document: request.document ?? '', payment_methods: request.payment_methods ?? [] };
     const requested = readOrder({ ...request, ...sent, external_id: '', items: [] });
-    const { totalCents } = requested;
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
     // A quote is not stored, so nothing is compared with its digest.
     const order = newOrder(requested, { merchantId, policy, contentDigest: Buffer.alloc(0) }, now);
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
-    const availableCents = isKnown ? await this.balances.availableNow(order) : totalCents;
+    const availableCents = isKnown ? await this.balances.availableNow(order) : order.totalCents;
     refuseOverMaximum(order, { availableCents }, redeemCents);
-    const held = { ...order, redemptionCents: redeemCents };
-    const { cashback, payment_methods } = toOrderDto(held, availableCents - redeemCents, now);
+    const held = toOrderDto({ ...order, redemptionCents: redeemCents }, availableCents - redeemCents, now);
     return {
-      cashback: { to_redeem: isKnown ? cashback.to_redeem : null, to_receive: cashback.to_receive },
-      payment_methods,
-      amount_to_pay: formatMoney(totalCents - redeemCents),
+      cashback: { to_redeem: isKnown ? held.cashback.to_redeem : null, to_receive: held.cashback.to_receive },
+      payment_methods: held.payment_methods,
+      amount_to_pay: held.amount_to_pay,
       policy: toPolicyDto(policy, this.config),
     };
   }

@@ -24,13 +24,21 @@ export class Refund {
   @CentsColumn('amount_cents')
   amountCents!: number;
 
+  /** The part of the amount that concerns what the order earned cashback on. */
+  @CentsColumn('eligible_cents')
+  eligibleCents!: number;
+
+  /** That part as the request has it; null if a refund without `eligible_amount` has the same. */
+  @CentsColumn('requested_eligible_cents', { nullable: true })
+  requestedEligibleCents!: number | null;
+
   /** Redeemed cashback returned to the customer's wallet. */
   @CentsColumn('returned_cents')
   returnedCents!: number;
 
   /** Granted cashback taken back. */
-  @CentsColumn('clawed_back_cents')
-  clawedBackCents!: number;
+  @CentsColumn('taken_back_cents')
+  takenBackCents!: number;
 
   @InstantColumn('created_at')
   createdAt!: Date;

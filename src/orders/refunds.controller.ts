@@ -16,7 +16,8 @@ export class RefundsController {
   /**
    * Refund an order
    *
-   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key.
+   * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key. With
+   * `eligible_amount` you say how much of the amount concerns goods that earned cashback: "0.00" for shipping.
    */
   @Post()
   @Heavy()

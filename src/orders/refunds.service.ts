@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { refundParts } from '../cashback/quote.js';
+import { type RefundedOrder, type RefundParts, refundParts } from '../cashback/refund-parts.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { formatMoney, parseMoney } from '../common/money.js';
-import { notFound, Problem } from '../common/problem.js';
+import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { LockedOrders } from './locked-orders.js';
 import { Order } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
 import { requireTransition } from './order-status.js';
+import { amountsOf, readRefund, refuseDifferences, type RequestedRefund } from './refund-content.js';
 import { Refund } from './refund.entity.js';
 
 /** Full and partial refunds of completed orders. */
@@ -28,25 +28,26 @@ export class RefundsService {
   /**
    * Refunds an amount of an order, or replays the refund with this `external_id`.
    *
-   * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the maximum.
+   * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the bounds.
    */
   create(
     merchantId: string,
     orderId: string,
     request: CreateRefundDto,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
-    const amountCents = parseMoney(request.amount);
+    const sent = readRefund(request);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       // The order's lock serializes concurrent requests, so the first one creates the refund and the others find it.
-      const existing = await manager.findOneBy(Refund, { orderId, merchantId, externalId: request.external_id });
-      if (existing !== null) return { refund: toRefundDto(replay(existing, amountCents)), replayed: true };
+      const existing = await manager.findOneBy(Refund, { orderId, merchantId, externalId: sent.externalId });
+      if (existing !== null) {
+        refuseDifferences(sent, existing);
+        return { refund: toRefundDto(existing), replayed: true };
+      }
 
       requireTransition(order, 'refund');
-      refuseOverTotal(order, amountCents);
-      const wallet = await this.wallets.lock(manager, order, order);
-      const refund = await this.#refund(manager, record, order, wallet, request.external_id, amountCents);
-      record({ type: 'order.refunded', merchantId, orderId, amountCents });
+      const refund = await this.#refund(manager, record, order, sent);
+      record({ type: 'order.refunded', merchantId, orderId, amountCents: refund.amountCents });
       return { refund: toRefundDto(refund), replayed: false };
     });
   }
@@ -80,34 +81,29 @@ export class RefundsService {
   /** Returns the cashback that a refund moves, and loads the credits from which it is taken back. */
   async #parts(
     manager: EntityManager,
-    order: Order,
+    order: Order & RefundedOrder,
     wallet: WalletAggregate,
-    amountCents: number,
-  ): Promise<ReturnType<typeof refundParts>> {
-    const refunded = { ...order, redeemedCents: order.redemptionCents };
-    const parts = refundParts(refunded, amountCents);
-    if (parts.clawedBackCents === 0) return parts;
-    await this.wallets.loadForClawback(manager, wallet, parts.clawedBackCents, order.id);
-    return refundParts(refunded, amountCents, await this.wallets.expiredUnspent(manager, wallet, order.id));
+    amounts: Pick<Refund, 'amountCents' | 'eligibleCents'>,
+  ): Promise<RefundParts> {
+    const parts = refundParts(order, amounts);
+    if (parts.takenBackCents === 0) return parts;
+    await this.wallets.loadForClawback(manager, wallet, parts.takenBackCents, order.id);
+    return refundParts(order, amounts, await this.wallets.expiredUnspent(manager, wallet, order.id));
   }
 
-  async #refund(
-    manager: EntityManager,
-    record: Recorder,
-    order: Order,
-    wallet: WalletAggregate,
-    externalId: string,
-    amountCents: number,
-  ): Promise<Refund> {
-    const { returnedCents, clawedBackCents } = await this.#parts(manager, order, wallet, amountCents);
+  async #refund(manager: EntityManager, record: Recorder, order: Order, sent: RequestedRefund): Promise<Refund> {
+    const refunded = { ...order, redeemedCents: order.redemptionCents };
+    const amounts = amountsOf(refunded, sent);
+    const wallet = await this.wallets.lock(manager, order, order);
+    const { returnedCents, takenBackCents } = await this.#parts(manager, refunded, wallet, amounts);
     const refund: Refund = {
       id: newId(wallet.now),
       orderId: order.id,
       merchantId: order.merchantId,
-      externalId,
-      amountCents,
+      externalId: sent.externalId,
+      ...amounts,
       returnedCents,
-      clawedBackCents,
+      takenBackCents,
       createdAt: wallet.now,
     };
     await manager.insert(Refund, refund);
@@ -115,7 +111,7 @@ export class RefundsService {
     const cause = { orderId: order.id, refundId: refund.id };
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
-    if (clawedBackCents > 0) wallet.clawBack(clawedBackCents, cause);
+    if (takenBackCents > 0) wallet.clawBack(takenBackCents, cause);
     await this.orders.save(manager, record, order, wallet, totalsAfter(order, refund));
     return refund;
   }
@@ -142,30 +138,13 @@ function refundsBefore(
   return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
 }
 
-function totalsAfter(order: Order, { amountCents, returnedCents, clawedBackCents }: Refund): Partial<Order> {
-  const refundedCents = order.refundedCents + amountCents;
+function totalsAfter(order: Order, refund: Refund): Partial<Order> {
+  const refundedCents = order.refundedCents + refund.amountCents;
   return {
     status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
     refundedCents,
-    returnedCents: order.returnedCents + returnedCents,
-    clawedBackCents: order.clawedBackCents + clawedBackCents,
+    refundedEligibleCents: order.refundedEligibleCents + refund.eligibleCents,
+    returnedCents: order.returnedCents + refund.returnedCents,
+    takenBackCents: order.takenBackCents + refund.takenBackCents,
   };
-}
-
-function replay(existing: Refund, amountCents: number): Refund {
-  if (existing.amountCents === amountCents) return existing;
-  throw new Problem('external_id_conflict', {
-    detail: `refund ${existing.id} has this external_id and differs in 1 member`,
-    errors: [{ pointer: '/amount', detail: 'differs from the earlier request' }],
-  });
-}
-
-function refuseOverTotal(order: Order, amountCents: number): void {
-  const leftCents = order.totalCents - order.refundedCents;
-  if (amountCents <= leftCents) return;
-  const maximum = formatMoney(leftCents);
-  throw new Problem('refund_exceeds_total', {
-    detail: `at most ${maximum} of this order can be refunded`,
-    extensions: { maximum },
-  });
 }

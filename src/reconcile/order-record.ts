@@ -10,8 +10,9 @@ const SUM_NAMES = [
   'restore_entries',
   'clawback_entries',
   'refunds_cents',
+  'refunds_eligible_cents',
   'refunds_returned_cents',
-  'refunds_clawed_back_cents',
+  'refunds_taken_back_cents',
   'held_cents',
 ] as const;
 /** Sums in centavos of an order's entries, refunds and holds; 0 if there are none. */
@@ -27,8 +28,9 @@ export interface OrderRecord extends Record<SumName, number> {
   lapsed_cents: number;
   earned_cents: number;
   refunded_cents: number;
+  refunded_eligible_cents: number;
   returned_cents: number;
-  clawed_back_cents: number;
+  taken_back_cents: number;
   version: number;
   updated_at: Date;
   created_at: Date;
@@ -58,7 +60,7 @@ export interface OrderRecord extends Record<SumName, number> {
 
 const ORDERS = `
   SELECT o.id AS order_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.lapsed_cents, o.earned_cents,
-         o.refunded_cents, o.returned_cents, o.clawed_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
+         o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          m.id AS merchant_id, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
@@ -80,8 +82,9 @@ const SUMS = [
           SUM(CASE WHEN e.kind = 'clawback' AND e.refund_id IS NOT NULL THEN -e.amount_cents
                    WHEN e.kind = 'debt' THEN e.amount_cents ELSE 0 END) AS clawback_entries
      FROM cashback_entries e WHERE ${inPage('e.order_id')} GROUP BY e.order_id`,
-  `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.returned_cents) AS refunds_returned_cents,
-          SUM(r.clawed_back_cents) AS refunds_clawed_back_cents
+  `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.eligible_cents) AS refunds_eligible_cents,
+          SUM(r.returned_cents) AS refunds_returned_cents,
+          SUM(r.taken_back_cents) AS refunds_taken_back_cents
      FROM refunds r WHERE ${inPage('r.order_id')} GROUP BY r.order_id`,
   `SELECT h.order_id, SUM(h.amount_cents) AS held_cents FROM cashback_holds h WHERE ${inPage('h.order_id')} GROUP BY h.order_id`,
 ];
@@ -152,4 +155,5 @@ async function addExpired(manager: EntityManager, records: OrderRecord[]): Promi
 }
 
 const tookBackTooLittle = (o: OrderRecord): boolean =>
-  BigInt(o.clawed_back_cents) * BigInt(o.total_cents) < BigInt(o.earned_cents) * BigInt(o.refunded_cents);
+  BigInt(o.taken_back_cents) * BigInt(o.eligible_total_cents ?? o.total_cents) <
+  BigInt(o.earned_cents) * BigInt(o.refunded_eligible_cents);

@@ -1,10 +1,11 @@
-import { cashbackToReceive, redeemableMaximum, refundParts } from '../cashback/quote.js';
+import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
 import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
 import { wasCompleted } from '../orders/order-status.js';
 import type { Finding } from './page.js';
 import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
+import { eligiblePartFits, refundsAddUp, refundsMovedTheirParts, statusMatchesRefunds } from './order-refunds.js';
 
 /** A rule of an order, and the figures to show if it is broken. */
 interface OrderRule {
@@ -55,7 +56,7 @@ const ORDER_RULES: OrderRule[] = [
   {
     invariant: 'the status matches the refunded amount',
     figures: ['total_cents', 'refunded_cents'],
-    holds: (o) => o.status === statusAfterRefunds(o),
+    holds: statusMatchesRefunds,
   },
   {
     invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled or expired',
@@ -75,20 +76,23 @@ const ORDER_RULES: OrderRule[] = [
     holds: (o) => o.earned_cents === (wasCompleted(o) ? earnedCents(o) : 0),
   },
   {
+    invariant: 'the eligible part of the refunds fits the order, and so does the other part',
+    figures: ['total_cents', 'eligible_total_cents', 'refunded_cents', 'refunded_eligible_cents'],
+    holds: eligiblePartFits,
+  },
+  {
     invariant: 'the refunds of an order returned and took back the amounts of the formulas',
     figures: [
       'total_cents',
+      'eligible_total_cents',
       'redemption_cents',
       'earned_cents',
       'refunded_cents',
+      'refunded_eligible_cents',
       'returned_cents',
-      'clawed_back_cents',
+      'taken_back_cents',
     ],
-    holds: (o) => {
-      const parts = refundedParts(o);
-      const waivedCents = parts.clawedBackCents - o.clawed_back_cents;
-      return o.returned_cents === parts.returnedCents && waivedCents >= 0 && waivedCents <= o.credit_expired_cents;
-    },
+    holds: refundsMovedTheirParts,
   },
   {
     invariant: 'a completed order has a wallet, and a credit of the earned amount in it if it earned anything',
@@ -127,29 +131,28 @@ const ORDER_RULES: OrderRule[] = [
       'earn_entries',
       'returned_cents',
       'restore_entries',
-      'clawed_back_cents',
+      'taken_back_cents',
       'clawback_entries',
     ],
     holds: (o) =>
       o.redeem_entries === (wasCompleted(o) ? o.redemption_cents : 0) &&
       o.earn_entries === o.earned_cents &&
       o.restore_entries === o.returned_cents &&
-      o.clawback_entries === o.clawed_back_cents,
+      o.clawback_entries === o.taken_back_cents,
   },
   {
     invariant: 'the refunded amount of an order is the sum of its refunds',
     figures: [
       'refunded_cents',
       'refunds_cents',
+      'refunded_eligible_cents',
+      'refunds_eligible_cents',
       'returned_cents',
       'refunds_returned_cents',
-      'clawed_back_cents',
-      'refunds_clawed_back_cents',
+      'taken_back_cents',
+      'refunds_taken_back_cents',
     ],
-    holds: (o) =>
-      o.refunded_cents === o.refunds_cents &&
-      o.returned_cents === o.refunds_returned_cents &&
-      o.clawed_back_cents === o.refunds_clawed_back_cents,
+    holds: refundsAddUp,
   },
   {
     invariant: 'the redemption of a pending order is held, and no other order has a hold',
@@ -177,11 +180,6 @@ export function* brokenRules(order: OrderRecord): Generator<Finding> {
   }
 }
 
-function statusAfterRefunds(o: OrderRecord): string {
-  if (o.refunded_cents === 0) return ['partially_refunded', 'refunded'].includes(o.status) ? 'completed' : o.status;
-  return o.refunded_cents === o.total_cents ? 'refunded' : 'partially_refunded';
-}
-
 function earnedCents(o: OrderRecord): number {
   const paid = {
     totalCents: o.total_cents,
@@ -197,11 +195,4 @@ function redeemableCents(o: OrderRecord): number {
   if (['cancelled', 'expired'].includes(o.status)) return 0;
   const totals = { totalCents: o.total_cents, eligibleTotalCents: o.eligible_total_cents };
   return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
-}
-
-/** All refunds together move the same amounts as a single refund of their sum. */
-function refundedParts(o: OrderRecord): { returnedCents: number; clawedBackCents: number } {
-  if (o.refunded_cents === 0) return { returnedCents: 0, clawedBackCents: 0 };
-  const order = { totalCents: o.total_cents, redeemedCents: o.redemption_cents, earnedCents: o.earned_cents };
-  return refundParts({ ...order, refundedCents: 0, returnedCents: 0, clawedBackCents: 0 }, o.refunded_cents);
 }

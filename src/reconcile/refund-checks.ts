@@ -4,6 +4,28 @@ import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 const HAS_EXPIRED_UNSPENT = `EXISTS (
   SELECT 1 FROM cashback_credits c JOIN cashback_entries x ON x.credit_id = c.id AND x.kind = 'expire' WHERE c.order_id = o.id)`;
 
+/** The SQL expressions of a part that a refund moves, and of what it is a share of. */
+interface Share {
+  part: string;
+  whole: string;
+  refunded: string;
+  total: string;
+}
+
+const ELIGIBLE_TOTAL = 'COALESCE(o.eligible_total_cents, o.total_cents)';
+const RETURNED: Share = {
+  part: 'r.returned_cents',
+  whole: 'o.redemption_cents',
+  refunded: 'r.amount_cents',
+  total: 'o.total_cents',
+};
+const TAKEN_BACK: Share = {
+  part: 'r.taken_back_cents',
+  whole: 'o.earned_cents',
+  refunded: 'r.eligible_cents',
+  total: ELIGIBLE_TOTAL,
+};
+
 /**
  * Checks of refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it is less
  * than a centavo away from its share of the order, whatever the sequence of the refunds.
@@ -14,32 +36,39 @@ export const REFUND_CHECKS: SqlChecks = {
       FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.merchant_id <> o.merchant_id OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
 
-  'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
-    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.returned_cents, r.clawed_back_cents, o.total_cents, o.redemption_cents, o.earned_cents
+  'a refund has the eligible part that its request asks for, and all of its amount if the whole order is eligible': `
+    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.eligible_cents, r.requested_eligible_cents, o.eligible_total_cents
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
-       AND (r.amount_cents <= 0 OR ${awayFromItsShare('r.returned_cents', 'o.redemption_cents')}
-            OR (${awayFromItsShare('r.clawed_back_cents', 'o.earned_cents')}
-                AND NOT (${isBelowItsShare('r.clawed_back_cents', 'o.earned_cents')} AND ${HAS_EXPIRED_UNSPENT})))`,
+       AND (r.eligible_cents NOT BETWEEN 0 AND r.amount_cents OR r.requested_eligible_cents <> r.eligible_cents
+            OR (o.eligible_total_cents IS NULL AND (r.eligible_cents <> r.amount_cents OR r.requested_eligible_cents IS NOT NULL)))`,
+
+  'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
+    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.eligible_cents, r.returned_cents, r.taken_back_cents,
+           o.total_cents, o.eligible_total_cents, o.redemption_cents, o.earned_cents
+      FROM refunds r JOIN orders o ON o.id = r.order_id
+     WHERE ${inPage('r.order_id')}
+       AND (r.amount_cents <= 0 OR ABS(${aboveItsShare(RETURNED)}) >= o.total_cents
+            OR (ABS(${aboveItsShare(TAKEN_BACK)}) >= GREATEST(${ELIGIBLE_TOTAL}, 1)
+                AND NOT (${aboveItsShare(TAKEN_BACK)} < 0 AND ${HAS_EXPIRED_UNSPENT})))`,
 
   'the amounts of a refund are the sums of its entries, which have the same instant': `
-    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at,
+    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
            COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
            COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0) AS clawback_entries,
            MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
       FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
      WHERE ${inPage('r.order_id')}
-     GROUP BY r.id, r.order_id, r.returned_cents, r.clawed_back_cents, r.created_at
+     GROUP BY r.id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at
     HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0)
-        OR r.clawed_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
+        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };
 
-function isBelowItsShare(part: string, whole: string): string {
-  return `CAST(${part} AS DECIMAL(40)) * o.total_cents < CAST(${whole} AS DECIMAL(40)) * r.amount_cents`;
-}
-
-/** SQL condition: a part of a refund is a centavo or more away from whole × amount / total. DECIMAL is exact. */
-function awayFromItsShare(part: string, whole: string): string {
-  return `ABS(CAST(${part} AS DECIMAL(40)) * o.total_cents - CAST(${whole} AS DECIMAL(40)) * r.amount_cents) >= o.total_cents`;
+/**
+ * SQL expression: the part less whole × refunded / total, times the total. Its absolute value is a total or more where
+ * the part is a centavo or more away from its share. DECIMAL is exact.
+ */
+function aboveItsShare({ part, whole, refunded, total }: Share): string {
+  return `(CAST(${part} AS DECIMAL(40)) * ${total} - CAST(${whole} AS DECIMAL(40)) * ${refunded})`;
 }

@@ -68,8 +68,8 @@ describe('cashback restored by a refund', () => {
   });
 });
 
-describe('cashback clawed back by a refund', () => {
-  it('a refund claws back from the credit of the order first, then from the earliest to expire, pending or available', async () => {
+describe('cashback taken back by a refund', () => {
+  it('a refund takes back from the credit of the order first, then from the earliest to expire, pending or available', async () => {
     const shop = await aLongLivedMerchant(service, { releaseDays: 0 });
     const document = aDocument();
     const order = await aCompletedOrder(shop, { document, total: '400.00' });
@@ -109,7 +109,10 @@ describe('cashback clawed back by a refund', () => {
     expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00']);
     expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', debt: '0.00' });
     const { body } = await merchant.client.get(`/orders/${order.id}`);
-    expect(body).toMatchObject({ status: 'refunded', cashback: { to_receive: { reversed: '0.00' } } });
+    expect(body).toMatchObject({
+      status: 'refunded',
+      cashback: { to_receive: { taken_back: '0.00', status: 'expired' } },
+    });
   });
 
   it('refunds take back only what was spent of the cashback of their order when the rest expired', async () => {
@@ -126,7 +129,7 @@ describe('cashback clawed back by a refund', () => {
 });
 
 describe('debt of a wallet', () => {
-  /** A customer who spent 5.00 that the refund of the order then could not claw back. */
+  /** A customer who spent 5.00 that the refund of the order then could not take back. */
   async function aDebtor(): Promise<{ document: string; spent: any }> {
     const document = aDocument();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
@@ -140,7 +143,7 @@ describe('debt of a wallet', () => {
     return { document, spent };
   }
 
-  it('the debt equals the part of a clawback that all credits together did not cover', async () => {
+  it('the debt equals the part of what a refund takes back that all credits together did not cover', async () => {
     const { document } = await aDebtor();
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
     expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['clawback -0.25', 'debt 4.75']);
@@ -165,7 +168,7 @@ describe('debt of a wallet', () => {
   it('new cashback repays the debt first, and its order still shows the full amount', async () => {
     const { document } = await aDebtor();
     const order = await aCompletedOrder(merchant, { document, total: '100.00' });
-    expect(order.cashback.to_receive).toMatchObject({ amount: '5.00', reversed: '0.00', status: 'pending' });
+    expect(order.cashback.to_receive).toMatchObject({ amount: '5.00', taken_back: '0.00', status: 'pending' });
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.25', debt: '0.00' });
     const entries = await statementOf(merchant, document);
     expect(entries.slice(-3)).toMatchObject([
@@ -173,7 +176,7 @@ describe('debt of a wallet', () => {
       { kind: 'clawback', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
       { kind: 'repay', balance: '0.25', debt: '0.00', credit_id: null },
     ]);
-    // The repaid amount is not clawed back a second time when the order is refunded.
+    // The repaid amount is not taken back a second time when the order is refunded.
     await refund(order, '100.00');
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
   });

@@ -146,14 +146,14 @@ async function stateOf(service: Service, shop: Shop): Promise<unknown> {
     const { body } = await client.get(`/orders/by-external-id/${external_id}`);
     const { to_redeem, to_receive } = body.cashback;
     const refunds = (await client.get(`/orders/${body.id}/refunds`)).body.data.map((refund: any) => refund.amount);
-    const { amount, reversed, status } = to_receive;
+    const { amount, taken_back, status } = to_receive;
     orders.push({
       external_id,
       status: body.status,
       total: body.total,
       to_redeem,
       amount,
-      reversed,
+      taken_back,
       received: status,
       refunds,
     });

@@ -68,7 +68,7 @@ describe('GET /metrics', () => {
     expect(await since()).toEqual({ granted: 27, voided: 7, redeemed: 20, earned: 4, returned: 10, taken_back: 2 });
 
     // Nothing is written before the next change of the wallet.
-    service.clock.advance({ minutes: 11 });
+    await service.clock.advance({ minutes: 11 });
     await aGrant('LATER', '1.00');
     expect(await since()).toMatchObject({ granted: 28, expired: 10 });
   });

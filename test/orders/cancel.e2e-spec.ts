@@ -29,7 +29,7 @@ describe('POST /orders/{id}/cancel', () => {
       cancelled_at: expect.any(String),
       cashback: {
         to_redeem: { available: '80.00', maximum: '0.00', limited_by: null, held: '0.00', redeemed: '0.00' },
-        to_receive: { amount: '0.00', reversed: '0.00', status: 'reversed', available_at: null, expires_at: null },
+        to_receive: { amount: '0.00', taken_back: '0.00', status: 'none', available_at: null, expires_at: null },
       },
     });
     expect(await walletOf(merchant, order.document)).toMatchObject({

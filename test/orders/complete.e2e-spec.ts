@@ -35,7 +35,7 @@ describe('POST /orders/{id}/complete', () => {
         to_redeem: { maximum: '0.00', limited_by: null, held: '0.00', redeemed: '0.00' },
         to_receive: {
           amount: '7.50',
-          reversed: '0.00',
+          taken_back: '0.00',
           status: 'pending',
           available_at: startOfDayAfter(body.completed_at, 8),
           expires_at: startOfDayAfter(body.completed_at, 188),
@@ -212,6 +212,49 @@ describe('POST /orders/{id}/complete errors', () => {
     expectProblem(answer, 422, 'payments_exceed_total');
     expect(pointersOf(answer)).toEqual(['/payment_methods']);
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+  });
+
+  it.each([
+    ['the amount in redeem', { redeem: '20.00' }],
+    ['the held amount', {}],
+  ])(
+    'POST /orders/{id}/complete returns 422 and changes nothing when payment methods and %s exceed the total by a centavo',
+    async (_what, members) => {
+      const order = await anOrderWith('80.00');
+      await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+      const pending = (await merchant.client.get(`/orders/${order.id}`)).body;
+      const paying = (...amounts: string[]): object => ({
+        ...members,
+        payment_methods: amounts.map((amount) => ({ id: 'pix', amount })),
+      });
+      for (const _attempt of ['first', 'second']) {
+        const answer = await complete(order, paying('100.00', '30.01'));
+        expectProblem(answer, 422, 'payments_exceed_total');
+        expect(answer.body).toMatchObject({
+          ...{ total: '150.00', redeemed: '20.00', payments: '130.01' },
+          errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00' }],
+        });
+      }
+      expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(pending);
+      const { status, body } = await complete(order, paying('100.00', '30.00'));
+      expect({ status, body }).toMatchObject({ status: 200, body: { amount_to_pay: '130.00' } });
+      expect(await complete(order, paying('100.00', '30.00'))).toMatchObject({ status: 200, body });
+    },
+  );
+
+  it('POST /orders/{id}/complete does not compare the payment methods of the creation with what is redeemed', async () => {
+    const order = await anOrderWith('80.00', { payment_methods: [{ id: 'pix', amount: '150.00' }] });
+    const { status, body } = await complete(order, { redeem: '20.00' });
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { amount_to_pay: '130.00', payment_methods: [{ id: 'pix', amount: '150.00' }] },
+    });
+  });
+
+  it('POST /orders/{id}/complete names the redemption first when it is above the maximum and the payments are too high', async () => {
+    const order = await anOrderWith('80.00');
+    const request = { redeem: '75.01', payment_methods: [{ id: 'pix', amount: '150.00' }] };
+    expectProblem(await complete(order, request), 422, 'redemption_exceeds_maximum');
   });
 
   it('POST /orders/{id}/complete returns 409 when the order is cancelled', async () => {

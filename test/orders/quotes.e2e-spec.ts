@@ -34,22 +34,24 @@ describe('POST /quotes', () => {
     });
   });
 
-  it('POST /quotes with redeem returns what a hold of that amount leaves to pay and to receive', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const answers = await atOnce(5, () => quote({ document, total: '150.00', redeem: '20.00' }));
-    for (const { status, body } of answers)
-      expect({ status, body }).toMatchObject({
-        status: 200,
-        body: {
-          amount_to_pay: '130.00',
-          cashback: {
-            to_redeem: { available: '60.00', maximum: '75.00', held: '20.00' },
-            to_receive: { amount: '6.50' },
-          },
-        },
-      });
-  });
+  it.each(['20.00', '75', '0.00'])(
+    'POST /quotes with a redeem of %s returns exactly what the order says that then holds that amount',
+    async (redeem) => {
+      const document = aDocument();
+      await grant(service, merchant, document, '80.00');
+      const request = anOrder({ document, eligible_total: '150.00' });
+      const answers = await atOnce(5, () => quote({ ...request, redeem }));
+      const { id } = (await merchant.client.post('/orders', request)).body;
+      const held = (await merchant.client.put(`/orders/${id}/redemption`, { amount: redeem })).body;
+      const available = (80 - Number(redeem)).toFixed(2);
+      expect(held.cashback.to_redeem).toMatchObject({ available, held: Number(redeem).toFixed(2) });
+      for (const { status, body } of answers) {
+        expect({ status, cashback: body.cashback }).toEqual({ status: 200, cashback: held.cashback });
+        expect(body.amount_to_pay).toBe(held.amount_to_pay);
+        expect(body.payment_methods).toEqual(held.payment_methods);
+      }
+    },
+  );
 
   it('POST /quotes without a document returns null for to_redeem, and only the policy limits redeem', async () => {
     const { status, body } = await quote({ total: '150.00' });

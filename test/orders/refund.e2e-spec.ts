@@ -20,7 +20,7 @@ async function anOrderOf(total: string, redeem: string, shop = merchant): Promis
 }
 
 describe('POST /orders/{id}/refunds', () => {
-  it('POST /orders/{id}/refunds returns the cashback returned, the cashback clawed back, and the amount to pay back', async () => {
+  it('POST /orders/{id}/refunds returns the cashback returned, the cashback taken back, and the amount to pay back', async () => {
     const order = await anOrderOf('150.00', '15.00');
     const { status, headers, body } = await refund(order, '50', 'DEV-first');
     expect(status).toBe(201);
@@ -30,6 +30,7 @@ describe('POST /orders/{id}/refunds', () => {
       external_id: 'DEV-first',
       order_id: order.id,
       amount: '50.00',
+      eligible_amount: '50.00',
       cashback_returned: '5.00',
       cashback_taken_back: '2.25',
       amount_to_pay_back: '45.00',
@@ -40,7 +41,7 @@ describe('POST /orders/{id}/refunds', () => {
       status: 'partially_refunded',
       cashback: {
         to_redeem: { ...order.cashback.to_redeem, available: '5.00', returned: '5.00' },
-        to_receive: { ...order.cashback.to_receive, reversed: '2.25', status: 'partially_reversed' },
+        to_receive: { ...order.cashback.to_receive, taken_back: '2.25', status: 'partially_taken_back' },
       },
       refunded: { amount: '50.00', amount_to_pay_back: '45.00' },
       version: order.version + 1,
@@ -48,7 +49,7 @@ describe('POST /orders/{id}/refunds', () => {
     });
   });
 
-  it('a full refund reverses the redeemed and the earned cashback completely', async () => {
+  it('a full refund returns the redeemed cashback and takes back the earned cashback completely', async () => {
     const order = await anOrderOf('150.00', '15.00');
     expect((await refund(order, '150.00')).body).toMatchObject({
       cashback_returned: '15.00',
@@ -59,7 +60,7 @@ describe('POST /orders/{id}/refunds', () => {
       status: 'refunded',
       cashback: {
         to_redeem: { redeemed: '15.00', returned: '15.00' },
-        to_receive: { amount: '6.75', reversed: '6.75', status: 'reversed' },
+        to_receive: { amount: '6.75', taken_back: '6.75', status: 'taken_back' },
       },
       refunded: { amount: '150.00', amount_to_pay_back: '135.00' },
     });

@@ -33,7 +33,10 @@ export class CompleteOrderDto {
   @IsMoney({ zero: true })
   readonly redeem?: string;
 
-  /** Final payment methods. Default: those of the order. */
+  /**
+   * Final payment methods: what the customer really pays. Their amounts and the redeemed cashback must add up to at
+   * most the total. Default: those of the order, which are not compared with the total again.
+   */
   @IsOptional()
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods?: PaymentMethodDto[];

@@ -84,7 +84,15 @@ export class ToRedeemDto {
   readonly returned!: string;
 }
 
-const TO_RECEIVE_STATUSES = ['quoted', 'pending', 'available', 'partially_reversed', 'reversed'] as const;
+const TO_RECEIVE_STATUSES = [
+  'quoted',
+  'pending',
+  'available',
+  'partially_taken_back',
+  'taken_back',
+  'expired',
+  'none',
+] as const;
 
 /** The cashback the customer will receive, or has received, for the order. */
 export class ToReceiveDto {
@@ -99,14 +107,14 @@ export class ToReceiveDto {
    * Part of the amount that refunds have taken back.
    * @example "0.00"
    */
-  readonly reversed!: string;
+  readonly taken_back!: string;
 
   @ApiProperty({
     enum: TO_RECEIVE_STATUSES,
     enumName: 'ToReceiveStatus',
     example: 'quoted',
     description:
-      '`quoted` before completion, `pending` until `available_at`, then `available`; `partially_reversed` after a partial refund; `reversed` if the order was cancelled or fully refunded.',
+      '`quoted` before completion; `none` if the order was cancelled or earned nothing. Otherwise the first that is true: `taken_back` if refunds took all of it back, `expired` from `expires_at` on, `partially_taken_back` if refunds took a part of it back, `pending` until `available_at`, `available`. It does not say whether the customer has spent it.',
   })
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 

@@ -45,7 +45,7 @@ export class CreateQuoteDto {
   readonly payment_methods?: PaymentMethodDto[];
 
   /**
-   * Amount of cashback that the customer would redeem, in BRL.
+   * Amount of cashback that the order would hold, in BRL. Default: nothing.
    * @example "0.00"
    */
   @IsOptional()
@@ -62,7 +62,7 @@ export class QuoteCashbackDto {
   readonly to_receive!: ToReceiveDto;
 }
 
-/** The cashback of an order if it were created and completed now. */
+/** The cashback of an order if it were created now and held `redeem`. */
 export class QuoteDto {
   readonly cashback!: QuoteCashbackDto;
   readonly payment_methods!: OrderPaymentMethodDto[];

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
 import { IsCallerId, IsMoney } from '../../http/validators.js';
 
 /** A full or partial refund of a completed order. */
@@ -16,6 +17,17 @@ export class CreateRefundDto {
    */
   @IsMoney({ zero: false })
   readonly amount!: string;
+
+  /**
+   * Part of the amount that concerns goods of the order's `eligible_total`, in BRL: "0.00" if you refund only shipping,
+   * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
+   * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
+   * the order.
+   * @example "40.00"
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly eligible_amount?: string;
 }
 
 /** A refund and its effects. It never changes. */
@@ -33,6 +45,12 @@ export class RefundDto {
    * @example "50.00"
    */
   readonly amount!: string;
+
+  /**
+   * Part of the amount that concerned goods of the order's `eligible_total`.
+   * @example "40.00"
+   */
+  readonly eligible_amount!: string;
 
   /**
    * Redeemed cashback that was returned to the customer's wallet. Expired cashback is reinstated for 7 days, once.

@@ -18,7 +18,7 @@ export const examples: [Step[]][] = [
       { do: 'complete', order: 0, redeem: all, split: null, again: false },
       { do: 'wait', minutes: 5 * 24 * 60, sweep: true },
       { do: 'wait', minutes: 1, sweep: true },
-      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: true },
+      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, eligible: null, name: null, again: true },
     ],
   ],
   [
@@ -37,8 +37,8 @@ export const examples: [Step[]][] = [
       { do: 'hold', order: 0, amount: { ofLimit: 50, plusCents: 0 }, minutes: null, again: true },
       { do: 'wait', minutes: 1, sweep: true },
       { do: 'complete', order: 0, redeem: { ofLimit: 33, plusCents: 0 }, split: null, again: true },
-      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: true },
-      { do: 'refund', order: 0, amount: all, name: null, again: true },
+      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, eligible: null, name: null, again: true },
+      { do: 'refund', order: 0, amount: all, eligible: null, name: null, again: true },
     ],
   ],
   [
@@ -55,7 +55,7 @@ export const examples: [Step[]][] = [
       { do: 'create again', order: 0, differ: [], first: true },
       { do: 'create again', order: 0, differ: [], first: false },
       { do: 'complete', order: 0, redeem: null, split: null, again: false },
-      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, name: null, again: false },
+      { do: 'refund', order: 0, amount: { ofLimit: 50, plusCents: 0 }, eligible: null, name: null, again: false },
     ],
   ],
 ];

@@ -4,6 +4,9 @@ import type { ModelCredit } from './wallet.js';
 
 export interface ModelRefund {
   cents: bigint;
+  eligible: bigint;
+  /** Whether a refund without an eligible part would have had the same. */
+  isUsual: boolean;
   returned: bigint;
   takenBack: bigint;
   at: number;
@@ -35,6 +38,8 @@ export interface ModelOrder extends ModelContent {
   lapsed: bigint;
   earned: bigint;
   refunded: bigint;
+  /** The part of `refunded` that earned cashback. */
+  refundedEligible: bigint;
   returned: bigint;
   takenBack: bigint;
   version: number;
@@ -141,22 +146,24 @@ function toRedeem(order: ModelOrder, available: bigint): Record<string, unknown>
 
 function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
   const never = { available_at: null, expires_at: null, expires_on: null };
-  if (order.end === 'cancelled') return { amount: '0.00', reversed: '0.00', status: 'reversed', ...never };
+  if (order.end === 'cancelled') return { amount: '0.00', taken_back: '0.00', status: 'none', ...never };
   const { availableAt, expiresAt } = validityOf(order.endedAt ?? order.createdAt, order.rules);
   const { redemption: redeemed, rules } = order;
   return {
     amount: brl(canEnd(order) ? toReceive({ ...order, redeemed }, rules) : order.earned),
-    reversed: brl(order.takenBack),
-    status: receiveStatus(order, availableAt, now),
+    taken_back: brl(order.takenBack),
+    status: receiveStatus(order, availableAt, expiresAt, now),
     available_at: iso(availableAt),
     expires_at: iso(expiresAt),
     expires_on: localDate(expiresAt - 1, rules.zone),
   };
 }
 
-function receiveStatus(order: ModelOrder, availableAt: number, now: number): string {
+function receiveStatus(order: ModelOrder, availableAt: number, expiresAt: number, now: number): string {
   if (canEnd(order)) return 'quoted';
-  if (order.refunded === order.total) return 'reversed';
-  if (order.takenBack > 0n) return 'partially_reversed';
-  return availableAt <= now ? 'available' : 'pending';
+  if (order.earned === 0n) return 'none';
+  if (order.earned === order.takenBack) return 'taken_back';
+  if (now >= expiresAt) return 'expired';
+  if (order.takenBack > 0n) return 'partially_taken_back';
+  return now >= availableAt ? 'available' : 'pending';
 }

@@ -31,6 +31,7 @@ export const MOST_MINUTES = 7 * 24 * 60;
 export const REINSTATED_DAYS = 7;
 
 export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+export const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 export const total = (amounts: Iterable<bigint>): bigint => {
   let sum = 0n;

@@ -9,9 +9,9 @@ import type { Service } from '../service.js';
 import type { FrozenClock } from './frozen-clock.js';
 import { startOfDayAfter } from './days.js';
 import { iso, itemsOf, type ModelContent, type ModelOrder, statusOf } from './order.js';
-import { brl, DAY, least, type Method, MINUTE, total } from './rules.js';
+import { brl, DAY, least, type Method, MINUTE, most, total } from './rules.js';
 import { type Shop, twoPolicies } from './shops.js';
-import { type Amount, CUSTOMERS, MERCHANTS, type Split, type Step } from './steps.js';
+import { type Amount, CUSTOMERS, type EligiblePart, MERCHANTS, type Split, type Step } from './steps.js';
 import { type Expected, World } from './world.js';
 
 /** The largest amount that a request can contain. */
@@ -155,13 +155,18 @@ export class Run {
         const asked = amountOf(step.amount, order.total - order.refunded);
         const cents = asked === 0n ? 1n : asked;
         const externalId = step.name === null ? `R-${order.refunds.size + 10}` : `R-${step.name}`;
-        const body = { external_id: externalId, amount: brl(cents) };
+        const eligible = step.eligible && eligiblePart(step.eligible, this.#world.eligibleBounds(order, cents));
+        const body = {
+          external_id: externalId,
+          amount: brl(cents),
+          ...(eligible !== null && { eligible_amount: brl(eligible) }),
+        };
         return this.#both(
           order.merchant,
           'POST',
           `${path}/refunds`,
           body,
-          () => this.#world.refund(order, externalId, cents),
+          () => this.#world.refund(order, externalId, cents, eligible),
           step.again,
         );
       }
@@ -386,6 +391,10 @@ function amountOf(amount: Amount, limit: bigint): bigint {
   if ('cents' in amount) return BigInt(amount.cents);
   const cents = (limit * BigInt(amount.ofLimit)) / 100n + BigInt(amount.plusCents);
   return cents < 0n ? 0n : least(cents, MOST_CENTS);
+}
+
+function eligiblePart({ percent, plusCents }: EligiblePart, { from, to }: { from: bigint; to: bigint }): bigint {
+  return most(0n, from + ((to - from) * BigInt(percent)) / 100n + BigInt(plusCents));
 }
 
 function split(cents: bigint, { parts, overByCents }: Split): Method[] {

@@ -9,6 +9,12 @@ export interface Split {
   overByCents: number;
 }
 
+/** The eligible part of a refund: where it is between its bounds, in percent, and how far from there. */
+export interface EligiblePart {
+  percent: number;
+  plusCents: number;
+}
+
 /** A member that can differ from the first request of an order. */
 type Difference = '/total' | '/document' | '/eligible_total' | '/payment_methods';
 
@@ -56,7 +62,15 @@ export type Step =
   | { do: 'hold'; order: number; amount: Amount; minutes: number | null; again: boolean }
   | { do: 'complete'; order: number; redeem: Amount | null; split: Split | null; again: boolean }
   | { do: 'cancel'; order: number; again: boolean }
-  | { do: 'refund'; order: number; amount: Amount; name: number | null; again: boolean }
+  | {
+      do: 'refund';
+      order: number;
+      amount: Amount;
+      /** Null if the request does not have it. */
+      eligible: EligiblePart | null;
+      name: number | null;
+      again: boolean;
+    }
   | { do: 'look'; order: number; asOther: boolean }
   | { do: 'change policy'; merchant: number; earnBps: number; shareBps: number }
   /** `sweep`: what is due expires before the next step. */
@@ -181,6 +195,10 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('refund' as const),
       order,
       amount,
+      eligible: fc.option<EligiblePart>(
+        record({ percent: fc.constantFrom(0, 0, 100, 100, 50, 7), plusCents: fc.constantFrom(0, 0, 0, 1, -1) }),
+        { freq: 2 },
+      ),
       name: fc.option<number>(fc.nat({ max: 3 }), { freq: 2 }),
       again,
     }),

@@ -11,7 +11,18 @@ import {
   statusOf,
   validityOf,
 } from './order.js';
-import { brl, least, maximumOf, type Method, MINUTE, MOST_MINUTES, type Rules, toReceive, total } from './rules.js';
+import {
+  brl,
+  least,
+  maximumOf,
+  type Method,
+  MINUTE,
+  most,
+  MOST_MINUTES,
+  type Rules,
+  toReceive,
+  total,
+} from './rules.js';
 import { type ModelCredit, ModelWallet } from './wallet.js';
 
 /** The expected response: the status, and the members of the body that the rules determine. */
@@ -76,6 +87,7 @@ export class World {
       lapsed: 0n,
       earned: 0n,
       refunded: 0n,
+      refundedEligible: 0n,
       returned: 0n,
       takenBack: 0n,
       paid: null,
@@ -173,25 +185,31 @@ export class World {
         maximum: brl(maximum.cents),
         limited_by: maximum.limitedBy,
       });
-    const available = customer === null ? 0n : this.wallet(merchant, customer).available(this.now);
-    const asHeld = orderAnswer({ ...order, redemption: redeemed }, available - redeemed, this.now);
-    const { cashback, payment_methods, amount_to_pay } = asHeld;
-    const to_redeem = customer === null ? null : cashback.to_redeem;
-    const { to_receive } = cashback;
+    const available = customer === null ? redeemed : this.wallet(merchant, customer).available(this.now);
+    const held = orderAnswer({ ...order, redemption: redeemed }, available - redeemed, this.now);
+    const { payment_methods, amount_to_pay } = held;
+    const to_redeem = customer === null ? null : held.cashback.to_redeem;
+    const to_receive = held.cashback.to_receive;
     return { status: 200, body: { cashback: { to_redeem, to_receive }, payment_methods, amount_to_pay } };
   }
 
   complete(order: ModelOrder, redeem: bigint | undefined, methods: Method[] | undefined): Expected {
-    const named = methods && total(methods.map(({ cents }) => cents));
+    const named = total((methods ?? []).map(({ cents }) => cents));
     if (order.end === 'completed') return this.#completeAgain(order, redeem, methods);
     if (order.end === 'cancelled') return this.#impossible(order);
     this.#expire(order);
-    if (named !== undefined && named > order.total) return refused(422, 'payments_exceed_total');
     if (redeem === undefined && order.lapsed > 0n)
       return refused(409, 'redemption_lapsed', { lapsed: brl(order.lapsed), maximum: brl(this.maximum(order).cents) });
     const redeemed = redeem ?? order.redemption;
     const tooMuch = this.#overMaximum(order, redeemed);
     if (tooMuch) return tooMuch;
+    // What the customer pays is compared only where the completion says it.
+    if (methods && named + redeemed > order.total)
+      return refused(422, 'payments_exceed_total', {
+        total: brl(order.total),
+        redeemed: brl(redeemed),
+        payments: brl(named),
+      });
 
     const wallet = this.wallet(order.merchant, order.customer);
     this.#reserve(wallet, order, redeemed);
@@ -215,21 +233,40 @@ export class World {
     return this.look(order);
   }
 
-  refund(order: ModelOrder, externalId: string, cents: bigint): Expected {
+  /** What the eligible part of a refund can be: the rest of the order bounds it, and so does the ineligible rest. */
+  eligibleBounds(order: ModelOrder, cents: bigint): { from: bigint; to: bigint } {
+    const ineligibleRest = order.total - order.eligible - (order.refunded - order.refundedEligible);
+    return { from: most(0n, cents - ineligibleRest), to: least(cents, order.eligible - order.refundedEligible) };
+  }
+
+  /** @param asked the eligible part; null if the request does not say. */
+  refund(order: ModelOrder, externalId: string, cents: bigint, asked: bigint | null): Expected {
     const before = order.refunds.get(externalId);
-    if (before !== undefined && before.cents !== cents)
-      return refused(409, 'external_id_conflict', { pointers: ['/amount'] });
-    if (before !== undefined) return { status: 201, replayed: true, body: refundAnswer(externalId, before) };
+    if (before !== undefined) return refundAgain(externalId, before, cents, asked);
     const left = order.total - order.refunded;
     if (order.end !== 'completed' || left === 0n) return this.#impossible(order);
-    if (cents > left) return refused(422, 'refund_exceeds_total', { maximum: brl(left) });
+    if (cents > left)
+      return refused(422, 'refund_exceeds_total', { minimum: '0.01', maximum: brl(left), pointers: ['/amount'] });
+    const { from, to } = this.eligibleBounds(order, cents);
+    const share =
+      (order.eligible * (order.refunded + cents)) / order.total - (order.eligible * order.refunded) / order.total;
+    const usual = least(most(from, share), to);
+    const eligible = asked ?? usual;
+    if (eligible < from || eligible > to)
+      return refused(422, 'refund_exceeds_total', {
+        minimum: brl(from),
+        maximum: brl(to),
+        pointers: ['/eligible_amount'],
+      });
 
     const wallet = this.wallet(order.merchant, order.customer);
-    const kept = (): bigint => (order.earned * (order.total - order.refunded)) / order.total;
+    const kept = (): bigint =>
+      order.eligible === 0n ? 0n : (order.earned * (order.eligible - order.refundedEligible)) / order.eligible;
     const keptBefore = kept();
     // Nothing is taken back for what expired unspent, less what earlier refunds did not take back for that reason.
     const waived = wallet.expiredOf(order.key) - (order.earned - keptBefore - order.takenBack);
     order.refunded += cents;
+    order.refundedEligible += eligible;
     const returned = (order.redemption * order.refunded) / order.total - order.returned;
     const due = keptBefore - kept();
     const takenBack = due > waived ? due - (waived > 0n ? waived : 0n) : 0n;
@@ -238,7 +275,7 @@ export class World {
     order.takenBack += takenBack;
     wallet.restore(returned, order.spent, this.now, order.rules.zone);
     wallet.clawBack(order.key, takenBack);
-    const refund = { cents, returned, takenBack, at: this.now };
+    const refund = { cents, eligible, isUsual: eligible === usual, returned, takenBack, at: this.now };
     order.refunds.set(externalId, refund);
     return { status: 201, replayed: false, body: refundAnswer(externalId, refund) };
   }
@@ -328,10 +365,20 @@ function refused(status: number, code: string, extensions: Record<string, unknow
   return { status, body: { code, ...extensions } };
 }
 
-function refundAnswer(externalId: string, { cents, returned, takenBack, at }: ModelRefund): Record<string, unknown> {
+/** A repeated external_id: the refund, or the members that differ. A member that is not sent means the usual part. */
+function refundAgain(externalId: string, before: ModelRefund, cents: bigint, asked: bigint | null): Expected {
+  const isSamePart = asked === null ? before.isUsual : asked === before.eligible;
+  const pointers = [...(before.cents === cents ? [] : ['/amount']), ...(isSamePart ? [] : ['/eligible_amount'])];
+  if (pointers.length > 0) return refused(409, 'external_id_conflict', { pointers });
+  return { status: 201, replayed: true, body: refundAnswer(externalId, before) };
+}
+
+function refundAnswer(externalId: string, refund: ModelRefund): Record<string, unknown> {
+  const { cents, eligible, returned, takenBack, at } = refund;
   return {
     external_id: externalId,
     amount: brl(cents),
+    eligible_amount: brl(eligible),
     cashback_returned: brl(returned),
     cashback_taken_back: brl(takenBack),
     amount_to_pay_back: brl(cents - returned),

@@ -75,8 +75,13 @@ export const ORDER_EDITS: Edit[] = [
   ['more cashback earned', order('redeemed', 'earned_cents = earned_cents + 1')],
   ['cashback earned by a pending order', order('pending', 'earned_cents = 1')],
   ['more refunded', order('partial', 'refunded_cents = refunded_cents + 1')],
+  ['a lower eligible part of the refunds', order('partial', 'refunded_eligible_cents = refunded_eligible_cents - 1')],
+  ['no eligible part of the refunds', order('shipped', 'refunded_eligible_cents = 0')],
+  ['a higher eligible part of the refunds', order('shipped', 'refunded_eligible_cents = refunded_eligible_cents + 1')],
+  ['a different eligible total of a refunded order', order('shipped', 'eligible_total_cents = 11900')],
+  ['no eligible total of a refunded order', order('shipped', 'eligible_total_cents = NULL')],
   ['less returned', order('partial', 'returned_cents = returned_cents - 1')],
-  ['less clawed back', order('partial', 'clawed_back_cents = clawed_back_cents - 1')],
+  ['less taken back', order('partial', 'taken_back_cents = taken_back_cents - 1')],
   ['a different document', order('redeemed', "document = '00000000000'")],
   ['a document on the order of an erased customer', order('erased', "document = '00000000000'")],
   ['a different merchant', order('redeemed', 'merchant_id = {patient.id}')],
@@ -118,6 +123,10 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'a different expires_at of an order without a hold, because the caller can choose it',
     order('settled', `expires_at = expires_at + ${MINUTES}`),
+  ],
+  [
+    'a refund without the eligible part that its request has, because only the caller knows what it sent',
+    refund('shipped', 'requested_eligible_cents = NULL'),
   ],
   [
     'a different external_id of a grant, because only the caller knows it',

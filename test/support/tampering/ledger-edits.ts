@@ -80,8 +80,18 @@ export const HOLD_EDITS: Edit[] = [
 
 export const REFUND_EDITS: Edit[] = [
   ['a higher amount', refund('partial', 'amount_cents = amount_cents + 1')],
+  ['a lower eligible part where the whole order is eligible', refund('partial', 'eligible_cents = eligible_cents - 1')],
+  ['an eligible part that was not requested', refund('shipped', 'eligible_cents = 1, requested_eligible_cents = 1')],
+  [
+    'a requested part where the whole order is eligible',
+    refund('partial', 'requested_eligible_cents = eligible_cents'),
+  ],
+  [
+    'a lower eligible part of a refund that did not request one',
+    'UPDATE refunds SET eligible_cents = eligible_cents - 1 WHERE id = {shipped.refund2}',
+  ],
   ['more returned', refund('partial', 'returned_cents = returned_cents + 1')],
-  ['more clawed back', refund('partial', 'clawed_back_cents = clawed_back_cents + 1')],
+  ['more taken back', refund('partial', 'taken_back_cents = taken_back_cents + 1')],
   ['a different merchant', refund('partial', 'merchant_id = {patient.id}')],
   ['a different order', refund('refunded', 'order_id = {redeemed.order}')],
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
@@ -89,8 +99,8 @@ export const REFUND_EDITS: Edit[] = [
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
-    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, returned_cents, clawed_back_cents, created_at)
-     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
+    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, eligible_cents, returned_cents, taken_back_cents, created_at)
+     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
   ],
 ];
 

@@ -46,8 +46,8 @@ const hold = (merchant: TestMerchant, order: any, amount: string) =>
   ok(merchant.client.put(`/orders/${order.id}/redemption`, { amount }));
 const grantByApi = (merchant: TestMerchant, document: string, members: Record<string, unknown> = {}) =>
   merchant.client.post('/grants', { external_id: `SORRY-${document}`, document, amount: '50.00', ...members });
-const refund = (merchant: TestMerchant, order: any, external_id: string, amount: string) =>
-  ok(merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount }));
+const refund = (merchant: TestMerchant, order: any, external_id: string, amount: string, eligible_amount?: string) =>
+  ok(merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount, eligible_amount }));
 
 async function ok<T extends { status: number; body: unknown }>(answer: Promise<T>): Promise<T> {
   const { status, body } = await answer;
@@ -156,6 +156,12 @@ async function makeRefunded(service: Service, merchant: TestMerchant, note: Note
   const whole = await aCompletedOrder(merchant, { document: refunded }, { redeem: '10.00' });
   await refund(merchant, whole, 'DEV-1', '150.00');
   await note('refunded', merchant, refunded, whole.id);
+
+  // The shipping of 30.00 earned nothing and is refunded first.
+  const shipped = await aCompletedOrder(merchant, { eligible_total: '120.00' });
+  await refund(merchant, shipped, 'DEV-1', '25.00', '0.00');
+  await refund(merchant, shipped, 'DEV-2', '50.00');
+  await note('shipped', merchant, shipped.document, shipped.id);
 
   // The second order redeems what the first one earned, so that refunding the first leaves a debt that the third
   // repays.
