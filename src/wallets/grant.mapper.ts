@@ -12,9 +12,9 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
     document,
     amountCents: parseMoney(amount),
     externalId,
-    ...(reason !== undefined && { reason }),
-    ...(availableOn !== undefined && { availableOn }),
-    ...(expires_on !== undefined && { expiresOn: expires_on }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof availableOn === 'string' && { availableOn }),
+    ...(typeof expires_on === 'string' && { expiresOn: expires_on }),
   };
 }
 
