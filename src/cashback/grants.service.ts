@@ -132,7 +132,7 @@ export class GrantsService {
 /** @throws Problem not_found. */
 async function find(manager: EntityManager, merchantId: string, id: string): Promise<{ grant: Grant; credit: Credit }> {
   const grant = await manager.findOneBy(Grant, { creditId: id, merchantId });
-  if (grant === null) throw notFound();
+  if (grant === null) throw notFound('no grant has this ID');
   return { grant, credit: await manager.findOneByOrFail(Credit, { id, merchantId }) };
 }
 

@@ -17,6 +17,8 @@ import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wal
 /** Maximum number of credits and of entries that `show` lists. */
 const SHOWN = 100;
 
+const NO_WALLET = 'no wallet has this ID';
+
 const ZERO = formatMoney(0);
 const UNKNOWN_CUSTOMER: WalletDto = {
   id: null,
@@ -51,7 +53,7 @@ export class StatementsService {
     return this.unitOfWork.snapshot(async (manager) => {
       const owner = await ownerOf(manager, { id: walletId, merchantId });
       const wallet = await this.#summary(manager, owner);
-      if (wallet === null) throw notFound();
+      if (wallet === null) throw notFound(NO_WALLET);
       return toWalletDto(wallet);
     });
   }
@@ -59,7 +61,7 @@ export class StatementsService {
   /** Returns a page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
   entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.statement(async (manager) => {
-      if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound();
+      if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound(NO_WALLET);
       const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number')[0];
       const rows = await manager.find(Entry, {
         where: { walletId, merchantId, ...(before !== undefined && { seq: LessThan(before) }) },
@@ -82,7 +84,8 @@ export class StatementsService {
     const { owner, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
       const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
       const [wallet, aggregate] = [await this.#summary(manager, owner), await this.wallets.view(manager, owner)];
-      if (wallet === null || aggregate === null) throw notFound();
+      if (wallet === null || aggregate === null)
+        throw notFound('walletId' in of ? NO_WALLET : 'no wallet has this document');
       await this.wallets.loadOpen(manager, aggregate, SHOWN);
       const credits = [...aggregate.credits].filter((credit) => credit.remainingCents > 0).sort(byExpiry);
       return {
@@ -108,7 +111,7 @@ async function ownerOf(manager: EntityManager, where: { id: string; merchantId?:
     where,
     ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
   });
-  if (wallet === null) throw notFound();
+  if (wallet === null) throw notFound(NO_WALLET);
   return { merchantId: wallet.merchantId, document: wallet.document };
 }
 
