@@ -40,7 +40,10 @@ export const callerIdFault: FaultOf = (value) => {
   return textFault(100)(value);
 };
 
-/** Text of at most `maximum` characters that the database can store: a lone surrogate, such as `"\ud800"` in JSON, cannot be encoded in UTF-8. */
+/**
+ * Text of at most `maximum` characters that the database can store: a lone surrogate, such as `"\ud800"` in JSON,
+ * cannot be encoded in UTF-8.
+ */
 export const textFault =
   (maximum: number): FaultOf =>
   (value) => {

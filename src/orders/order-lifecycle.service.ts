@@ -74,8 +74,8 @@ export class OrderLifecycleService {
    *
    * @param versions the versions of the order that the caller allows; undefined allows any.
    * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order;
-   *   invalid_transition; precondition_failed; redemption_exceeds_maximum, with the maximum, if the hold is above it and
-   *   is not to be lowered.
+   *   invalid_transition; precondition_failed; redemption_exceeds_maximum, with the maximum, if the hold is above it
+   *   and is not to be lowered.
    */
   amend(merchantId: string, orderId: string, request: AmendOrderDto, versions?: readonly string[]): Promise<OrderDto> {
     const content = readContent(request);

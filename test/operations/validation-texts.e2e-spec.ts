@@ -9,7 +9,7 @@ const detailsOf = ({ status, body }: Answer): Record<string, string> => {
   expect({ status, body }).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   return Object.fromEntries(
     body.errors.map(({ pointer, detail }: { pointer: string; detail: string }) => [pointer, detail]),
-  ) as Record<string, string>;
+  );
 };
 
 const MONEY = 'must be a decimal string such as "49.90", at most "999999999.99"';
