@@ -33,21 +33,27 @@ export function configureApp(app: INestApplication, logger: Logger): void {
   app.use(logRequests(logger));
   app.use(metrics.observeRequests());
   app.use(app.get(Drain).closeConnections());
-  app.use(neverStore);
-  app.use(helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+  app.use(secureResponses);
   allowOrigins(app, allowedOrigins(config.CORS_ORIGINS) ?? []);
   app.use(limitTime);
   app.useGlobalPipes(new RequestValidationPipe(config));
   app.useGlobalFilters(new ProblemFilter());
-  if (config.DOCS) serveDocumentation(app);
+  if (config.DOCS) {
+    app.use('/docs', helmet({ contentSecurityPolicy: { directives: { 'upgrade-insecure-requests': null } } }));
+    serveDocumentation(app);
+  }
   limitConnections(app.getHttpServer() as Server, config.KEEP_ALIVE_SECONDS, (problem, requestId) => {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
   });
 }
 
-/** Most responses contain personal data or tokens, and all others change over time. */
-function neverStore(_request: Request, response: Response, next: NextFunction): void {
+/**
+ * Most responses contain personal data or tokens, and all others change over time. The other headers of helmet concern
+ * pages, of which there are only those at `/docs`.
+ */
+function secureResponses(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('cache-control', 'no-store');
+  response.setHeader('x-content-type-options', 'nosniff');
   next();
 }

@@ -69,7 +69,7 @@ export class OutstandingService {
         total.merchants++;
         for (const member of MEMBERS) total[member] = exactCents(total[member] + row[member]);
       }
-      if (merchantId !== undefined && total.merchants === 0) throw notFound();
+      if (merchantId !== undefined && total.merchants === 0) throw notFound('no merchant has this ID');
       return total;
     });
   }

@@ -151,7 +151,7 @@ async function find(
   key: GrantKey,
 ): Promise<{ grant: Grant; credit: Credit }> {
   const grant = await manager.findOneBy(Grant, { ...key, merchantId });
-  if (grant === null) throw notFound();
+  if (grant === null) throw notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id');
   return { grant, credit: await manager.findOneByOrFail(Credit, { id: grant.creditId, merchantId }) };
 }
 

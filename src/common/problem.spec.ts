@@ -9,6 +9,7 @@ const PUBLISHED = {
   invalid_token: 401,
   invalid_credentials: 401,
   invalid_refresh_token: 401,
+  route_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   external_id_conflict: 409,
@@ -78,5 +79,12 @@ describe('problems', () => {
     const fault = { pointer: '/total', detail: 'wrong' };
     expect(validationFailed([fault]).message).toBe('1 member is not valid');
     expect(validationFailed([fault, fault]).message).toBe('2 members are not valid');
+    expect(validationFailed(Array(100).fill(fault)).message).toBe('100 members are not valid');
+  });
+
+  it('a problem lists at most 100 errors', () => {
+    const problem = validationFailed(Array(101).fill({ pointer: '/total', detail: 'wrong' }));
+    expect(problem.message).toBe('more than 100 members are not valid');
+    expect(problem.toBody('/orders', 'id-1').errors).toHaveLength(100);
   });
 });

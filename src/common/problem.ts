@@ -28,6 +28,7 @@ const CATALOGUE = {
   invalid_credentials: [401, 'The email or password is wrong', 'fix_request'],
   invalid_refresh_token: [401, 'The refresh token is not valid', 'log_in'],
   forbidden: [403, 'The API user does not have the permission for this', 'contact_support'],
+  route_not_found: [404, 'The path does not exist', 'fix_request'],
   not_found: [404, 'The resource does not exist', 'fix_request'],
   method_not_allowed: [405, 'The resource does not support this method', 'fix_request'],
   request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],
@@ -64,6 +65,9 @@ export interface Fault {
   parameter?: string;
   detail: string;
 }
+
+/** The number of errors that a response lists. */
+export const MAX_FAULTS = 100;
 
 interface ProblemOptions {
   detail?: string;
@@ -115,21 +119,22 @@ export class Problem extends Error {
       retryable: this.retryable,
       next_action: this.nextAction,
       ...this.extensions,
-      ...(this.errors && { errors: this.errors }),
+      ...(this.errors && { errors: this.errors.slice(0, MAX_FAULTS) }),
     };
   }
 }
 
 /** Returns a 400 with all validation errors. */
 export function validationFailed(errors: Fault[]): Problem {
-  const one = errors.length === 1;
+  const count = errors.length > MAX_FAULTS ? `more than ${MAX_FAULTS}` : errors.length;
   return new Problem('validation_failed', {
-    detail: `${errors.length} member${one ? ' is' : 's are'} not valid`,
+    detail: `${count} member${count === 1 ? ' is' : 's are'} not valid`,
     errors,
   });
 }
 
-export const notFound = (): Problem => new Problem('not_found');
+/** @param detail what does not exist, such as `no order has this external_id`. Another merchant's does not either. */
+export const notFound = (detail: string): Problem => new Problem('not_found', { detail });
 
 /**
  * Returns a 503: the database is unreachable, too many requests are waiting, or the service is shutting down. The same

@@ -6,8 +6,9 @@ import { Problem } from '../common/problem.js';
 type MethodsResponse = Response<unknown, { allow?: Set<string> }>;
 
 /**
- * Refuses methods that a path does not support with a 405 that lists the supported ones (RFC 9110, section 15.5.6).
- * Nest runs this hook when all routes exist, and adds its handler for unknown paths after it.
+ * Refuses methods that a path does not support with a 405 that lists the supported ones (RFC 9110, section 15.5.6), and
+ * paths that do not exist with a 404. Nest runs this hook when all routes exist, and adds its handler for unknown paths
+ * after it.
  */
 @Injectable()
 export class AllowedMethods implements OnModuleInit {
@@ -15,8 +16,10 @@ export class AllowedMethods implements OnModuleInit {
 
   onModuleInit(): void {
     const app = this.adapterHost.httpAdapter?.getInstance<Express>();
-    for (const [path, methods] of methodsByPath(app)) app.all(path, noteMethods(methods));
+    const routes = methodsByPath(app);
+    for (const [path, methods] of routes) app.all(path, noteMethods(methods));
     app.use(refuseMethod);
+    app.use(refusePath([...routes.keys()]));
   }
 }
 
@@ -44,4 +47,14 @@ function refuseMethod(_request: Request, response: MethodsResponse, next: NextFu
   if (response.locals.allow === undefined) return next();
   const allow = [...response.locals.allow].sort().join(', ');
   next(new Problem('method_not_allowed', { detail: `allowed: ${allow}`, headers: { allow } }));
+}
+
+/** @param routes the paths that exist, such as `/orders/:id`. */
+function refusePath(routes: string[]): RequestHandler {
+  const existing = routes.map((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`));
+  return ({ path }, _response, next) => {
+    const meant = path.replace(/^\/v\d+(?=\/)/, '').replace(/\/$/, '');
+    const hint = existing.some((route) => route.test(meant)) ? `; did you mean "${meant}"?` : '';
+    next(new Problem('route_not_found', { detail: `no operation has this path${hint}` }));
+  };
 }

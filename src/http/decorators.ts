@@ -25,9 +25,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** An ID that is not a UUID can't exist, so it needs no lookup. */
 const uuidOrNotFound: PipeTransform<string, string> = {
-  transform(value) {
+  transform(value, { data }) {
     const id = value.toLowerCase();
-    if (!UUID.test(id)) throw notFound();
+    if (!UUID.test(id)) throw notFound(`the ${data} in the path must be a UUID`);
     return id;
   },
 };

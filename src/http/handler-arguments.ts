@@ -3,6 +3,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
+import { parameterFault } from './unknown-members.js';
 
 /** Returns whether the handler has a `@Body()` argument. */
 export const takesBody = (context: ExecutionContext): boolean => hasArgument(context, RouteParamtypes.BODY);
@@ -15,15 +16,6 @@ function hasArgument(context: ExecutionContext, kind: RouteParamtypes): boolean 
 }
 
 /**
- * Returns an error for each parameter that an operation does not have: a misspelled filter must not return everything.
- */
-export function unknownParameters(query: object, known: (name: string) => boolean): Fault[] {
-  return Object.keys(query)
-    .filter((name) => !known(name))
-    .map((parameter) => ({ parameter, detail: 'is not a query parameter of this operation' }));
-}
-
-/**
  * Refuses parameters that cannot be decoded, and every parameter of an operation that has none: its handler has no
  * `@Query()` argument, which `RequestValidationPipe` would validate.
  *
@@ -33,7 +25,8 @@ export function refuseUnexpectedQuery(context: ExecutionContext): void {
   const request = context.switchToHttp().getRequest<AppRequest>();
   if (!request.url.includes('?')) return;
   const faults = undecodableParameters(request.url);
-  if (!hasArgument(context, RouteParamtypes.QUERY)) faults.push(...unknownParameters(request.query, () => false));
+  if (!hasArgument(context, RouteParamtypes.QUERY))
+    faults.push(...Object.keys(request.query).map((name) => parameterFault({ name, known: [] })));
   if (faults.length > 0) throw validationFailed(faults);
 }
 

@@ -49,6 +49,7 @@ function rawResponse(problem: Problem, requestId: string): string {
     `HTTP/1.1 ${problem.status} ${problem.title}`,
     'content-type: application/problem+json',
     'cache-control: no-store',
+    'x-content-type-options: nosniff',
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${requestId}`,
     'connection: close',

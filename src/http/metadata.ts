@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
-import { isText } from './validators.js';
+import { textFault } from './value-faults.js';
 
 /** An object of a few strings that the service keeps for the caller. */
 export function IsMetadata(): PropertyDecorator {
@@ -36,7 +36,7 @@ function faultOf(value: unknown): string | undefined {
   if (members.length > MAX_METADATA_MEMBERS) return `must have at most ${MAX_METADATA_MEMBERS} members`;
   const [key] = members.find(([name]) => !METADATA_KEY.test(name)) ?? [];
   if (key !== undefined) return 'must have keys of 1 to 40 characters, which are A-Z, a-z, 0-9, "_", "." and "-"';
-  const [wrong] = members.find(([, text]) => !isText(text, MAX_METADATA_VALUE) || !text.isWellFormed()) ?? [];
+  const [wrong] = members.find(([, text]) => textFault(MAX_METADATA_VALUE)(text) !== undefined) ?? [];
   if (wrong === undefined) return undefined;
   return `must have strings of at most ${MAX_METADATA_VALUE} characters as values: "${wrong}" is not one`;
 }

@@ -7,9 +7,6 @@ import { Problem, unavailable } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { sendProblem } from './responses.js';
 
-/** The router knows no such path, or cannot decode it. Every other problem is thrown as a `Problem`, also by guards. */
-const NOT_FOUND: readonly number[] = [400, 404];
-
 /**
  * Turns every error into an `application/problem+json` response (RFC 9457). The details of a 500 are only logged.
  */
@@ -34,8 +31,10 @@ export class ProblemFilter implements ExceptionFilter {
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isUnavailable(error)) return unavailable(error);
-  const isNotFound = error instanceof HttpException && NOT_FOUND.includes(error.getStatus());
-  return new Problem(isNotFound ? 'not_found' : 'internal_error', { cause: error });
+  // The router cannot decode the path. Every other problem is thrown as a `Problem`, also by guards.
+  if (error instanceof HttpException && error.getStatus() === 400)
+    return new Problem('route_not_found', { detail: 'the path must be percent-encoded UTF-8', cause: error });
+  return new Problem('internal_error', { cause: error });
 }
 
 /** Returns an error for the log, without the parameters of a failed query, which contain documents and secrets. */

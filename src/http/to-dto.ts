@@ -1,8 +1,15 @@
 import 'reflect-metadata';
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
+import { noteUnknownMembers, type UnknownMember } from './unknown-members.js';
 
-type Conversion = (value: unknown) => unknown;
+type Conversion = (value: unknown, place: Place) => unknown;
+
+/** Where a value is in the request, and what the request has that no DTO declares. */
+interface Place {
+  pointer: string;
+  unknown: UnknownMember[];
+}
 
 const CONVERSION = 'conversion';
 
@@ -18,22 +25,22 @@ export const Converted = (convert: Conversion): PropertyDecorator => Reflect.met
 /**
  * Creates a DTO from parsed JSON or from a query.
  *
- * It only reads the members that the class declares (those with a validator). So the work depends on the class and not
- * on the number of members in the request, and a member named `constructor` or `__proto__` has no effect.
+ * It only reads the values of members that the class declares (those with a validator), so a member named `constructor`
+ * or `__proto__` has no effect. class-validator's `forbidNonWhitelisted` would need such members in the DTO.
+ *
+ * @param place gets the members that no class declares, also of nested objects.
  */
-export function toDto<T extends object>(type: Type<T>, given: object): T {
+export function toDto<T extends object>(type: Type<T>, given: object, { pointer, unknown }: Place): T {
   const dto = new type();
-  for (const [member, convert] of membersOf(type)) {
+  const declared = membersOf(type);
+  for (const [member, convert] of declared) {
     if (!Object.hasOwn(given, member)) continue;
     const value = (given as Record<string, unknown>)[member];
-    (dto as Record<string, unknown>)[member] = convert === undefined ? value : convert(value);
+    const converted = convert === undefined ? value : convert(value, { pointer: `${pointer}/${member}`, unknown });
+    (dto as Record<string, unknown>)[member] = converted;
   }
+  noteUnknownMembers(given, declared, pointer, unknown);
   return dto;
-}
-
-/** Returns whether the class declares the member. */
-export function hasMember(type: Type<object>, member: string): boolean {
-  return membersOf(type).has(member);
 }
 
 function membersOf(type: Type<object>): Map<string, Conversion | undefined> {

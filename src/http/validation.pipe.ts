@@ -2,13 +2,13 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { type ValidationError, type ValidatorOptions, validateSync } from 'class-validator';
 import { Config } from '../config/config.js';
 import { type Fault, validationFailed } from '../common/problem.js';
-import { hasMember, toDto } from './to-dto.js';
-import { unknownParameters } from './handler-arguments.js';
+import { toDto } from './to-dto.js';
+import { memberFault, parameterFault, type UnknownMember } from './unknown-members.js';
 import { CHECK_DIGITS } from './validators.js';
 
 /**
- * Turns bodies and queries into DTOs. Unknown members of a body are ignored, unknown query parameters are errors. All
- * errors are reported together, each with a JSON Pointer into the body or the name of the query parameter.
+ * Turns bodies and queries into DTOs. A member or parameter that the DTO does not declare is an error. All errors are
+ * reported together, each with a JSON Pointer into the body or the name of the query parameter.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
@@ -29,9 +29,10 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
     const given = value === undefined ? {} : value;
     if (typeof given !== 'object' || given === null || Array.isArray(given))
       throw validationFailed([{ pointer: '', detail: 'must be an object' }]);
-    const dto = toDto(metatype as Type<object>, given);
+    const unknown: UnknownMember[] = [];
+    const dto = toDto(metatype as Type<object>, given, { pointer: '', unknown });
     const faults = faultsOf(validateSync(dto, this.#options), type);
-    if (type === 'query') faults.push(...unknownParameters(given, (name) => hasMember(metatype as Type<object>, name)));
+    faults.push(...unknown.map(type === 'body' ? memberFault : parameterFault));
     if (faults.length > 0) throw validationFailed(faults);
     return dto;
   }
@@ -42,7 +43,9 @@ function faultsOf(errors: ValidationError[], place: 'body' | 'query', parent = '
   return errors.flatMap((error) => {
     const path = `${parent}/${error.property}`;
     const at = place === 'body' ? { pointer: path } : { parameter: error.property };
-    const own = Object.values(error.constraints ?? {}).map((detail) => ({ ...at, detail }));
+    const details = Object.values(error.constraints ?? {});
+    const isMissing = error.value === undefined || error.value === null;
+    const own = (isMissing ? ['is required'] : details).map((detail) => ({ ...at, detail }));
     return [...own, ...faultsOf(error.children ?? [], place, path)];
   });
 }

@@ -2,10 +2,8 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
-  buildMessage,
   IsArray,
   IsInt,
-  Matches,
   Max,
   Min,
   ValidateBy,
@@ -13,37 +11,39 @@ import {
   type ValidationArguments,
   type ValidationOptions,
 } from 'class-validator';
-import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument } from '../common/document.js';
-import { isCalendarDay, isInstant } from '../common/instants.js';
+import { DOCUMENT_PATTERN, hasValidCheckDigits } from '../common/document.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { Converted, toDto } from './to-dto.js';
+import {
+  callerIdFault,
+  dayFault,
+  documentFault,
+  type FaultOf,
+  instantFault,
+  moneyFault,
+  textFault,
+} from './value-faults.js';
 
 /** The group of rules that apply only if DOCUMENT_CHECK_DIGITS is on. */
 export const CHECK_DIGITS = 'check_digits';
 
-const CONTROL_CHARACTER = /\p{Cc}/u;
-
-function rule(
-  name: string,
-  validate: (value: unknown) => boolean,
-  message: string,
-  options: ValidationOptions = {},
-): PropertyDecorator {
-  return ValidateBy(
-    { name, validator: { validate, defaultMessage: buildMessage((each) => each + message, options) } },
+/** A rule whose message says what is wrong with the value. */
+const rule = (name: string, faultOf: FaultOf, options?: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    {
+      name,
+      validator: {
+        validate: (value: unknown) => faultOf(value) === undefined,
+        defaultMessage: (given) => faultOf(given?.value) ?? '',
+      },
+    },
     options,
   );
-}
 
 /** Money in BRL as a decimal string; greater than zero unless `zero` is allowed. */
 export function IsMoney(options: { zero: boolean }): PropertyDecorator {
-  const example = options.zero ? '"49.90"' : '"49.90", greater than zero';
   return applyDecorators(
-    rule(
-      'isMoney',
-      (value) => typeof value === 'string' && MONEY_PATTERN.test(value) && (options.zero || parseMoney(value) > 0),
-      `must be a decimal string such as ${example}, at most "999999999.99"`,
-    ),
+    rule('isMoney', moneyFault(options)),
     ApiProperty({ type: String, pattern: MONEY_PATTERN.source }),
   );
 }
@@ -63,43 +63,29 @@ export function IsAtMost(member: string): PropertyDecorator {
   });
 }
 
-/** Text that the database can store: a lone surrogate, such as `"\ud800"` in JSON, cannot be encoded in UTF-8. */
-const IsUnicode = (): PropertyDecorator =>
-  rule('isUnicode', (value) => typeof value !== 'string' || value.isWellFormed(), 'must be valid Unicode');
-
 /** An ID that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
 export function IsCallerId(): PropertyDecorator {
   return applyDecorators(
-    IsUnicode(),
-    rule(
-      'isCallerId',
-      (value) => isText(value, 100) && value.length > 0 && !CONTROL_CHARACTER.test(value),
-      'must be a string of 1 to 100 characters without control characters',
-    ),
+    rule('isCallerId', callerIdFault),
     ApiProperty({ type: String, minLength: 1, maxLength: 100 }),
   );
 }
 
 /** Free text of at most `maximum` characters that the database can store. */
 export function IsText(maximum: number): PropertyDecorator {
-  return applyDecorators(
-    IsUnicode(),
-    rule('isText', (value) => isText(value, maximum), `must be a string of at most ${maximum} characters`),
-    ApiProperty({ type: String, maxLength: maximum }),
-  );
+  return applyDecorators(rule('isText', textFault(maximum)), ApiProperty({ type: String, maxLength: maximum }));
 }
 
 /** A customer's taxpayer number (CPF or CNPJ). Its check digits are validated if the configuration says so. */
 export function IsDocument(): PropertyDecorator {
   return applyDecorators(
-    Matches(DOCUMENT_PATTERN, {
-      message:
-        'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits), without punctuation',
-    }),
+    rule('isDocument', documentFault),
     rule(
       'hasValidCheckDigits',
-      (value) => typeof value !== 'string' || !isDocument(value) || hasValidCheckDigits(value),
-      'must be a CPF or a CNPJ with valid check digits',
+      (value) =>
+        documentFault(value) !== undefined || hasValidCheckDigits(String(value))
+          ? undefined
+          : 'must be a CPF or a CNPJ with valid check digits',
       { groups: [CHECK_DIGITS], always: false },
     ),
     ApiProperty({ type: String, pattern: DOCUMENT_PATTERN.source }),
@@ -116,9 +102,11 @@ export function IsListOf(type: () => Type<object>, maximum: number, message: { m
     IsArray(message),
     ArrayMaxSize(maximum, message),
     ValidateNested({ each: true, message: 'must be an object' }),
-    Converted((value) =>
+    Converted((value, { pointer, unknown }) =>
       Array.isArray(value) && value.length <= maximum
-        ? value.map((element: unknown) => (isObject(element) ? toDto(type(), element) : ''))
+        ? value.map((element: unknown, at) =>
+            isObject(element) ? toDto(type(), element, { pointer: `${pointer}/${at}`, unknown }) : '',
+          )
         : value,
     ),
     ApiProperty({ type: () => type(), isArray: true, maxItems: maximum }),
@@ -149,23 +137,12 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts code points, not UTF-16 code units. */
-export function isText(value: unknown, maximum: number): value is string {
-  return typeof value === 'string' && (value.length <= maximum || [...value].length <= maximum);
-}
-
 /** An instant in RFC 3339, such as `2026-11-20T13:45:00.000Z`. */
 export function IsInstant(): PropertyDecorator {
-  return applyDecorators(
-    rule('isInstant', isInstant, 'must be an instant such as "2026-11-20T13:45:00.000Z"'),
-    ApiProperty({ type: String, format: 'date-time' }),
-  );
+  return applyDecorators(rule('isInstant', instantFault), ApiProperty({ type: String, format: 'date-time' }));
 }
 
 /** A calendar day, such as `2026-11-20`. */
 export function IsDay(): PropertyDecorator {
-  return applyDecorators(
-    rule('isDay', isCalendarDay, 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'),
-    ApiProperty({ type: String, format: 'date' }),
-  );
+  return applyDecorators(rule('isDay', dayFault), ApiProperty({ type: String, format: 'date' }));
 }

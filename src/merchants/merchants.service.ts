@@ -43,7 +43,7 @@ export class MerchantsService {
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
     const changed = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (merchant === null) throw notFound();
+      if (merchant === null) throw notFound('no merchant has this ID');
       merchant.name = changes.name ?? merchant.name;
       merchant.policy = { ...merchant.policy, ...changes.policy };
       refuseContradiction(merchant.policy);
@@ -77,7 +77,7 @@ export class MerchantsService {
   /** @throws Problem not_found. */
   async get(id: string): Promise<Merchant> {
     const merchant = await this.unitOfWork.statement((manager) => manager.findOneBy(Merchant, { id }));
-    if (merchant === null) throw notFound();
+    if (merchant === null) throw notFound('no merchant has this ID');
     return merchant;
   }
 }

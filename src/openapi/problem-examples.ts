@@ -37,7 +37,7 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   malformed_json: { detail: 'Unexpected end of JSON input' },
   validation_failed: {
     detail: '1 member is not valid',
-    errors: [{ pointer: '/items/0/price', detail: 'must be a decimal string such as "49.90", at most "999999999.99"' }],
+    errors: [{ pointer: '/items/0/price', detail: 'must have a point as decimal separator' }],
   },
   missing_token: { detail: 'send the access token in the header: Authorization: Bearer <access_token>' },
   invalid_token: { detail: 'the access token is unknown, expired or revoked: refresh it or log in again' },
@@ -58,7 +58,8 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       },
     },
   },
-  not_found: { instance: ORDER },
+  route_not_found: { detail: 'no operation has this path; did you mean "/orders"?', instance: '/v1/orders' },
+  not_found: { detail: 'no order has this ID', instance: ORDER },
   method_not_allowed: { detail: 'allowed: GET, HEAD, POST' },
   request_timeout: {},
   external_id_conflict: {

@@ -20,6 +20,7 @@ const COMMON: ProblemCode[] = [
   'malformed_json',
   'validation_failed',
   ...OF_TOKENS,
+  'route_not_found',
   'method_not_allowed',
   'request_timeout',
   'payload_too_large',

@@ -16,7 +16,7 @@ export class LockedOrders {
   /** @throws Problem not_found, also for an order of another merchant. */
   async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
     const order = await manager.findOne(Order, { where: { id, merchantId }, lock: { mode: 'pessimistic_write' } });
-    if (order === null) throw notFound();
+    if (order === null) throw notFound('no order has this ID');
     return order;
   }
 

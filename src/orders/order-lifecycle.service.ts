@@ -6,7 +6,7 @@ import { cashbackToReceive } from '../cashback/quote.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import type { Fault } from '../common/problem.js';
+import { type Fault, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
@@ -67,13 +67,15 @@ export class OrderLifecycleService {
    * that it already has changes nothing.
    *
    * @param versions the versions of the order that the caller allows; undefined allows any.
-   * @throws Problem payments_exceed_total; not_found; invalid_transition; precondition_failed;
-   *   redemption_exceeds_maximum, with the maximum, if the hold is above it and is not to be lowered.
+   * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order;
+   *   invalid_transition; precondition_failed; redemption_exceeds_maximum, with the maximum, if the hold is above it
+   *   and is not to be lowered.
    */
   amend(merchantId: string, orderId: string, request: AmendOrderDto, versions?: readonly string[]): Promise<OrderDto> {
     const content = readContent(request);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
+      refuseOtherIdentity(order, request);
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'amend');
       requireVersion(order, versions);
@@ -183,6 +185,16 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, vali
   const earnedCents = cashbackToReceive({ ...totalsOf(order), redeemedCents }, order.policy);
   if (earnedCents > 0) wallet.addCredit({ orderId: order.id }, earnedCents, availableAt, expiresAt);
   return earnedCents;
+}
+
+/** An amendment may repeat what identifies an order, and cannot change it. */
+function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
+  const faults: Fault[] = [];
+  if (typeof external_id === 'string' && external_id !== order.externalId)
+    faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, or absent' });
+  if (typeof document === 'string' && document !== order.document)
+    faults.push({ pointer: '/document', detail: 'must be the document of the order, or absent' });
+  if (faults.length > 0) throw validationFailed(faults);
 }
 
 /** Completing again with the same values is a replay. With different values it is an error. */

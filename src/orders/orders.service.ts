@@ -68,17 +68,20 @@ export class OrdersService {
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async get(merchantId: string, id: string): Promise<OrderDto> {
-    return this.#view(await this.#byId.get({ merchantId, value: id }));
+    const found = await this.#byId.get({ merchantId, value: id });
+    if (found === undefined) throw notFound('no order has this ID');
+    return this.#view(found);
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
   async getByExternalId(merchantId: string, externalId: string): Promise<OrderDto> {
-    return this.#view(await this.#byExternalId.get({ merchantId, value: externalId }));
+    const found = await this.#byExternalId.get({ merchantId, value: externalId });
+    if (found === undefined) throw notFound('no order has this external_id');
+    return this.#view(found);
   }
 
-  #view(found: OrderWithBalance | undefined): OrderDto {
-    if (found === undefined) throw notFound();
-    return toOrderDto(found.order, found.availableCents, found.now);
+  #view({ order, availableCents, now }: OrderWithBalance): OrderDto {
+    return toOrderDto(order, availableCents, now);
   }
 
   /**

@@ -73,7 +73,7 @@ export class RefundsService {
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
       const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
-      if (refund === null) throw notFound();
+      if (refund === null) throw notFound('no refund of this order has this ID');
       return toRefundDto(refund);
     });
   }
@@ -119,7 +119,7 @@ export class RefundsService {
 
 /** @throws Problem not_found, also for an order of another merchant. */
 async function requireOrder(manager: EntityManager, merchantId: string, id: string): Promise<void> {
-  if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound();
+  if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
 }
 
 /** Reads refunds of an order, newest first, as one range of an index. @param before where the previous page ended. */

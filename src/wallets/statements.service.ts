@@ -16,6 +16,8 @@ import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wal
 /** Maximum number of credits and of entries that `show` lists. */
 const SHOWN = 100;
 
+const NO_WALLET = 'no wallet has this ID';
+
 const ZERO = formatMoney(0);
 const UNKNOWN_CUSTOMER: WalletDto = {
   id: null,
@@ -49,7 +51,7 @@ export class StatementsService {
     return this.unitOfWork.snapshot(async (manager) => {
       const owner = await ownerOf(manager, { id: walletId, merchantId });
       const wallet = await this.#summary(manager, owner);
-      if (wallet === null) throw notFound();
+      if (wallet === null) throw notFound(NO_WALLET);
       return toWalletDto(wallet);
     });
   }
@@ -57,7 +59,7 @@ export class StatementsService {
   /** Returns a page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
   entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.statement(async (manager) => {
-      if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound();
+      if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound(NO_WALLET);
       const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number')[0];
       const rows = await manager.find(Entry, {
         where: { walletId, merchantId, ...(before !== undefined && { seq: LessThan(before) }) },
@@ -80,7 +82,7 @@ export class StatementsService {
     const { merchantId, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
       const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
       const wallet = await this.#summary(manager, owner);
-      if (wallet === null) throw notFound();
+      if (wallet === null) throw notFound('walletId' in of ? NO_WALLET : 'no wallet has this document');
       const { merchantId } = owner;
       const [id, now] = [wallet.id, this.clock.now()];
       const page = { wallet: { id, merchantId }, now, after: undefined, limit: SHOWN, availableOnly: false };
@@ -108,7 +110,7 @@ async function ownerOf(manager: EntityManager, where: { id: string; merchantId?:
     where,
     ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
   });
-  if (wallet === null) throw notFound();
+  if (wallet === null) throw notFound(NO_WALLET);
   return { merchantId: wallet.merchantId, document: wallet.document };
 }
 

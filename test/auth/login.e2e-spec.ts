@@ -56,10 +56,10 @@ describe('POST /auth/login', () => {
     expect(kept).not.toContain(body.refresh_token.slice(5));
   });
 
-  it('POST /auth/login ignores unknown members', async () => {
-    expect((await login({ email: merchant.email, password: PASSWORD, merchant_id: 'x', remember: true })).status).toBe(
-      201,
-    );
+  it('POST /auth/login returns 400 for unknown members, also with the right password', async () => {
+    const answer = await login({ email: merchant.email, password: PASSWORD, merchant_id: 'x', remember: true });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual(['/merchant_id', '/remember']);
   });
 
   describe('POST /auth/login errors', () => {

@@ -197,11 +197,19 @@ describe('POST /auth/refresh', () => {
       ['a number', { refresh_token: 1 }],
       ['an array', { refresh_token: ['cbrt_x'] }],
       ['an object', { refresh_token: { toString: 'cbrt_x' } }],
-      ['sent under another name', { refreshToken: 'cbrt_x' }],
     ])('POST /auth/refresh returns 400 when refresh_token is %s', async (_, body) => {
       const answer = await anyone.post('/auth/refresh', body);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(['/refresh_token']);
+    });
+
+    it('POST /auth/refresh returns 400 when refresh_token is sent under another name, and says which one was meant', async () => {
+      const answer = await anyone.post('/auth/refresh', { refreshToken: 'cbrt_x' });
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual([
+        { pointer: '/refresh_token', detail: 'is required' },
+        { pointer: '/refreshToken', detail: 'is not a member of this request; did you mean "refresh_token"?' },
+      ]);
     });
 
     it('POST /auth/refresh returns 401 after the user is disabled, also for a retry', async () => {

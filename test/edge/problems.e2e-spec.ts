@@ -58,5 +58,7 @@ describeWithEdge('problems of the edge', () => {
     const request = `POST ${target} HTTP/1.1\r\nhost: x\r\ncontent-length: 262145\r\n\r\n`;
     const answer = await new RawConnection(edge, request).answer();
     expectEdgeProblem(answer, 'payload_too_large', '/or"d\\ers%00');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
 });

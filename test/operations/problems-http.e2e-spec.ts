@@ -119,7 +119,7 @@ describe('request IDs', () => {
     async (offered) => {
       const answer = await sendBytes(service, aRequest('GET /nowhere', { 'x-request-id': offered }));
       expect(answer.headers.get('x-request-id')).toMatch(UUID);
-      expectProblem(answer, 404, 'not_found');
+      expectProblem(answer, 404, 'route_not_found');
     },
   );
 
@@ -130,12 +130,42 @@ describe('request IDs', () => {
 });
 
 describe('response headers and server errors', () => {
-  it('a response does not name the framework and forbids content sniffing', async () => {
-    const { headers } = await merchant.client.get('/orders');
-    expect(headers.get('x-powered-by')).toBeNull();
-    expect(headers.get('etag')).toBeNull();
+  it.each([
+    ['GET', '/orders'],
+    ['POST', '/orders'],
+    ['GET', '/orders/x'],
+    ['GET', '/nowhere'],
+    ['DELETE', '/orders'],
+    ['POST', '/auth/login'],
+    ['GET', '/health/live'],
+    ['GET', '/docs-json'],
+  ])(
+    'the response of %s %s forbids caching and content sniffing, and has no other header for browsers or of the framework',
+    async (method, path) => {
+      const { headers } = await merchant.client.send(method, path);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(
+        [...headers.keys()].filter((name) => /policy|^x-(?!request-id|content-type)|strict|etag/.test(name)),
+      ).toEqual([]);
+    },
+  );
+
+  it('a response to malformed HTTP forbids caching and content sniffing', async () => {
+    const { headers } = await sendBytes(service, 'hello\r\n\r\n');
+    expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
+
+  it.each(['/docs', '/docs/swagger-ui.css', '/docs/none'])(
+    'the response of GET %s has the security headers of a page',
+    async (path) => {
+      const { headers } = await anyone.get(path);
+      expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+      expect(headers.get('x-frame-options')).toBe('SAMEORIGIN');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    },
+  );
 
   it('a server error reveals no details to the caller and logs them', async () => {
     await service.dataSource.query('ALTER TABLE orders RENAME COLUMN items TO things');

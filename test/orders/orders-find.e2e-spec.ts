@@ -25,7 +25,7 @@ describe('GET /orders/by-external-id/{external_id}', () => {
     for (const id of ['never', 'ped-exact', 'Ped-Exact ', 'x'.repeat(101), '\u0000'])
       expectProblem(await byExternalId(id), 404, 'not_found');
     expectProblem(await byExternalId('Ped-Exact', await aMerchant(service)), 404, 'not_found');
-    expectProblem(await merchant.client.get('/orders/by-external-id/%FF'), 404, 'not_found');
+    expectProblem(await merchant.client.get('/orders/by-external-id/%FF'), 404, 'route_not_found');
   });
 });
 

@@ -54,7 +54,6 @@ describe('a repeated POST /orders', () => {
     ],
     ['an eligible total that equals the total', { eligible_total: '150.00' }],
     ['a null for the eligible total', { eligible_total: null }],
-    ['unknown members', { channel: 'app', items: TWO_ITEMS.items.map((item) => ({ ...item, colour: 'red' })) }],
     ['a null for an absent description', { items: [TWO_ITEMS.items[0], { ...TWO_ITEMS.items[1], description: null }] }],
     [
       'members in a different sequence',

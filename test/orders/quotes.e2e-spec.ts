@@ -16,11 +16,11 @@ describe('POST /quotes', () => {
   it('POST /quotes returns the cashback of the order that POST /orders then creates, and writes nothing', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '80.00');
-    const order = anOrder({ document, eligible_total: '120.00' });
+    const { external_id, ...cart } = anOrder({ document, eligible_total: '120.00' });
     const before = await rowCounts();
-    const { status, headers, body } = await quote(order);
+    const { status, headers, body } = await quote(cart);
     expect(await rowCounts()).toEqual(before);
-    const created = (await merchant.client.post('/orders', order)).body;
+    const created = (await merchant.client.post('/orders', { ...cart, external_id })).body;
     expect(status).toBe(200);
     expect(headers.get('location')).toBeNull();
     expect(body).toEqual({

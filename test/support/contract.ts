@@ -25,10 +25,9 @@ export class Contract {
 
   constructor(document: object) {
     this.#document = structuredClone(document);
-    // A response must not have undocumented members. A request may: they are ignored.
-    const sent = this.#referenced('requestBody');
-    for (const [name, schema] of Object.entries<any>(this.#document.components.schemas))
-      if (schema.type === 'object' && !sent.has(name)) schema.additionalProperties = false;
+    // Neither a response nor a request that was accepted has undocumented members.
+    for (const schema of Object.values<any>(this.#document.components.schemas))
+      if (schema.type === 'object') schema.additionalProperties = false;
     (addFormats as unknown as (to: Ajv2020) => void)(this.#ajv);
     this.#ajv.addSchema({ $id: 'openapi', ...this.#document });
     this.#routes = Object.keys(this.#document.paths).map((template) => ({
@@ -84,21 +83,6 @@ export class Contract {
     return (validate.errors ?? []).map(({ instancePath, message, params }) =>
       [instancePath, message, JSON.stringify(params)].join(' '),
     );
-  }
-
-  /** The schemas that the members of all operations refer to, directly or not. */
-  #referenced(member: string): Set<string> {
-    const names = new Set<string>();
-    const walk = (node: unknown): void => {
-      for (const [, name] of JSON.stringify(node ?? null).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-        if (name === undefined || names.has(name)) continue;
-        names.add(name);
-        walk(this.#document.components.schemas[name]);
-      }
-    };
-    for (const methods of Object.values<any>(this.#document.paths))
-      for (const operation of Object.values<any>(methods)) walk(operation[member]);
-    return names;
   }
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMinSize, IsIn, IsOptional } from 'class-validator';
+import { ArrayMinSize, IsIn, IsOptional, IsString } from 'class-validator';
 import type { Metadata } from '../../common/metadata.js';
 import { IsMetadata } from '../../http/metadata.js';
 import {
@@ -104,7 +104,7 @@ export class OrderContentDto {
   readonly metadata?: Metadata;
 }
 
-/** The order to create. Other members are ignored. */
+/** The order to create. */
 export class CreateOrderDto extends OrderContentDto {
   /**
    * Your ID of the order, unique per merchant. It is the idempotency key.
@@ -130,8 +130,20 @@ export class CreateOrderDto extends OrderContentDto {
   readonly expires_at?: string;
 }
 
-/** The new content of a pending order. It replaces all of the earlier content. Other members are ignored. */
+/** The new content of a pending order. It replaces all of the earlier content. */
 export class AmendOrderDto extends OrderContentDto {
+  /** The order's own, or absent: it cannot be changed. */
+  @IsOptional()
+  @IsCallerId()
+  @ApiProperty({ readOnly: true, required: false })
+  readonly external_id?: string;
+
+  /** The order's own, or absent: it cannot be changed. */
+  @IsOptional()
+  @IsString({ message: 'must be a string, in quotes' })
+  @ApiProperty({ readOnly: true, required: false })
+  readonly document?: string;
+
   /**
    * "maximum" lowers a hold that exceeds the new maximum to that maximum. Without it, such a hold is a 422. A hold is
    * never raised.

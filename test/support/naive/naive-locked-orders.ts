@@ -11,7 +11,7 @@ export class NaiveLockedOrders extends LockedOrders {
   override async findForUpdate(manager: EntityManager, merchantId: string, id: string): Promise<Order> {
     const order = await manager.findOneBy(Order, { id, merchantId });
     await this.#barrier.arrive();
-    if (order === null) throw notFound();
+    if (order === null) throw notFound('no order has this ID');
     return order;
   }
 }

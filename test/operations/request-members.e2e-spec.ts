@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { Answer } from '../support/client.js';
+import { expectProblem, pointersOf } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, anOrder } from '../support/factories.js';
+import { useService } from '../support/use-service.js';
+
+const { merchant } = useService();
+
+const UNKNOWN_ID = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
+
+type Body = Record<string, any>;
+
+/** An operation on resources of its own, so that it can be sent for the first time and again. */
+interface Scene {
+  /** The path of the request. */
+  path: string;
+  /** A body with the required members only. */
+  body: Body;
+}
+
+const { items, payment_methods, total }: Body = anOrder({ items: [{ id: 'sku-1', price: '150.00' }] });
+const cart = { items, payment_methods, total };
+const onOrder = async (operation: string, body: Body): Promise<Scene> => {
+  const { id } = await aCreatedOrder(merchant);
+  return { path: `/orders/${id}${operation}`, body };
+};
+
+/** Every operation that takes a body with optional members. */
+const SCENES: Record<string, () => Promise<Scene> | Scene> = {
+  'POST /orders': () => ({ path: '/orders', body: { ...anOrder(), items } }),
+  'PUT /orders/{id}': () => onOrder('', cart),
+  'PUT /orders/{id}/redemption': () => onOrder('/redemption', { amount: '0.00' }),
+  'POST /orders/{id}/complete': () => onOrder('/complete', {}),
+  'POST /orders/{id}/refunds': async () => {
+    const { id } = await aCompletedOrder(merchant);
+    return { path: `/orders/${id}/refunds`, body: { external_id: 'DEV-1', amount: '10.00' } };
+  },
+  'POST /quotes': () => ({ path: '/quotes', body: { total: '150.00' } }),
+  'POST /grants': () => ({
+    path: '/grants',
+    body: { external_id: aDocument(), document: aDocument(), amount: '5.00' },
+  }),
+};
+
+/** A minimal element of each list. */
+const ELEMENTS: Body = { items: items[0], payment_methods: payment_methods[0] };
+
+/** The operations of the OpenAPI document that take a body, each with the schema of the body. */
+function bodies(): [operation: string, schema: any][] {
+  // Only the document of the build has all members.
+  const { paths, components } = JSON.parse(readFileSync('dist/openapi.json', 'utf8'));
+  const resolve = (schema: any): any => {
+    if (schema.$ref !== undefined) return resolve(components.schemas[schema.$ref.split('/').at(-1)]);
+    if (schema.items !== undefined) return { ...schema, items: resolve(schema.items) };
+    const properties = Object.entries(schema.properties ?? {}).map(([name, member]) => [name, resolve(member)]);
+    return { ...schema, properties: Object.fromEntries(properties) };
+  };
+  return Object.entries<any>(paths).flatMap(([path, methods]) =>
+    Object.entries<any>(methods)
+      .filter(([, { requestBody }]) => requestBody !== undefined)
+      .map(([method, { requestBody }]): [string, any] => [
+        `${method.toUpperCase()} ${path}`,
+        resolve(requestBody.content['application/json'].schema),
+      ]),
+  );
+}
+
+/** The optional members of a schema, such as `eligible_total` and `items[].quantity`. */
+function optionalMembers({ properties, required = [] }: any): string[] {
+  return Object.entries<any>(properties).flatMap(([name, member]) => [
+    ...(required.includes(name) ? [] : [name]),
+    ...(member.items?.properties ? optionalMembers(member.items).map((nested) => `${name}[].${nested}`) : []),
+  ]);
+}
+
+const OPTIONAL = bodies().flatMap(([operation, schema]) =>
+  optionalMembers(schema).map((member): [string, string] => [operation, member]),
+);
+
+/** Returns the body with a value for the member. In a list, the first element gets it. */
+function withMember(body: Body, member: string, value: unknown): Body {
+  const [list = '', nested] = member.split('[].');
+  if (nested === undefined) return { ...body, [member]: value };
+  const [first, ...rest] = body[list] ?? [ELEMENTS[list]];
+  return { ...body, [list]: [withMember(first as Body, nested, value), ...rest] };
+}
+
+async function inScene(operation: string): Promise<{ body: Body; send: (body: Body) => Promise<Answer> }> {
+  const scene = SCENES[operation];
+  if (scene === undefined) throw new Error(`${operation} has optional members: add it to SCENES`);
+  const { path, body } = await scene();
+  return { body, send: (sent) => merchant.client.send(operation.split(' ')[0] ?? '', path, { body: sent }) };
+}
+
+describe('optional members that are null', () => {
+  it.each(OPTIONAL)(
+    '%s with null for %s is the same as without it, first and when it is repeated',
+    async (operation, member) => {
+      for (const isNullFirst of [true, false]) {
+        const { body, send } = await inScene(operation);
+        const withNull = withMember(body, member, null);
+        const without = member.includes('[]') ? withMember(body, member, undefined) : body;
+        const first = await send(isNullFirst ? withNull : without);
+        expect({ ok: first.status < 300, body: first.body }).toMatchObject({ ok: true });
+        for (const again of [without, withNull])
+          expect(await send(again)).toMatchObject({ status: first.status, body: first.body });
+      }
+    },
+  );
+
+  it.each([...new Set(OPTIONAL.map(([operation]) => operation))])(
+    '%s with null for all optional members is the same as without them',
+    async (operation) => {
+      const members = OPTIONAL.flatMap(([of, member]) => (of === operation ? [member] : []));
+      const { body, send } = await inScene(operation);
+      // A list that is null has no elements.
+      const nulls = members.filter(
+        (member) => !members.includes(member.split('[]')[0] ?? '') || !member.includes('[]'),
+      );
+      const first = await send(nulls.reduce((sent, member) => withMember(sent, member, null), body));
+      expect({ ok: first.status < 300, body: first.body }).toMatchObject({ ok: true });
+      expect(await send(body)).toMatchObject({ status: first.status, body: first.body });
+    },
+  );
+});
+
+describe('members that are not part of a request', () => {
+  it.each(bodies())('%s refuses unknown members, also in the elements of lists', async (operation, schema) => {
+    const lists = Object.keys(schema.properties).filter((name) => schema.properties[name].items?.properties);
+    const [method = '', template = ''] = operation.split(' ');
+    const answer = await merchant.client.send(method, template.replace(/{\w+}/g, UNKNOWN_ID), {
+      body: { ...Object.fromEntries(lists.map((name) => [name, [ELEMENTS[name], { 'x/y~z': 1 }]])), unexpected: null },
+    });
+    expectProblem(answer, 400, 'validation_failed');
+    const expected = ['/unexpected', ...lists.map((name) => `/${name}/1/x~1y~0z`)];
+    expect(pointersOf(answer)).toEqual(expect.arrayContaining(expected));
+    const details = answer.body.errors.filter(({ pointer }: { pointer: string }) => expected.includes(pointer));
+    expect(new Set(details.map(({ detail }: { detail: string }) => detail))).toEqual(
+      new Set(['is not a member of this request']),
+    );
+  });
+
+  it('PUT /orders/{id} refuses the members of a response, and changes nothing', async () => {
+    const order = await aCreatedOrder(merchant);
+    const answer = await merchant.client.put(`/orders/${order.id}`, order);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual([
+      '/amount_to_pay',
+      '/cancelled_at',
+      '/cashback',
+      '/completed_at',
+      '/created_at',
+      '/currency',
+      '/expires_at',
+      '/id',
+      '/payment_methods/0/earn_rate',
+      '/refunded',
+      '/status',
+      '/updated_at',
+      '/version',
+    ]);
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+  });
+});
