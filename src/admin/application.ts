@@ -13,7 +13,10 @@ import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { OutstandingService } from './outstanding.service.js';
+import { RecordsService } from './records.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
+import { ContentDigests } from '../orders/order-replay.js';
+import { OrdersService } from '../orders/orders.service.js';
 
 @Module({})
 class AdminModule {
@@ -29,7 +32,15 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [AuditService, ErasureService, OutstandingService, StatementsService],
+      providers: [
+        AuditService,
+        ContentDigests,
+        ErasureService,
+        OrdersService,
+        OutstandingService,
+        RecordsService,
+        StatementsService,
+      ],
     };
   }
 }

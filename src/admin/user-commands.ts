@@ -5,6 +5,7 @@ import { Passwords } from '../auth/passwords.js';
 import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
 import { runChange, runWithServices } from './application.js';
+import { printRows } from './rows.js';
 
 export function userCommands(): Command {
   const user = new Command('user').description("API users, with which merchants' systems log in");
@@ -39,7 +40,9 @@ export function userCommands(): Command {
   user
     .command('list')
     .description('list all API users')
-    .action(() => runWithServices(async (services) => (await services.get(ApiUsersService).list()).map(toJson)));
+    .action(() =>
+      runWithServices(async (services) => printRows((await services.get(ApiUsersService).list()).map(toJson))),
+    );
   return user;
 }
 
