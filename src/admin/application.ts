@@ -12,6 +12,8 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { AuditService } from '../audit/audit.service.js';
+import { ExpiringService } from './expiring.service.js';
+import { LedgerService } from './ledger.service.js';
 import { OutstandingService } from './outstanding.service.js';
 import { RecordsService } from './records.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
@@ -36,6 +38,8 @@ class AdminModule {
         AuditService,
         ContentDigests,
         ErasureService,
+        ExpiringService,
+        LedgerService,
         OrdersService,
         OutstandingService,
         RecordsService,
