@@ -1,3 +1,6 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
@@ -169,6 +172,21 @@ describe('`report ledger`', () => {
     const [row] = await Promise.all([reportOf(busy, monthOf(now())), ...grants]);
     expect(row).toMatchObject({ opening: ZERO, closing: row.granted });
     expect(await reportOf(busy, monthOf(now()))).toMatchObject({ granted: '20.00', closing: '20.00' });
+  });
+
+  it('`report ledger` and `report expiring` read every wallet of a merchant with more wallets than fit into a page', async () => {
+    const many = await aLongLivedMerchant(service);
+    const lines = Array.from({ length: 501 }, (_, at) => `${aDocument()},0.01,OLD-${at}`);
+    const file = path.join(tmpdir(), `credits-${many.id}.csv`);
+    await writeFile(file, ['document,amount,external_id', ...lines].join('\n'));
+    // On a slow machine, it also shows its progress.
+    const { stdout } = await admin.run('cashback', 'import', '--merchant', many.id, '--file', file);
+    expect(JSON.parse(stdout)).toMatchObject({ granted: 501 });
+    await rm(file);
+    expect(await reportOf(many, monthOf(now()))).toMatchObject({ closing: '5.01', granted: ZERO });
+    expect(await reportOf(many, monthOf(Date.now()))).toMatchObject({ opening: ZERO, granted: '5.01' });
+    const rows = await admin.list('report', 'expiring', '--merchant', many.id);
+    expect(rows.filter(({ expiring }) => expiring !== ZERO)).toMatchObject([{ expiring: '5.01' }]);
   });
 
   it('`report ledger` prints CSV with a header, and a table on a terminal', async () => {
