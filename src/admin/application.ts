@@ -12,8 +12,12 @@ import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { AuditService } from '../audit/audit.service.js';
+import { ExpiringService } from './expiring.service.js';
+import { LedgerService } from './ledger.service.js';
 import { OutstandingService } from './outstanding.service.js';
+import { RecordsService } from './records.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
+import { OrdersService } from '../orders/orders.service.js';
 
 @Module({})
 class AdminModule {
@@ -29,7 +33,16 @@ class AdminModule {
         CashbackModule,
         ReconcileModule,
       ],
-      providers: [AuditService, ErasureService, OutstandingService, StatementsService],
+      providers: [
+        AuditService,
+        ErasureService,
+        ExpiringService,
+        LedgerService,
+        OrdersService,
+        OutstandingService,
+        RecordsService,
+        StatementsService,
+      ],
     };
   }
 }

@@ -2,7 +2,7 @@ import { isEmail } from 'class-validator';
 import { InvalidArgumentError } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
 import { isDocument } from '../common/document.js';
-import { isInstant, isStorable } from '../common/instants.js';
+import { isCalendarDay } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isSamePaymentMethod } from '../merchants/policy.js';
 
@@ -28,14 +28,6 @@ export function positiveMoney(text: string): number {
   return cents;
 }
 
-export function instant(text: string): Date {
-  if (!isInstant(text) || !isStorable(new Date(text)))
-    throw new InvalidArgumentError(
-      'It must be an instant in the years 1970 to 9998, such as 2026-11-20T13:45:00.000Z.',
-    );
-  return new Date(text);
-}
-
 /** Returns a parser of texts that `isValid` accepts. */
 const textThat =
   (isValid: (text: string) => boolean, message: string) =>
@@ -51,6 +43,12 @@ export const documentNumber = textThat(
   isDocument,
   'It must be a CPF of 11 digits or a CNPJ of 14 characters, without punctuation.',
 );
+export const day = textThat(isCalendarDay, 'It must be a day in the years 1970 to 9998, such as 2026-11-20.');
+
+export const month = textThat(
+  (text) => isCalendarDay(`${text}-01`),
+  'It must be a month in the years 1970 to 9998, such as 2026-11.',
+);
 
 export const email = textThat((text) => isEmail(text), 'It must be an email address.');
 
@@ -61,12 +59,31 @@ export const shortText = textOf(200);
 /** The limits are those of an order's external ID. */
 export const externalId = textOf(100);
 
-/** `--earn-rate pix=700`, once per payment method: `PIX` is the same one. */
-export function earnRate(text: string, before: Record<string, number> = {}): Record<string, number> {
+/** A rate of 0 % to 100 % with its unit, `5%` or `500bps`, in basis points: a bare `5` can mean either. */
+export function rate(text: string): number {
+  const [, percent, decimals = '', bps] = /^(?:(\d{1,3})(?:\.(\d{1,2}))?%|(\d{1,5})bps)$/.exec(text) ?? [];
+  const value = bps === undefined ? Number(percent) * 100 + Number(decimals.padEnd(2, '0')) : Number(bps);
+  if (Number.isNaN(value) || value > 10_000)
+    throw new InvalidArgumentError(
+      'It must be a rate from 0% to 100% with its unit, such as 5%, 7.25% or 500bps (which is 5%).',
+    );
+  return value;
+}
+
+/** The values of `--earn-rate`, in basis points. */
+export interface EarnRates {
+  general?: number;
+  byPaymentMethod?: Record<string, number>;
+}
+
+/** `--earn-rate 5%`, and `--earn-rate pix=7%` once per payment method: `PIX` is the same one. */
+export function earnRate(text: string, before: EarnRates = {}): EarnRates {
   const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('It must be METHOD=BPS, such as pix=700.');
-  const method = text.slice(0, at);
-  if (Object.keys(before).some((other) => isSamePaymentMethod(other, method)))
-    throw new InvalidArgumentError(`${method} already has a rate.`);
-  return { ...before, [method]: wholeNumber(0, 10_000)(text.slice(at + 1)) };
+  const [method, bps] = [text.slice(0, Math.max(at, 0)), rate(text.slice(at + 1))];
+  const { general, byPaymentMethod = {} } = before;
+  const isKnown = Object.keys(byPaymentMethod).some((other) => isSamePaymentMethod(other, method));
+  if (at === 0) throw new InvalidArgumentError('It must name a payment method before the =, such as pix=7%.');
+  if (at < 0 ? general !== undefined : isKnown)
+    throw new InvalidArgumentError(at < 0 ? 'The general rate is given twice.' : `${method} already has a rate.`);
+  return at < 0 ? { ...before, general: bps } : { ...before, byPaymentMethod: { ...byPaymentMethod, [method]: bps } };
 }

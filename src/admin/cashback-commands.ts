@@ -2,9 +2,11 @@ import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grants.js';
+import { expiresOn as lastDay } from '../cashback/validity.js';
+import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { externalId, instant, positiveMoney, shortText } from './arguments.js';
+import { day, externalId, positiveMoney, shortText } from './arguments.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
 import { runChange } from './application.js';
 
@@ -12,8 +14,8 @@ interface GrantOptions extends DocumentOptions {
   merchant: string;
   externalId?: string;
   amount: number;
-  availableAt?: Date;
-  expiresAt?: Date;
+  availableOn?: string;
+  expiresOn?: string;
   reason?: string;
 }
 
@@ -32,8 +34,16 @@ export function cashbackCommands(): Command {
       .requiredOption('--merchant <id>', 'the merchant with which it can be spent')
       .requiredOption('--amount <amount>', 'the amount, such as 80.00', positiveMoney)
       .option('--external-id <id>', 'your own ID of this grant; makes the command safe to repeat', externalId)
-      .option('--available-at <instant>', 'when it becomes available; default: now', instant)
-      .option('--expires-at <instant>', "when it expires; default: according to the merchant's policy", instant)
+      .option(
+        '--available-on <day>',
+        "first day on which it can be spent, in the merchant's time zone; default: now",
+        day,
+      )
+      .option(
+        '--expires-on <day>',
+        "last day on which it can be spent; default: according to the merchant's policy",
+        day,
+      )
       .option('--reason <text>', 'the reason, for your records', shortText),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
   cashback
@@ -100,21 +110,22 @@ function keyOf(creditId: string | undefined, externalId: string | undefined): Gr
 }
 
 function grant({ merchant, amount, ...options }: GrantOptions, document: string): Promise<void> {
-  const { availableAt, expiresAt, reason, externalId: ofMerchant } = options;
+  const { availableOn, expiresOn, reason, externalId: ofMerchant } = options;
   const content = {
     document,
     amountCents: amount,
-    ...(availableAt && { availableAt }),
-    ...(expiresAt && { expiresAt }),
+    ...(availableOn !== undefined && { availableOn }),
+    ...(expiresOn !== undefined && { expiresOn }),
     ...(reason !== undefined && { reason }),
     ...(ofMerchant !== undefined && { externalId: ofMerchant }),
   };
   const details = { merchant_id: merchant, amount: formatMoney(amount) };
   return runChange('cashback grant', details, async (services) => {
     const { credit, replayed } = await services.get(GrantsService).grant(merchant, content);
-    const { policy } = await services.get(MerchantsService).get(merchant);
+    const policy = await services.get(MerchantsService).policyOf(merchant);
     if (!replayed && isAboveMaximum(content, policy))
       console.error(`warning: the grant is above the merchant's maximum of ${formatMoney(policy.grantMaximumCents)}`);
+    const { timeZone } = policy;
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,
@@ -122,6 +133,8 @@ function grant({ merchant, amount, ...options }: GrantOptions, document: string)
       amount: formatMoney(credit.amountCents),
       available_at: credit.availableAt,
       expires_at: credit.expiresAt,
+      available_on: dayOf(credit.availableAt, timeZone),
+      expires_on: lastDay(credit.expiresAt, timeZone),
       reason: credit.reason,
     };
     return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, replayed } };

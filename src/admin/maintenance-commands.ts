@@ -6,6 +6,9 @@ import { runChange, runWithServices } from './application.js';
 import { wholeNumber } from './arguments.js';
 import { AuditService } from '../audit/audit.service.js';
 import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
+import { RecordsService } from './records.service.js';
+import { printRows } from './rows.js';
+import { toJson } from './to-json.js';
 
 /** Ended sessions are kept long enough to investigate a token theft, which may be noticed weeks later. */
 const DEFAULT_DAYS = 30;
@@ -47,6 +50,15 @@ export function customerCommands(): Command {
       return { result, changed: result };
     });
   });
+  withDocument(
+    customer
+      .command('export')
+      .description('print all that is stored about a customer: wallet, credits, grants, ledger, orders and refunds')
+      .requiredOption('--merchant <id>', 'the merchant'),
+  ).action(async (options: { merchant: string } & DocumentOptions) => {
+    const document = await documentOf(options);
+    await runWithServices((services) => services.get(RecordsService).customer(options.merchant, document));
+  });
   return customer;
 }
 
@@ -57,13 +69,7 @@ export function auditCommands(): Command {
     .description('list changes, latest first: who, when, which command, which IDs')
     .option('--limit <n>', 'maximum number of changes', wholeNumber(1, 10_000), 100)
     .action(({ limit }: { limit: number }) =>
-      runWithServices(async (services) =>
-        (await services.get(AuditService).list(limit)).map(({ startedAt, finishedAt, ...record }) => ({
-          ...record,
-          started_at: startedAt,
-          finished_at: finishedAt,
-        })),
-      ),
+      runWithServices(async (services) => printRows((await services.get(AuditService).list(limit)).map(toJson))),
     );
   return audit;
 }

@@ -1,17 +1,20 @@
 import { Command } from 'commander';
-import { formatMoney } from '../common/money.js';
 import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { earnRate, money, shortText, timeZone, wholeNumber } from './arguments.js';
+import { type EarnRates, earnRate, money, rate, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
+import { printRows } from './rows.js';
+import { toJson } from './to-json.js';
+
+type Renamed =
+  'earnRateBps' | 'earnRatesByPaymentMethod' | 'redeemShareBps' | 'redeemMinimumTotalCents' | 'grantMaximumCents';
 
 /** The options have the names of the policy's members, except those that read better on a command line. */
-interface MerchantOptions extends Partial<
-  Omit<Policy, 'earnRatesByPaymentMethod' | 'redeemMinimumTotalCents' | 'grantMaximumCents'>
-> {
+interface MerchantOptions extends Partial<Omit<Policy, Renamed>> {
   name?: string;
-  earnRate?: Policy['earnRatesByPaymentMethod'];
+  earnRate?: EarnRates;
+  redeemShare?: number;
   redeemMinimumTotal?: number;
   grantMaximum?: number;
 }
@@ -25,7 +28,7 @@ export function merchantCommands(): Command {
       .requiredOption('--name <name>', "the merchant's name", shortText),
   ).action(({ name = '', ...options }: MerchantOptions) => {
     const policy = policyOf(options);
-    return runChange('merchant create', { name, policy }, async (services) =>
+    return runChange('merchant create', { name, policy: toJson(policy) }, async (services) =>
       changeOf(await services.get(MerchantsService).create(name, policy)),
     );
   });
@@ -37,33 +40,32 @@ export function merchantCommands(): Command {
       .option('--name <name>', "the merchant's name", shortText),
   ).action((id: string, { name, ...options }: MerchantOptions) => {
     const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };
-    return runChange('merchant set', { merchant_id: id, ...changes }, async (services) =>
+    return runChange('merchant set', { merchant_id: id, ...toJson(changes) }, async (services) =>
       changeOf(await services.get(MerchantsService).set(id, changes)),
     );
   });
   merchant
     .command('list')
     .description('list all merchants')
-    .action(() => runWithServices(async (services) => (await services.get(MerchantsService).list()).map(toJson)));
+    .action(() =>
+      runWithServices(async (services) =>
+        printRows((await services.get(MerchantsService).list()).map(toJson), inTable),
+      ),
+    );
   return merchant;
 }
 
 function withPolicyOptions(command: Command): Command {
   return command
     .option(
-      '--earn-rate-bps <n>',
-      'share of the paid amount that is earned as cashback, in basis points (500 is 5 %)',
-      wholeNumber(0, 10_000),
-    )
-    .option(
-      '--earn-rate <method=bps>',
-      'a different share for one payment method; may be repeated; with `set`, the given rates replace all existing ones',
+      '--earn-rate <rate>',
+      'share of the paid amount that is earned as cashback, such as 5% or 500bps; pix=7% is the share for one payment method. May be repeated; with `set`, the shares given for methods replace all existing ones',
       earnRate,
     )
     .option(
-      '--redeem-share-bps <n>',
-      "maximum share of an order's eligible total that can be redeemed, in basis points",
-      wholeNumber(0, 10_000),
+      '--redeem-share <rate>',
+      "maximum share of an order's eligible total that can be redeemed, such as 50%",
+      rate,
     )
     .option('--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money)
     .option(
@@ -87,11 +89,18 @@ function withPolicyOptions(command: Command): Command {
 }
 
 /** Returns only the options that were given, so that `set` changes nothing else. */
-function policyOf(options: Omit<MerchantOptions, 'name'>): Partial<Policy> {
-  const { earnRate, redeemMinimumTotal, grantMaximum, ...same } = options;
+function policyOf({
+  earnRate: { general, byPaymentMethod } = {},
+  redeemShare,
+  redeemMinimumTotal,
+  grantMaximum,
+  ...same
+}: Omit<MerchantOptions, 'name'>): Partial<Policy> {
   return {
     ...same,
-    ...(earnRate !== undefined && { earnRatesByPaymentMethod: earnRate }),
+    ...(general !== undefined && { earnRateBps: general }),
+    ...(byPaymentMethod !== undefined && { earnRatesByPaymentMethod: byPaymentMethod }),
+    ...(redeemShare !== undefined && { redeemShareBps: redeemShare }),
     ...(redeemMinimumTotal !== undefined && { redeemMinimumTotalCents: redeemMinimumTotal }),
     ...(grantMaximum !== undefined && { grantMaximumCents: grantMaximum }),
   };
@@ -101,17 +110,8 @@ function changeOf(merchant: Merchant): { result: unknown; changed: Record<string
   return { result: toJson(merchant), changed: { merchant_id: merchant.id } };
 }
 
-function toJson({ id, name, policy, createdAt }: Merchant): Record<string, unknown> {
-  return {
-    id,
-    name,
-    policy: Object.fromEntries(Object.entries(policy).map(([member, value]) => toJsonMember(member, value))),
-    created_at: createdAt,
-  };
-}
-
-/** Members have their names in snake case. Only centavos become a decimal string. */
-function toJsonMember(member: string, value: unknown): [string, unknown] {
-  const name = member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return name.endsWith('_cents') ? [name.slice(0, -'_cents'.length), formatMoney(value as number)] : [name, value];
+/** A table has no place for a whole policy. */
+function inTable({ policy, ...merchant }: Record<string, unknown>): Record<string, unknown> {
+  const { earn_rate, earn_rates_by_payment_method, redeem_share, time_zone } = policy as Record<string, unknown>;
+  return { ...merchant, earn_rate, earn_rates_by_payment_method, redeem_share, time_zone };
 }

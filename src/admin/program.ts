@@ -4,12 +4,13 @@ import { cashbackCommands } from './cashback-commands.js';
 import { reconcileCommand, walletCommands } from './ledger-commands.js';
 import { auditCommands, customerCommands, sessionCommands } from './maintenance-commands.js';
 import { merchantCommands } from './merchant-commands.js';
+import { orderCommands } from './order-commands.js';
 import { reportCommands } from './report-commands.js';
 import { userCommands } from './user-commands.js';
 
 /**
- * Runs the operator's command line: JSON on stdout, errors on stderr. It sets the exit code, 1 for an error, and does
- * not exit the process.
+ * Runs the operator's command line: results on stdout, errors on stderr. It sets the exit code, 1 for an error, and
+ * does not exit the process.
  *
  * @param args the arguments, without the name of the program.
  */
@@ -46,6 +47,7 @@ export function adminProgram(): Command {
     .addCommand(sessionCommands())
     .addCommand(cashbackCommands())
     .addCommand(customerCommands())
+    .addCommand(orderCommands())
     .addCommand(reportCommands())
     .addCommand(auditCommands())
     .addCommand(walletCommands())

@@ -1,45 +1,55 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { formatMoney } from '../common/money.js';
-import { type MerchantOutstanding, type Outstanding, OutstandingService } from './outstanding.service.js';
 import { runWithServices } from './application.js';
+import { month, wholeNumber } from './arguments.js';
+import { ExpiringService } from './expiring.service.js';
+import { LedgerService } from './ledger.service.js';
+import { type MerchantOutstanding, type Outstanding, OutstandingService } from './outstanding.service.js';
+import { type Format, formatOption, printAs, type Row, usualFormat } from './rows.js';
+import { toJson } from './to-json.js';
 
-interface OutstandingOptions {
+interface ReportOptions {
   merchant?: string;
-  format: 'json' | 'csv';
+  format?: Format;
 }
 
 export function reportCommands(): Command {
   const report = new Command('report').description('reports for accounting');
-  report
-    .command('outstanding')
-    .description(
-      "what each merchant owes its customers now, from one consistent snapshot: available, pending and held cashback, the customers' debt, and what expires within 30 days",
-    )
-    .option('--merchant <id>', 'only this merchant')
-    .addOption(
-      new Option('--format <format>', 'json: one line per merchant, then one with the sums; csv: a table without sums')
-        .choices(['json', 'csv'])
-        .default('json'),
-    )
-    .action((options: OutstandingOptions) => outstanding(options));
+  const add = (name: string, description: string): Command =>
+    report
+      .command(name)
+      .description(description)
+      .option('--merchant <id>', 'only this merchant')
+      .addOption(formatOption());
+  add(
+    'outstanding',
+    "what each merchant owes its customers now, from one consistent snapshot: available, pending and held cashback, the customers' debt, what expires within 30 days, and the sums",
+  ).action((options: ReportOptions) => outstanding(options));
+  add(
+    'ledger',
+    "the ledger of a month in each merchant's time zone: opening + earned + granted - redeemed + restored - taken back - voided - expired = closing",
+  )
+    .requiredOption('--month <month>', 'the month, such as 2026-11', month)
+    .action((options: ReportOptions & { month: string }) => ledger(options));
+  add('expiring', "the cashback that will expire in this month and the following ones, in each merchant's time zone")
+    .option('--months <n>', 'the number of months', wholeNumber(1, 120), 12)
+    .action((options: ReportOptions & { months: number }) => expiring(options));
   return report;
 }
 
-function outstanding({ merchant, format }: OutstandingOptions): Promise<void> {
-  const isJson = format === 'json';
+function outstanding({ merchant, format = usualFormat() }: ReportOptions): Promise<void> {
   return runWithServices(async (services) => {
-    let rows = 0;
-    const print = (row: MerchantOutstanding): void => {
-      const members = { merchant_id: row.merchantId, name: row.name, ...membersOf(row) };
-      if (!isJson && rows++ === 0) console.log(Object.keys(members).join(','));
-      console.log(isJson ? JSON.stringify(members) : Object.values(members).map(csvField).join(','));
-    };
-    const { asOf, merchants, ...sums } = await services.get(OutstandingService).report(merchant, print);
-    if (isJson) console.log(JSON.stringify({ as_of: asOf, merchants, ...membersOf(sums) }));
+    const rows: Row[] = [];
+    const add = ({ merchantId, name, ...row }: MerchantOutstanding): void =>
+      void rows.push({ merchant_id: merchantId, name, ...membersOf(row) });
+    const { asOf, merchants, ...sums } = await services.get(OutstandingService).report(merchant, add);
+    if (format === 'table') rows.push({ merchant_id: 'sums', name: '', ...membersOf(sums) });
+    printAs(format, rows);
+    if (format === 'json') console.log(JSON.stringify({ as_of: asOf, merchants, ...membersOf(sums) }));
   });
 }
 
-function membersOf(row: Outstanding): Record<string, string | number> {
+function membersOf(row: Outstanding): Row {
   return {
     wallets: row.wallets,
     available: formatMoney(row.availableCents),
@@ -50,8 +60,21 @@ function membersOf(row: Outstanding): Record<string, string | number> {
   };
 }
 
-/** Formats a field (RFC 4180). */
-function csvField(value: string | number): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function ledger({ month: of, merchant, format = usualFormat() }: ReportOptions & { month: string }): Promise<void> {
+  return runWithServices(async (services) => {
+    const rows = await services.get(LedgerService).report(of, merchant);
+    printAs(
+      format,
+      rows.map(({ merchantId, name, timeZone, isClosed, ...amounts }) => ({
+        ...{ merchant_id: merchantId, name, month: of, time_zone: timeZone, closed: isClosed },
+        ...toJson(amounts),
+      })),
+    );
+  });
+}
+
+function expiring({ months, merchant, format = usualFormat() }: ReportOptions & { months: number }): Promise<void> {
+  return runWithServices(async (services) =>
+    printAs(format, (await services.get(ExpiringService).report(months, merchant)).map(toJson)),
+  );
 }

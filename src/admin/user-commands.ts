@@ -6,6 +6,7 @@ import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/permiss
 import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
 import { runChange, runWithServices } from './application.js';
+import { printRows } from './rows.js';
 
 interface CreateOptions extends PasswordOptions {
   merchant: string;
@@ -49,7 +50,9 @@ export function userCommands(): Command {
   user
     .command('list')
     .description('list all API users')
-    .action(() => runWithServices(async (services) => (await services.get(ApiUsersService).list()).map(toJson)));
+    .action(() =>
+      runWithServices(async (services) => printRows((await services.get(ApiUsersService).list()).map(toJson))),
+    );
   return user;
 }
 

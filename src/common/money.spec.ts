@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { exactCents, formatMoney, formatRate, MAX_CENTS, parseMoney, sumCents } from './money.js';
+import { exactCents, formatMoney, formatPercent, formatRate, MAX_CENTS, parseMoney, sumCents } from './money.js';
 
 describe('parseMoney', () => {
   it.each([
@@ -120,5 +120,20 @@ describe('formatRate', () => {
 
   it.each([-1, 0.5, NaN])('%d is not a rate', (bps) => {
     expect(() => formatRate(bps)).toThrow(RangeError);
+    expect(() => formatPercent(bps)).toThrow(RangeError);
+  });
+});
+
+describe('formatPercent', () => {
+  it.each([
+    [0, '0%'],
+    [1, '0.01%'],
+    [50, '0.5%'],
+    [500, '5%'],
+    [705, '7.05%'],
+    [1000, '10%'],
+    [10_000, '100%'],
+  ])('%i basis points are %s', (bps, text) => {
+    expect(formatPercent(bps)).toBe(text);
   });
 });

@@ -56,3 +56,12 @@ export function formatRate(bps: number): string {
   const decimals = String(bps % BPS_IN_WHOLE).padStart(4, '0');
   return `${Math.floor(bps / BPS_IN_WHOLE)}.${decimals.replace(/0{1,2}$/, '')}`;
 }
+
+/** Formats a rate for operators: `500` basis points are `"5%"`, `725` are `"7.25%"`. */
+export function formatPercent(bps: number): string {
+  if (!Number.isSafeInteger(bps) || bps < 0) throw new RangeError(`not a rate in basis points: ${bps}`);
+  const decimals = String(bps % 100)
+    .padStart(2, '0')
+    .replace(/0{1,2}$/, '');
+  return `${Math.floor(bps / 100)}${decimals === '' ? '' : `.${decimals}`}%`;
+}

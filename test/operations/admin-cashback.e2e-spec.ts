@@ -18,17 +18,21 @@ describe('admin commands for cashback and wallets', () => {
   it('`cashback grant` grants cashback that can be redeemed at once, whatever the time zone of the operator', async () => {
     const document = aDocument();
     const args = ['cashback', 'grant', '--merchant', merchant.id, '--document', document];
-    const until = '2099-01-01T00:30:00.250+02:00';
-    const given = [...args, '--amount', '80', '--expires-at', until, '--reason', 'Desculpe 🎁'];
+    const given = [...args, '--amount', '80', '--expires-on', '2098-12-31', '--reason', 'Desculpe 🎁'];
     const credit = await admin.builtJson(given, '', { TZ: 'Asia/Tokyo' });
-    expect(credit).toMatchObject({ amount: '80.00', expires_at: '2098-12-31T22:30:00.250Z', reason: 'Desculpe 🎁' });
+    expect(credit).toMatchObject({
+      ...{ amount: '80.00', reason: 'Desculpe 🎁' },
+      ...{ expires_on: '2098-12-31', expires_at: '2099-01-01T03:00:00.000Z' },
+    });
     const [row] = await rowsOf(service, 'SELECT CAST(expires_at AS CHAR) AS text FROM cashback_credits WHERE id = ?', [
       credit.id,
     ]);
-    expect(row.text).toBe('2098-12-31 22:30:00.250');
+    expect(row.text).toBe('2099-01-01 03:00:00.000');
     expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '80.00' });
 
-    await admin.json(...args, '--amount', '5.5', '--available-at', '2098-01-01T00:00:00Z');
+    const later = await admin.json(...args, '--amount', '5.5', '--available-on', '2098-01-01');
+    expect(later).toMatchObject({ available_on: '2098-01-01', available_at: '2098-01-01T03:00:00.000Z' });
+    expect(later).toMatchObject({ expires_on: '2098-06-29', expires_at: '2098-06-30T03:00:00.000Z' });
     const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
     expect(shown).toMatchObject({
       ...(await walletOf(merchant, document)),
@@ -94,10 +98,10 @@ describe('admin commands for cashback and wallets', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
     const refusals = [
       await admin.refusal(...shared, '--amount', '7.01', '--reason', 'Desculpe'),
-      await admin.refusal(...args, '--expires-at', '2099-01-01T00:00:00Z'),
+      await admin.refusal(...args, '--expires-on', '2099-01-01'),
       await admin.refusal(...args.map((arg) => (arg === document ? aDocument() : arg))),
     ];
-    for (const [at, member] of ['amount', 'expires_at', 'document'].entries())
+    for (const [at, member] of ['amount', 'expires_on', 'document'].entries())
       expect(refusals[at]).toMatch(new RegExp(`different content ${member} differs`));
     expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
   });
@@ -126,14 +130,14 @@ describe('admin commands for cashback and wallets', () => {
 
   it.each([
     ['--amount', '0.00'],
-    ['--expires-at', '2020-01-01T00:00:00Z'],
-    ['--expires-at', '9999-06-01T00:00:00Z'],
-    ['--available-at', '2099-02-30T00:00:00Z'],
-    ['--available-at', '0000-01-01T00:00:00Z'],
-    ['--available-at', '0001-01-01T00:00:00Z'],
-    ['--available-at', '1969-12-31T23:59:59Z'],
+    ['--expires-on', '2020-01-01'],
+    ['--expires-on', '9999-06-01'],
+    ['--expires-on', '2099-01-01T00:00:00Z'],
+    ['--available-on', '2099-02-30'],
+    ['--available-on', '0000-01-01'],
+    ['--available-on', '1969-12-31'],
     // Its cashback would expire in the year 9999.
-    ['--available-at', '9998-12-01T00:00:00Z'],
+    ['--available-on', '9998-12-01'],
   ])('`cashback grant` grants nothing and names the invalid value when %s is %j', async (option, value) => {
     const document = aDocument();
     const given: Record<string, string> = {
@@ -147,7 +151,7 @@ describe('admin commands for cashback and wallets', () => {
       'grant',
       ...Object.entries(given).map(([name, text]) => `${name}=${text}`),
     );
-    expect(said).toMatch(value.startsWith('9998') ? /available_at must/ : new RegExp(`${option}|expires_at must`));
+    expect(said).toMatch(value.startsWith('9998') ? /available_on must/ : new RegExp(`${option}|expires_on must`));
     expect((await walletOf(merchant, document)).id).toBeNull();
   });
 });

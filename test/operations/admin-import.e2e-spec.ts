@@ -263,7 +263,7 @@ describe('`cashback import`', () => {
     const document = aDocument();
     const file = await aFile([HEADER, aLine({ document })]);
     await importFile(file);
-    const [record] = await admin.json('audit', 'list', '--limit', '1');
+    const [record] = await admin.list('audit', 'list', '--limit', '1');
     expect(record).toMatchObject({
       command: 'cashback import',
       outcome: 'done',

@@ -73,7 +73,7 @@ describe('the admin CLI', () => {
 
   it.each([
     ['merchant', 'create'],
-    ['merchant', 'create', '--name', 'Shop', '--earn-rate', 'pix=7%'],
+    ['merchant', 'create', '--name', 'Shop', '--earn-rate', 'pix=7'],
     ['merchant', 'create', '--name', 'Shop', '--redeem-minimum-total', '1,00'],
     ['merchant', 'set', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--name', 'Shop'],
     ['user', 'create', '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--email', 'a@shop.example'],
@@ -100,9 +100,9 @@ describe('admin commands for merchants', () => {
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       name: 'Loja São João',
       policy: {
-        earn_rate_bps: 500,
+        earn_rate: '5%',
         earn_rates_by_payment_method: {},
-        redeem_share_bps: 5000,
+        redeem_share: '50%',
         redeem_minimum_total: '0.00',
         release_days: 8,
         validity_days: 180,
@@ -117,14 +117,14 @@ describe('admin commands for merchants', () => {
 
   it('merchants can be created with a policy, changed in parts, and listed', async () => {
     const options = [
-      '--earn-rate-bps',
-      '100',
       '--earn-rate',
-      'pix=700',
+      'pix=7.25%',
       '--earn-rate',
-      'a=b=0',
-      '--redeem-share-bps',
-      '10000',
+      '100bps',
+      '--earn-rate',
+      'a=b=0%',
+      '--redeem-share',
+      '100%',
       '--redeem-minimum-total',
       '49.9',
     ];
@@ -148,9 +148,9 @@ describe('admin commands for merchants', () => {
       'America/Manaus',
     );
     const policy = {
-      earn_rate_bps: 100,
-      earn_rates_by_payment_method: { pix: 700, 'a=b': 0 },
-      redeem_share_bps: 10_000,
+      earn_rate: '1%',
+      earn_rates_by_payment_method: { pix: '7.25%', 'a=b': '0%' },
+      redeem_share: '100%',
       redeem_minimum_total: '49.90',
       release_days: 0,
       validity_days: 1,
@@ -162,7 +162,7 @@ describe('admin commands for merchants', () => {
     expect(made.policy).toEqual(policy);
     const changed = await admin.json('merchant', 'set', made.id as string, '--name', 'Renamed', '--release-days', '3');
     expect(changed).toEqual({ ...made, name: 'Renamed', policy: { ...policy, release_days: 3 } });
-    expect(await admin.json('merchant', 'list')).toContainEqual(changed);
+    expect(await admin.list('merchant', 'list')).toContainEqual(changed);
   });
 
   it('orders cannot live longer by default than they can be asked to', async () => {
@@ -281,7 +281,7 @@ describe('admin commands for permissions', () => {
 });
 
 describe('the audit log', () => {
-  const latest = async (): Promise<any> => (await admin.json('audit', 'list', '--limit', '1'))[0];
+  const latest = async (): Promise<any> => (await admin.list('audit', 'list', '--limit', '1'))[0];
 
   it('the audit log records who changed what and when, without secrets or documents', async () => {
     const merchantId = await aMerchantId();
@@ -315,7 +315,7 @@ describe('the audit log', () => {
 
   it('the audit log records failed changes but not commands that only read', async () => {
     await admin.refusal('user', 'disable', '--email', 'nobody@shop.example');
-    await admin.json('merchant', 'list');
+    await admin.list('merchant', 'list');
     expect(await latest()).toMatchObject({
       command: 'user disable',
       outcome: 'failed',

@@ -9,12 +9,14 @@ import { type Service, testEnvironment } from './service.js';
  * because its output is captured from the stdout and stderr of the process.
  *
  * @param env the environment of the command
+ * @param isTerminal whether its stdout appears to be a terminal
  */
-export async function runAdminHere(args: string[], env: Record<string, string>): Promise<Outcome> {
+export async function runAdminHere(args: string[], env: Record<string, string>, isTerminal = false): Promise<Outcome> {
   const [variables, code, log, error] = [{ ...process.env }, process.exitCode, console.log, console.error];
   const written = { stdout: '', stderr: '' };
   const restore = [captured(process.stdout, (text) => (written.stdout += text))];
   restore.push(captured(process.stderr, (text) => (written.stderr += text)));
+  restore.push(replaced(process.stdout, 'isTTY', isTerminal));
   console.log = (line: string) => void (written.stdout += `${line}\n`);
   console.error = (line: string) => void (written.stderr += `${line}\n`);
   Object.assign(process.env, env);
@@ -35,14 +37,19 @@ export async function runAdminHere(args: string[], env: Record<string, string>):
 
 /** Captures what is written to a stream. @returns a function that restores the stream. */
 function captured(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
-  const own = Object.getOwnPropertyDescriptor(stream, 'write');
-  stream.write = (chunk: string | Uint8Array) => {
+  return replaced(stream, 'write', (chunk: string | Uint8Array) => {
     take(Buffer.from(chunk as string).toString());
     return true;
-  };
+  });
+}
+
+/** Replaces a property. @returns a function that restores it. */
+function replaced(object: object, name: string, value: unknown): () => void {
+  const own = Object.getOwnPropertyDescriptor(object, name);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
   return () => {
-    if (own) Object.defineProperty(stream, 'write', own);
-    else Reflect.deleteProperty(stream, 'write');
+    if (own) Object.defineProperty(object, name, own);
+    else Reflect.deleteProperty(object, name);
   };
 }
 
@@ -56,7 +63,19 @@ export class AdminCommandLine {
 
   /** Returns the output of a command, and fails if there is any other output. */
   async json(...args: string[]): Promise<any> {
-    return parsed(await this.run(...args));
+    return JSON.parse(succeeded(await this.run(...args)));
+  }
+
+  /** Returns the JSON lines of a list, and fails if there is any other output. */
+  async list(...args: string[]): Promise<any[]> {
+    const lines = succeeded(await this.run(...args)).split('\n');
+    return lines.slice(0, -1).map((line): unknown => JSON.parse(line));
+  }
+
+  /** Returns the lines that a command prints on a terminal. */
+  async onTerminal(...args: string[]): Promise<string[]> {
+    const outcome = await runAdminHere(args, testEnvironment(this.on.databaseUrl), true);
+    return succeeded(outcome).trimEnd().split('\n');
   }
 
   /** Returns the error of a failed command, and fails if it writes to stdout. */
@@ -71,13 +90,13 @@ export class AdminCommandLine {
 
   /** Returns the output of the built CLI, and fails if there is any other output. */
   async builtJson(args: string[], stdin = '', env: Record<string, string> = {}): Promise<any> {
-    return parsed(await this.built(args, stdin, env));
+    return JSON.parse(succeeded(await this.built(args, stdin, env)));
   }
 }
 
-function parsed({ code, stdout, stderr }: Outcome): unknown {
+function succeeded({ code, stdout, stderr }: Outcome): string {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(stdout);
+  return stdout;
 }
 
 function refused({ code, stdout, stderr }: Outcome): string {

@@ -10,13 +10,13 @@ const DOCUMENT = '52998224725';
  *
  * @param {NodeJS.ProcessEnv} env
  * @param {string[]} args
- * @returns {Promise<any>} its output
+ * @returns {Promise<string>} its output
  * @throws if it fails; the message ends with its output
  */
 async function admin(env, args) {
   const { ok, output } = await run(process.execPath, ['dist/src/admin.js', ...args], { env });
   if (!ok) throw new Error(`admin ${args.slice(0, 2).join(' ')} failed:\n${output.trimEnd()}`);
-  return JSON.parse(output);
+  return output;
 }
 
 /**
@@ -28,11 +28,10 @@ async function admin(env, args) {
  * @returns {Promise<boolean>} whether anything was created
  */
 export async function seedDemo(env) {
-  /** @type {{ email: string }[]} */
-  const users = await admin(env, ['user', 'list']);
-  if (users.some((user) => user.email === EMAIL)) return false;
+  const users = (await admin(env, ['user', 'list'])).split('\n').filter((line) => line !== '');
+  if (users.some((line) => JSON.parse(line).email === EMAIL)) return false;
   /** @type {{ id: string }} */
-  const merchant = await admin(env, ['merchant', 'create', '--name', 'Loja Demo']);
+  const merchant = JSON.parse(await admin(env, ['merchant', 'create', '--name', 'Loja Demo']));
   const grant = ['--document', DOCUMENT, '--amount', '80.00', '--reason', 'demo balance'];
   await admin(env, ['cashback', 'grant', '--merchant', merchant.id, ...grant]);
   const user = ['--email', EMAIL, '--password', PASSWORD, '--allow', 'grants'];

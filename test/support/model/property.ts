@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type Service, startService } from '../service.js';
 import { examples } from './examples.js';
 import { FrozenClock } from './frozen-clock.js';
+import { expectMonthsToClose } from './months.js';
 import { Run } from './run.js';
 import { Shop, TOKEN_SECONDS, twoPolicies } from './shops.js';
 import { step } from './steps.js';
@@ -28,6 +29,7 @@ export function describeModel(defaults: { sequences: number; seconds: number }):
     let service: Service;
     let shops: Shop[];
     const clock = new FrozenClock();
+    const since = clock.ms;
 
     beforeAll(async () => {
       service = await startService({
@@ -63,6 +65,19 @@ export function describeModel(defaults: { sequences: number; seconds: number }):
         );
         process.stdout.write(`MODEL_SEED=${seed}: ${steps} steps, ${answers} answers as in the model\n`);
         expect(service.logged).toEqual([]);
+      },
+      2.5 * seconds * 1000,
+    );
+
+    it(
+      'the report of each month begins with what the month before ended with, and the last one ends with the wallets',
+      async () => {
+        const rules = twoPolicies();
+        await expectMonthsToClose(
+          clock,
+          shops.map((shop, at) => ({ shop, zone: rules[at]!.zone })),
+          since,
+        );
       },
       2.5 * seconds * 1000,
     );

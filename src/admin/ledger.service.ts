@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { EntryKind } from '../cashback/entry.entity.js';
+import { addDays, startOfDay } from '../common/calendar-days.js';
+import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import { exactCents } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import type { Merchant } from '../merchants/merchant.entity.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { walletPages } from './wallet-pages.js';
+
+/** The clocks of two instances may differ, and an entry is committed after its `created_at`. */
+const LATEST_COMMIT_MS = 2 * MINUTE_MS;
+
+/** The movements of a month. The last four reduce what customers own. */
+export type Movements = Record<
+  | 'earnedCents'
+  | 'grantedCents'
+  | 'redeemedCents'
+  | 'restoredCents'
+  | 'takenBackCents'
+  | 'voidedCents'
+  | 'expiredCents',
+  number
+>;
+
+/**
+ * The member that an entry counts in, and its sign there. Holds are still the customers' own, so they move nothing.
+ * Cashback that repays a debt is taken from a credit (`clawback`) and from the debt (`repay`), so these two cancel out:
+ * a refund takes back what it claws back and what it leaves as a debt.
+ */
+const MEMBERS: Record<EntryKind, [member: keyof Movements, sign: 1 | -1] | null> = {
+  earn: ['earnedCents', 1],
+  grant: ['grantedCents', 1],
+  redeem: ['redeemedCents', -1],
+  restore: ['restoredCents', 1],
+  clawback: ['takenBackCents', -1],
+  debt: ['takenBackCents', 1],
+  repay: ['takenBackCents', 1],
+  void: ['voidedCents', -1],
+  expire: ['expiredCents', -1],
+  hold: null,
+  release: null,
+};
+
+/** What a merchant's customers owned at the beginning and the end of a month, and why it changed, in centavos. */
+export interface LedgerMonth extends Movements {
+  merchantId: string;
+  name: string;
+  timeZone: string;
+  /** Whether the month is over, so that no entry can be added to it. */
+  isClosed: boolean;
+  /** Credits and holds less debts, at the beginning. */
+  openingCents: number;
+  closingCents: number;
+  /** The part of `closingCents` that orders held. */
+  closingHeldCents: number;
+  /** The debt that `closingCents` is reduced by. */
+  closingDebtCents: number;
+}
+
+/** Adds up the ledger of a month. The database adds, so memory does not grow with the entries. */
+@Injectable()
+export class LedgerService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Reports a month of all merchants, or of one. Entries belong to the month of their `created_at` in the merchant's
+   * time zone. They never change and none is added to the past, so the report of a closed month never changes either.
+   *
+   * @param month such as `2026-11`.
+   * @throws Problem not_found for an unknown merchant.
+   */
+  async report(month: string, merchantId?: string): Promise<LedgerMonth[]> {
+    const merchants = merchantId === undefined ? await this.merchants.list() : [await this.merchants.get(merchantId)];
+    const rows: LedgerMonth[] = [];
+    for (const merchant of merchants) rows.push(await this.#monthOf(merchant, month));
+    return rows;
+  }
+
+  async #monthOf({ id, name, policy: { timeZone } }: Merchant, month: string): Promise<LedgerMonth> {
+    const first = `${month}-01`;
+    const [from, to] = [startOfDay(first, timeZone), startOfDay(`${addDays(first, 31).slice(0, 7)}-01`, timeZone)];
+    const isClosed = after(to, LATEST_COMMIT_MS) <= this.clock.now();
+    const sums = await this.unitOfWork.snapshot((manager) => sumsOf(manager, id, { from, to }));
+    return { merchantId: id, name, timeZone, isClosed, ...balances(sums) };
+  }
+}
+
+/** The sum of the entries of a kind, before a month or in it. */
+interface Sum {
+  kind: EntryKind;
+  isBefore: boolean;
+  cents: number;
+}
+
+/** Without the hint, a server may read the table once per page. */
+const SUMS = `
+  SELECT kind, created_at < ? AS is_before, SUM(amount_cents) AS cents FROM cashback_entries FORCE INDEX (PRIMARY)
+   WHERE wallet_id IN (?) AND merchant_id = ? AND created_at < ? GROUP BY kind, is_before`;
+
+async function sumsOf(
+  manager: EntityManager,
+  merchantId: string,
+  { from, to }: { from: Date; to: Date },
+): Promise<Sum[]> {
+  const sums: Sum[] = [];
+  for await (const walletIds of walletPages(manager, merchantId)) {
+    const rows = await manager.query<{ kind: EntryKind; is_before: string | number; cents: string }[]>(SUMS, [
+      ...[from, walletIds, merchantId, to],
+    ]);
+    for (const { kind, is_before, cents } of rows)
+      sums.push({ kind, isBefore: Number(is_before) === 1, cents: exactCents(cents) });
+  }
+  return sums;
+}
+
+function balances(sums: readonly Sum[]): Omit<LedgerMonth, 'merchantId' | 'name' | 'timeZone' | 'isClosed'> {
+  const row = {
+    openingCents: 0,
+    ...{ earnedCents: 0, grantedCents: 0, redeemedCents: 0, restoredCents: 0 },
+    ...{ takenBackCents: 0, voidedCents: 0, expiredCents: 0 },
+    ...{ closingCents: 0, closingHeldCents: 0, closingDebtCents: 0 },
+  };
+  const add = (member: keyof typeof row, cents: number): void => void (row[member] = exactCents(row[member] + cents));
+  for (const { kind, isBefore, cents } of sums) {
+    const isDebt = kind === 'debt' || kind === 'repay';
+    const counted = MEMBERS[kind];
+    if (counted === null) add('closingHeldCents', -cents);
+    if (isDebt) add('closingDebtCents', cents);
+    if (counted === null) continue;
+    const ownedCents = isDebt ? -cents : cents;
+    add('closingCents', ownedCents);
+    if (isBefore) add('openingCents', ownedCents);
+    else add(counted[0], counted[1] * cents);
+  }
+  return row;
+}

@@ -1,0 +1,216 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { expectInvariants } from '../support/expectations.js';
+import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { localDate, startOfDayAfter } from '../support/model/days.js';
+import { useAdmin } from '../support/use-admin.js';
+import { walletOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+const ZONE = 'America/Sao_Paulo';
+const ZERO = '0.00';
+const HOUR_MS = 3_600_000;
+
+describe('`report ledger`', () => {
+  const { service, admin } = useAdmin();
+  let merchant: TestMerchant;
+  let samoa: TestMerchant;
+  const [redeemer, voided, debtor, holder, latecomer] = Array.from({ length: 5 }, aDocument) as [
+    ...[string, string, string, string, string],
+  ];
+  /** The month whose last days the test fills, and the next one. */
+  let [month, next] = ['', ''];
+  let monthBefore: any;
+
+  const monthOf = (ms: number): string => localDate(ms, ZONE).slice(0, 7);
+  const now = (): number => service.clock.now().getTime();
+  const advanceTo = (ms: number): Promise<void> => service.clock.advance({ ms: ms - now() });
+
+  /** The beginning of the second month after the current one, in São Paulo. */
+  function aMonthAhead(): number {
+    let [start, changes] = [now(), 0];
+    for (let days = 1; changes < 2; days++) {
+      const before = monthOf(start);
+      start = startOfDayAfter(now(), days, ZONE);
+      if (monthOf(start) !== before) changes++;
+    }
+    return start;
+  }
+
+  async function report(of: string, ...args: string[]): Promise<any[]> {
+    return admin.list('report', 'ledger', '--month', of, ...args);
+  }
+  const reportOf = async (shop: TestMerchant, of: string): Promise<any> => (await report(of, '--merchant', shop.id))[0];
+
+  const post = async (path: string, body: object = {}): Promise<any> => {
+    const { status, body: answer } = await merchant.client.post(path, body);
+    expect([200, 201]).toContain(status);
+    return answer;
+  };
+
+  beforeAll(async () => {
+    const policy = { redeemShareBps: 10_000, releaseDays: 0, validityDays: 1, earnRateBps: 1000 };
+    merchant = await aLongLivedMerchant(service, policy);
+    samoa = await aLongLivedMerchant(service, { ...policy, timeZone: 'Pacific/Pago_Pago' });
+    const start = aMonthAhead();
+    // What is valid for a day expires on the last day of the month. Nothing happens then.
+    await advanceTo(start - 26 * HOUR_MS);
+    month = monthOf(now());
+    await fillMonth();
+    monthBefore = await reportOf(merchant, month);
+    // In Samoa it is still the month before.
+    await advanceTo(start + 4 * HOUR_MS);
+    next = monthOf(now());
+    await fillNext();
+  });
+
+  let refunded: any;
+
+  async function fillMonth(): Promise<void> {
+    await grant(service, merchant, redeemer, '80.00');
+    refunded = await aCompletedOrder(merchant, { document: redeemer, total: '100.00' }, { redeem: '30.00' });
+    const { id } = await post('/grants', { external_id: 'G-1', document: voided, amount: '10.00' });
+    await post(`/grants/${id}/void`);
+    const first = await aCompletedOrder(merchant, { document: debtor, total: '100.00' });
+    await aCompletedOrder(merchant, { document: debtor, total: '9.00' }, { redeem: '9.00' });
+    await post(`/orders/${first.id}/refunds`, { external_id: 'DEV-1', amount: '100.00' });
+    await post('/grants', { external_id: 'G-2', document: holder, amount: '20.00', expires_on: '2998-01-01' });
+    await hold(holder, '15.00');
+  }
+
+  async function hold(document: string, amount: string): Promise<void> {
+    const expires = new Date(now() + 6 * 86_400_000).toISOString();
+    const order = await aCreatedOrder(merchant, { document, expires_at: expires });
+    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+  }
+
+  async function fillNext(): Promise<void> {
+    // Writes down what expired in the month before, and repays a part of the debt.
+    await post(`/orders/${refunded.id}/refunds`, { external_id: 'DEV-1', amount: '50.00' });
+    await aCompletedOrder(merchant, { document: debtor, total: '60.00' });
+    await grant(service, merchant, latecomer, '1.11');
+    await grant(service, samoa, latecomer, '1.11');
+  }
+
+  it('`report ledger` explains exactly how what customers own changed in a month', async () => {
+    expect(await reportOf(merchant, month)).toEqual({
+      merchant_id: merchant.id,
+      name: expect.stringMatching(/^Shop/),
+      month,
+      time_zone: ZONE,
+      closed: false,
+      opening: ZERO,
+      earned: '17.00',
+      granted: '110.00',
+      redeemed: '39.00',
+      restored: ZERO,
+      taken_back: '10.00',
+      voided: '10.00',
+      expired: ZERO,
+      closing: '68.00',
+      closing_held: '15.00',
+      closing_debt: '9.00',
+    });
+  });
+
+  it('`report ledger` counts an expiry that is written late in the month in which it is written', async () => {
+    const row = await reportOf(merchant, next);
+    expect(row).toMatchObject({
+      ...{ opening: '68.00', earned: '6.00', granted: '1.11', redeemed: ZERO, voided: ZERO },
+      // What the order earned has expired too, so its refund takes nothing back.
+      ...{ restored: '15.00', taken_back: ZERO, expired: '57.00' },
+      ...{ closing: '33.11', closing_held: '15.00', closing_debt: '3.00' },
+    });
+  });
+
+  it('`report ledger` says of a past month what it said before later entries were written', async () => {
+    expect(await reportOf(merchant, month)).toEqual(monthBefore);
+    expect((await report(month))[0]).toEqual(monthBefore);
+  });
+
+  it('`report ledger` closes with the sum of what the API says of each wallet', async () => {
+    const row = await reportOf(merchant, next);
+    const cents = (amount: string): number => Math.round(Number(amount) * 100);
+    const wallets = await Promise.all(
+      [redeemer, voided, debtor, holder, latecomer].map((document) => walletOf(merchant, document)),
+    );
+    const sum = (member: string): number => wallets.reduce((left, wallet) => left + cents(wallet[member]), 0);
+    expect(cents(row.closing_held)).toBe(sum('held'));
+    expect(cents(row.closing_debt)).toBe(sum('debt'));
+    expect(cents(row.closing)).toBe(sum('available') + sum('pending') + sum('held') - sum('debt'));
+    await expectInvariants(service);
+  });
+
+  it("`report ledger` divides months in each merchant's own time zone", async () => {
+    expect(await reportOf(samoa, month)).toMatchObject({
+      opening: ZERO,
+      granted: '1.11',
+      time_zone: 'Pacific/Pago_Pago',
+    });
+    expect(await reportOf(samoa, next)).toMatchObject({ opening: '1.11', granted: ZERO, closing: '1.11' });
+    expect((await report(month)).map((row) => [row.merchant_id, row.granted])).toEqual([
+      [merchant.id, '110.00'],
+      [samoa.id, '1.11'],
+    ]);
+  });
+
+  it('`report ledger` says whether a month is closed, and shows months without entries', async () => {
+    const at = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 7);
+    expect(await reportOf(merchant, at(-62))).toMatchObject({ closed: true, opening: ZERO, closing: ZERO });
+    expect(await reportOf(merchant, at(0))).toMatchObject({ closed: false });
+    expect(await reportOf(merchant, at(400))).toMatchObject({ closed: false, opening: '33.11', closing: '33.11' });
+  });
+
+  it('`report ledger` closes while customers get cashback', async () => {
+    const document = aDocument();
+    const busy = await aLongLivedMerchant(service);
+    const grants = Array.from({ length: 20 }, () => grant(service, busy, document, '1.00'));
+    const [row] = await Promise.all([reportOf(busy, monthOf(now())), ...grants]);
+    expect(row).toMatchObject({ opening: ZERO, closing: row.granted });
+    expect(await reportOf(busy, monthOf(now()))).toMatchObject({ granted: '20.00', closing: '20.00' });
+  });
+
+  it('`report ledger` and `report expiring` read every wallet of a merchant with more wallets than fit into a page', async () => {
+    const many = await aLongLivedMerchant(service);
+    const lines = Array.from({ length: 501 }, (_, at) => `${aDocument()},0.01,OLD-${at}`);
+    const file = path.join(tmpdir(), `credits-${many.id}.csv`);
+    await writeFile(file, ['document,amount,external_id', ...lines].join('\n'));
+    // On a slow machine, it also shows its progress.
+    const { stdout } = await admin.run('cashback', 'import', '--merchant', many.id, '--file', file);
+    expect(JSON.parse(stdout)).toMatchObject({ granted: 501 });
+    await rm(file);
+    expect(await reportOf(many, monthOf(now()))).toMatchObject({ closing: '5.01', granted: ZERO });
+    expect(await reportOf(many, monthOf(Date.now()))).toMatchObject({ opening: ZERO, granted: '5.01' });
+    const rows = await admin.list('report', 'expiring', '--merchant', many.id);
+    expect(rows.filter(({ expiring }) => expiring !== ZERO)).toMatchObject([{ expiring: '5.01' }]);
+  });
+
+  it('`report ledger` prints CSV with a header, and a table on a terminal', async () => {
+    const row = await reportOf(merchant, month);
+    const args = ['report', 'ledger', '--month', month, '--merchant', merchant.id];
+    const { stdout } = await admin.run(...args, '--format', 'csv');
+    expect(stdout).toBe(`${Object.keys(row).join(',')}\n${Object.values(row).join(',')}\n`);
+    const table = (await admin.onTerminal(...args)).map((line) => line.split(/ {2,}/));
+    expect(table).toEqual([Object.keys(row), Object.values(row).map(String)]);
+    expect((await admin.onTerminal(...args, '--format', 'json')).map((line): unknown => JSON.parse(line))).toEqual([
+      row,
+    ]);
+  });
+
+  it.each(['2026-13', '2026-1', '11/2026', '2026-11-01', '9999-01'])(
+    '`report ledger` refuses %j as a month and says how to write one',
+    async (text) => {
+      expect(await admin.refusal('report', 'ledger', '--month', text)).toContain('such as 2026-11');
+    },
+  );
+
+  it('`report ledger` exits with 1 without a month, for an unknown merchant and for an unknown format', async () => {
+    expect(await admin.refusal('report', 'ledger')).toContain('--month');
+    await admin.refusal('report', 'ledger', '--month', month, '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
+    expect(await admin.refusal('report', 'ledger', '--month', month, '--format', 'xml')).toContain('csv');
+  });
+});

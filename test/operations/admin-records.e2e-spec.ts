@@ -1,0 +1,131 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { useAdmin } from '../support/use-admin.js';
+import { rowsOf, statementOf, walletOf } from '../support/wallets.js';
+
+jest.setTimeout(60_000);
+
+const { service, admin } = useAdmin();
+let merchant: TestMerchant;
+let other: TestMerchant;
+beforeAll(async () => {
+  merchant = await aMerchant(service, { releaseDays: 0, earnRateBps: 750 });
+  other = await aMerchant(service);
+});
+
+/** A customer with a grant, a refunded order that redeemed some of it, and an order that holds some. */
+async function aCustomer(shop: TestMerchant): Promise<{ document: string; order: any; pending: any; refund: any }> {
+  const document = aDocument();
+  const grant = { external_id: `G-${document}`, document, amount: '40.00', reason: 'Desculpe' };
+  expect((await shop.client.post('/grants', grant)).status).toBe(201);
+  const order = await aCompletedOrder(shop, { document, total: '100.00' }, { redeem: '10.00' });
+  const { body: refund } = await shop.client.post(`/orders/${order.id}/refunds`, {
+    ...{ external_id: 'DEV-1', amount: '50.00' },
+  });
+  const pending = await aCreatedOrder(shop, { document });
+  expect((await shop.client.put(`/orders/${pending.id}/redemption`, { amount: '3.00' })).status).toBe(200);
+  return { document, order, pending, refund };
+}
+
+describe('`order show`', () => {
+  it('`order show` prints an order as the API shows it, with its merchant, policy, refunds and ledger entries', async () => {
+    const { document, order, refund } = await aCustomer(merchant);
+    const shown = await admin.json('order', 'show', '--order', order.id as string);
+    expect(shown).toEqual({
+      ...(await merchant.client.get(`/orders/${order.id}`)).body,
+      merchant_id: merchant.id,
+      policy: expect.objectContaining({ earn_rate: '7.5%', redeem_share: '50%', release_days: 0 }),
+      refunds: [expect.objectContaining({ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' })],
+      entries: expect.any(Array),
+    });
+    const movements = (entries: any[]): string[] =>
+      entries.filter(({ order_id: id }) => id === order.id).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`);
+    expect(movements(shown.entries)).toEqual(movements(await statementOf(merchant, document)).reverse());
+    const named = ['--merchant', merchant.id, '--external-id', order.external_id as string];
+    expect(await admin.json('order', 'show', ...named)).toEqual(shown);
+  });
+
+  it('`order show` finds no order of another merchant by its external ID and says which options it needs', async () => {
+    const { external_id: externalId, id } = await aCreatedOrder(merchant);
+    const of = ['--external-id', externalId as string];
+    expect(await admin.refusal('order', 'show', '--merchant', other.id, ...of)).toMatch(/not found|does not exist/i);
+    expect(await admin.refusal('order', 'show', '--order', other.id)).toMatch(/not found|does not exist/i);
+    for (const options of [[], of, ['--merchant', merchant.id]])
+      expect(await admin.refusal('order', 'show', ...options)).toContain("either '--order' or both");
+    expect(await admin.refusal('order', 'show', '--order', id as string, ...of)).toContain('cannot be used with');
+  });
+});
+
+describe('`customer export`', () => {
+  const exported = (document: string, shop = merchant): Promise<any> =>
+    admin.builtJson(['customer', 'export', '--merchant', shop.id, '--document-stdin'], `${document}\n`);
+
+  it('`customer export` prints every row that is stored about a customer and nothing about anybody else', async () => {
+    const { document, order, pending, refund } = await aCustomer(merchant);
+    await aCustomer(merchant);
+    const elsewhere = await aCompletedOrder(other, { document });
+    const found = await exported(document);
+    const wallet = await walletOf(merchant, document);
+    expect(found).toMatchObject({
+      document,
+      merchant_id: merchant.id,
+      exported_at: expect.any(String),
+      wallet: { id: wallet.id, document, debt: '0.00' },
+      grants: [{ external_id: `G-${document}`, voided: null }],
+      holds: [{ order_id: pending.id, amount: '3.00' }],
+      orders: [{ id: order.id, document }, { id: pending.id }],
+      refunds: [{ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' }],
+    });
+    expect(found.credits.map(({ amount, reason }: any) => [amount, reason])).toEqual([
+      ['40.00', 'Desculpe'],
+      ['6.75', null],
+    ]);
+    expect(found.orders[0]).toMatchObject({
+      ...{ external_id: order.external_id, total: '100.00', policy: { earn_rate: '7.5%' } },
+      items: [{ id: 'sku-1', price: '100.00', description: 'Café em grãos' }],
+      payment_methods: [{ id: 'credit_card', amount: '100.00' }],
+    });
+    expect(found.entries.map(({ seq, kind, amount }: any) => `${seq} ${kind} ${amount}`)).toEqual(
+      (await statementOf(merchant, document)).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`),
+    );
+    expect(JSON.stringify(found)).not.toContain(elsewhere.id);
+    expect((await exported(document, other)).orders).toMatchObject([{ id: elsewhere.id }]);
+  });
+
+  it('`customer export` has every table with personal data and every column of it', async () => {
+    const { document } = await aCustomer(merchant);
+    const found = await exported(document);
+    const tables = {
+      wallets: [found.wallet],
+      ...{ cashback_credits: found.credits, cashback_grants: found.grants, cashback_holds: found.holds },
+      ...{ cashback_entries: found.entries, orders: found.orders, refunds: found.refunds },
+    };
+    for (const [table, rows] of Object.entries(tables)) {
+      const columns = await rowsOf(
+        service,
+        `SELECT column_name AS name FROM information_schema.columns
+          WHERE table_schema = DATABASE() AND table_name = ? AND COALESCE(generation_expression, '') = ''`,
+        [table],
+      );
+      const members = columns.map(({ name }) => String(name).replace(/_cents$/, ''));
+      expect(columns.length).toBeGreaterThan(3);
+      expect({ table, members: Object.keys(rows[0]) }).toEqual({ table, members: expect.arrayContaining(members) });
+    }
+  });
+
+  it('`customer export` prints a customer who has orders and no wallet', async () => {
+    const document = aDocument();
+    const { id } = await aCreatedOrder(merchant, { document });
+    expect(await exported(document)).toMatchObject({ wallet: null, entries: [], credits: [], orders: [{ id }] });
+  });
+
+  it('`customer export` exits with 1 for an unknown or erased customer and needs a document', async () => {
+    const { document } = await aCustomer(merchant);
+    const of = ['--merchant', merchant.id, '--document', document];
+    expect((await admin.json('customer', 'export', ...of)).orders).toHaveLength(2);
+    await admin.json('customer', 'erase', ...of);
+    await admin.refusal('customer', 'export', ...of);
+    await admin.refusal('customer', 'export', '--merchant', merchant.id, '--document', aDocument());
+    expect(await admin.refusal('customer', 'export', '--merchant', merchant.id)).toContain('--document-stdin');
+  });
+});

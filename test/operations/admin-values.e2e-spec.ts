@@ -1,0 +1,73 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { aMerchant } from '../support/factories.js';
+import { useAdmin } from '../support/use-admin.js';
+
+jest.setTimeout(60_000);
+
+const { service, admin } = useAdmin();
+
+describe('rates on the command line', () => {
+  it('a policy that was set with rates in percent is the policy of the merchant over HTTP', async () => {
+    const merchant = await aMerchant(service);
+    await admin.json('merchant', 'set', merchant.id, '--earn-rate', '4.5%', '--earn-rate', 'Pix=700bps');
+    await admin.json('merchant', 'set', merchant.id, '--redeem-share', '33.3%');
+    const { policy } = await admin.json('merchant', 'set', merchant.id, '--name', 'Same');
+    expect(policy).toMatchObject({
+      ...{ earn_rate: '4.5%', earn_rates_by_payment_method: { Pix: '7%' }, redeem_share: '33.3%' },
+    });
+    const body = { total: '100.00', payment_methods: [{ id: 'pix', amount: '50.00' }] };
+    const quote = await merchant.client.post('/quotes', body);
+    expect(quote.body).toMatchObject({
+      payment_methods: [{ earn_rate: '0.07' }],
+      policy: { earn_rate: '0.045', redeem_share: '0.333' },
+    });
+  });
+
+  it.each([
+    ['--earn-rate', '5'],
+    ['--earn-rate', '500'],
+    ['--earn-rate', '0.05'],
+    ['--earn-rate', 'pix=700'],
+    ['--earn-rate', '5,5%'],
+    ['--earn-rate', '7.125%'],
+    ['--earn-rate', '-1%'],
+    ['--earn-rate', '100.01%'],
+    ['--earn-rate', '10001bps'],
+    ['--earn-rate', '7.5bps'],
+    ['--earn-rate', 'pix=%'],
+    ['--redeem-share', '5000'],
+    ['--redeem-share', 'pix=50%'],
+  ])('`merchant create %s %s` is refused and says how to write a rate', async (option, text) => {
+    const said = await admin.refusal('merchant', 'create', '--name', 'Shop', `${option}=${text}`);
+    expect(said).toContain('with its unit, such as 5%, 7.25% or 500bps');
+  });
+
+  it('`merchant create` refuses two general rates, two rates for one payment method, and a rate without a method', async () => {
+    const create = (...rates: string[]): Promise<string> =>
+      admin.refusal('merchant', 'create', '--name', 'Shop', ...rates.map((rate) => `--earn-rate=${rate}`));
+    expect(await create('5%', '5%')).toContain('The general rate is given twice');
+    expect(await create('pix=5%', 'PIX=7%')).toContain('PIX already has a rate');
+    expect(await create('=7%')).toContain('It must name a payment method');
+  });
+});
+
+describe('the output of lists', () => {
+  it('lists are JSON lines in a pipe and a table with a header on a terminal', async () => {
+    const name = 'Loja\u001b[2J "São João"';
+    const { id } = await admin.json('merchant', 'create', '--name', name, '--earn-rate', '12.5%');
+    const listed = await admin.list('merchant', 'list');
+    const table = await admin.onTerminal('merchant', 'list');
+    expect(table[0]).toMatch(
+      /^id +name +created_at +earn_rate +earn_rates_by_payment_method +redeem_share +time_zone$/,
+    );
+    expect(table).toHaveLength(1 + listed.length);
+    expect(listed.at(-1)).toMatchObject({ id, name, policy: { earn_rate: '12.5%' } });
+    expect(table.at(-1)).toMatch(
+      new RegExp(`^${id}  Loja\uFFFD\\[2J "São João" .* 12.5%  \\{\\} .* 50%  America/Sao_Paulo$`),
+    );
+    const starts = table.map((line) => line.indexOf('  ')).filter((at) => at > 0);
+    expect(Math.min(...starts.slice(1))).toBe(id.length);
+    const changed = await admin.onTerminal('merchant', 'set', id as string, '--name', 'One');
+    expect(JSON.parse(changed.join('\n'))).toMatchObject({ id, name: 'One' });
+  });
+});
