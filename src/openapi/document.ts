@@ -18,12 +18,13 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 
 /** Returns the OpenAPI 3.1 document of the service. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
+  const { PUBLIC_URL, PORT } = app.get(Config);
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Cashback order service')
     .setDescription(DESCRIPTION)
     .setVersion('1.0')
-    .addServer(publicUrl(app.get(Config)))
+    .addServer(PUBLIC_URL ?? `http://localhost:${PORT}`)
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
@@ -35,22 +36,17 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('wallets', "Customers' cashback with the merchant")
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
-  document.info.contact = { name: 'The operator of the service' };
-  document.info.license = { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' } as License;
+  Object.assign(document.info, {
+    contact: { name: 'The operator of the service' },
+    license: { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' },
+  });
   document.components = { ...document.components, headers: RESPONSE_HEADERS };
   const schemas = document.components.schemas as Record<string, Schema>;
   for (const schema of Object.values(schemas)) completeSchema(schema);
-  const operations = operationsOf(document);
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
   for (const operation of operations) completeOperation(operation, schemas);
   describeProblems(document, operations);
   return document;
-}
-
-type License = NonNullable<OpenAPIObject['info']['license']>;
-function operationsOf(document: OpenAPIObject): Operation[] {
-  return Object.values(document.paths).flatMap(({ get, put, post, patch, delete: remove }) =>
-    [get, put, post, patch, remove].filter((operation) => operation !== undefined),
-  );
 }
 
 /** Sorts the members, and removes defaults: with one, generated types of requests require the member. */
@@ -88,9 +84,4 @@ function completeOperation(operation: Operation, schemas: Record<string, Schema>
     response.description ||= STATUS_CODES[status] ?? status;
     response.headers = { ...response.headers, ...headerReferences('x-request-id') };
   }
-}
-
-/** The address that clients use. By default, the one on this machine. */
-function publicUrl({ PUBLIC_URL, PORT }: Config): string {
-  return PUBLIC_URL ?? `http://localhost:${PORT}`;
 }

@@ -159,18 +159,17 @@ describe('the OpenAPI document', () => {
   });
 
   it('every amount has a pattern, every ID of the service is a UUID, and an instant or a day has its format', () => {
-    const OWN_IDS = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
-    const RATES = ['earn_rate', 'redeem_share'];
-    const expected = (schema: string, member: string, { example }: any): object => {
-      if (/(^|_)id$/.test(member) && !OWN_IDS.has(schema) && !['external_id', 'request_id'].includes(member))
-        return { format: 'uuid' };
-      if (/^-?\d+\.\d\d$/.test(example) && !RATES.includes(member)) return { pattern: expect.any(String) };
-      if (/_at$/.test(member)) return { format: 'date-time' };
-      return /_on$/.test(member) ? { format: 'date' } : {};
+    const ofCallers = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
+    const isExact = (schema: string, member: string, { example, format, pattern }: any): boolean => {
+      if (['external_id', 'request_id', 'earn_rate', 'redeem_share'].includes(member)) return true;
+      if (/(^|_)id$/.test(member)) return ofCallers.has(schema) || format === 'uuid';
+      if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');
+      return !/^-?\d+\.\d\d$/.test(example) || pattern !== undefined;
     };
-    for (const [name, { properties = {} }] of Object.entries<any>(document.components.schemas))
-      for (const [member, schema] of Object.entries<any>(properties))
-        expect({ name, member, ...schema }).toMatchObject({ name, member, ...expected(name, member, schema) });
+    const inexact = Object.entries<any>(document.components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties).flatMap(([member, schema]) => (isExact(name, member, schema) ? [] : [name, member])),
+    );
+    expect(inexact).toEqual([]);
     const { pattern } = document.components.schemas.OrderDto.properties.total;
     expect(['0.05', '150.00', '1000000000.00'].every((amount) => new RegExp(pattern).test(amount))).toBe(true);
     expect(['150', '150.5', '-1.00', '01.00'].some((amount) => new RegExp(pattern).test(amount))).toBe(false);
