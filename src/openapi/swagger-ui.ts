@@ -34,6 +34,7 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
 const STYLE = `
 .swagger-ui .topbar { display: none; }
 .swagger-ui .body-param__text { field-sizing: content; }
+.swagger-ui .parameters input[type='text'] { max-width: 400px; width: 100%; }
 .swagger-ui .live-responses-table .highlight-code > .microlight { max-height: none; }
 .swagger-ui .live-responses-table div:not(:hover, :last-child) > h5 + pre { display: none; }
 .swagger-ui .headers-wrapper:not(:hover) table { display: none; }
