@@ -87,7 +87,7 @@ export class Lab {
       PATH: [path.dirname(process.execPath), process.env['PATH']].join(path.delimiter),
       ...{ NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', SHUTDOWN_DELAY_SECONDS: '0' },
       ...{ DATABASE_URL: this.#serverUrl + schema, DATABASE_POOL_SIZE: String(POOL_SIZE), JWT_SECRET: this.#jwtSecret },
-      ...{ RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000', BCRYPT_COST: '12' },
+      ...{ RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000' },
     };
   }
 

@@ -16,7 +16,7 @@ export class AuthController {
   /**
    * Log in
    *
-   * @remarks Exchanges the email and password of an API user for a token set.
+   * @remarks Exchanges the email and password of an API user for a token set. Each login starts a session of its own.
    */
   @Post('login')
   @Public()

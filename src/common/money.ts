@@ -6,6 +6,9 @@
 /** No sign, no exponent, no spaces, at most two decimals, at most 999999999.99. */
 export const MONEY_PATTERN = /^(0|[1-9]\d{0,8})(\.\d{1,2})?$/;
 
+/** Money in a response always has two decimals. The sum of many amounts can be larger than a single one. */
+export const AMOUNT_PATTERN = /^(0|[1-9]\d*)\.\d{2}$/;
+
 /** The largest amount a request can carry, in centavos. */
 export const MAX_CENTS = 99_999_999_999;
 

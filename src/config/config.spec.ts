@@ -26,7 +26,7 @@ describe('the configuration', () => {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       PORT: 3000,
-      BCRYPT_COST: 12,
+      BCRYPT_COST: 10,
       ACCESS_TOKEN_TTL_SECONDS: 3600,
       REFRESH_TOKEN_TTL_SECONDS: 30 * 86_400,
       SESSION_TTL_SECONDS: 90 * 86_400,

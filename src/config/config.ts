@@ -69,7 +69,7 @@ export class Config {
   readonly JWT_SECRET_PREVIOUS: string = '';
 
   @IntegerBetween(4, 16)
-  readonly BCRYPT_COST: number = 12;
+  readonly BCRYPT_COST: number = 10;
 
   @IntegerBetween(1, 64)
   readonly BCRYPT_CONCURRENCY: number = 1;

@@ -39,8 +39,8 @@ export const IfMatch = (): ParameterDecorator =>
     ApiHeader({
       name: 'If-Match',
       required: false,
-      description: 'The `version` that you read, in quotes. If the order has another one, the response is 412.',
+      description:
+        'The `version` that you read, in quotes, such as `"1"`. If the order has another one, the response is 412.',
       schema: { type: 'string' },
-      example: '"1"',
     }),
   );

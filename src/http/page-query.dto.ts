@@ -5,7 +5,7 @@ import { IsQueryInteger } from './validators.js';
 /** The page of a list to return. */
 export class PageQueryDto implements PageRequest {
   /**
-   * Maximum number of elements, 1 to 100.
+   * Maximum number of elements, 1 to 100. Default: 20.
    * @example 20
    */
   @IsOptional()

@@ -1,17 +1,16 @@
 import type { Type } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtension } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiExtension, ApiProperty } from '@nestjs/swagger';
+import { AMOUNT_PATTERN } from '../common/money.js';
 import type { ProblemCode } from '../common/problem.js';
 import { headerReferences } from './response-headers.js';
-
-/** Where an operation keeps its problems until `describeProblems` turns them into responses. */
-export const PROBLEMS_EXTENSION = 'x-problems';
+import type { Operation, Schema } from './types.js';
 
 /**
  * Documents the problems that are particular to an operation. The problems that every operation can return are in its
  * `default` response without being named here.
  */
 export function ApiProblems(...codes: ProblemCode[]): MethodDecorator {
-  return ApiExtension(PROBLEMS_EXTENSION, codes);
+  return ApiExtension('x-problems' satisfies keyof Operation, codes);
 }
 
 /** For an operation that lists, searches or calculates: only the request can be wrong. */
@@ -30,4 +29,27 @@ ApiProblems.write = (...codes: ProblemCode[]): MethodDecorator =>
 /** Documents the 201 of an operation that is idempotent by its `external_id`. */
 export function ApiCreated(type: Type, description: string): MethodDecorator {
   return ApiCreatedResponse({ type, description, headers: headerReferences('Location', 'Idempotency-Replayed') });
+}
+
+/** Documents an amount in BRL of a response; `signed` if it can be negative. */
+export function ApiMoney({ signed = false } = {}): PropertyDecorator {
+  return ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^') });
+}
+
+/** Documents the ID of a resource of the service. */
+export function ApiId({ nullable = false } = {}): PropertyDecorator {
+  return ApiProperty({ type: String, format: 'uuid', ...(nullable && { nullable }) });
+}
+
+/**
+ * Documents the members of a DTO in the order of their declaration, as they are sent. On its own, Nest lists inherited
+ * members and those with decorators first.
+ *
+ * @param first the members that come before all others.
+ */
+export function InOrder(...first: string[]): ClassDecorator {
+  return (type) => {
+    const members = Object.keys(new (type as unknown as Type<object>)());
+    ApiExtension('x-order' satisfies keyof Schema, [...first, ...members])(type);
+  };
 }

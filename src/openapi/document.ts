@@ -4,6 +4,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { Config } from '../config/config.js';
 import { describeProblems } from './problem-schemas.js';
 import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
+import type { Operation, Schema } from './types.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -17,12 +18,13 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 
 /** Returns the OpenAPI 3.1 document of the service. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
+  const { PUBLIC_URL, PORT } = app.get(Config);
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Cashback order service')
     .setDescription(DESCRIPTION)
     .setVersion('1.0')
-    .addServer(publicUrl(app.get(Config)))
+    .addServer(PUBLIC_URL ?? `http://localhost:${PORT}`)
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
@@ -32,38 +34,54 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('auth', 'Login, refresh and logout of API users')
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
-    .addTag('operation', 'Health and metrics, for operators of the service')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
-  document.info.contact = { name: 'The operator of the service' };
-  document.info.license = { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' } as License;
+  Object.assign(document.info, {
+    contact: { name: 'The operator of the service' },
+    license: { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' },
+  });
   document.components = { ...document.components, headers: RESPONSE_HEADERS };
-  const operations = operationsOf(document);
-  for (const operation of operations) completeOperation(operation);
+  const schemas = document.components.schemas as Record<string, Schema>;
+  for (const schema of Object.values(schemas)) completeSchema(schema);
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
+  for (const operation of operations) completeOperation(operation, schemas);
   describeProblems(document, operations);
   return document;
 }
 
-type License = NonNullable<OpenAPIObject['info']['license']>;
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
-
-function operationsOf(document: OpenAPIObject): Operation[] {
-  return Object.values(document.paths).flatMap(({ get, put, post, patch, delete: remove }) =>
-    [get, put, post, patch, remove].filter((operation) => operation !== undefined),
-  );
+/** Sorts the members, and removes defaults: with one, generated types of requests require the member. */
+function completeSchema(schema: Schema): void {
+  const { properties, 'x-order': order = [] } = schema;
+  delete schema['x-order'];
+  if (properties === undefined) return;
+  const sorted = order.flatMap((name) => (properties[name] === undefined ? [] : [[name, properties[name]] as const]));
+  schema.properties = { ...Object.fromEntries(sorted), ...properties };
+  for (const property of Object.values(schema.properties)) if ('default' in property) delete property.default;
 }
 
-/** Adds what Nest omits: that a route needs no token, and descriptions and headers of successful responses. */
-function completeOperation(operation: Operation): void {
+/**
+ * Returns the example of a schema, from those of its members. Members without one are left out, such as an instant that
+ * would soon be past.
+ */
+function exampleOf({ $ref, example, items, properties }: Schema, schemas: Record<string, Schema>): unknown {
+  if ($ref !== undefined) return exampleOf(schemas[$ref.replace('#/components/schemas/', '')]!, schemas);
+  if (example !== undefined) return example;
+  if (items !== undefined) return [exampleOf(items, schemas)];
+  const members = Object.entries(properties ?? {}).map(([name, member]) => [name, exampleOf(member, schemas)] as const);
+  return members.length === 0 ? undefined : Object.fromEntries(members.filter(([, value]) => value !== undefined));
+}
+
+/** Adds what Nest omits: that a route needs no token, an example of the request, and what successful responses have. */
+function completeOperation(operation: Operation, schemas: Record<string, Schema>): void {
   operation.security ??= [];
+  for (const parameter of operation.parameters ?? [])
+    if ('schema' in parameter && parameter.schema !== undefined) delete (parameter.schema as Schema).default;
+  const body = operation.requestBody;
+  const json = body !== undefined && 'content' in body ? body.content['application/json'] : undefined;
+  if (json?.schema !== undefined) json.example = exampleOf(json.schema, schemas);
   for (const [status, response] of Object.entries(operation.responses)) {
     if (response === undefined || '$ref' in response) continue;
     response.description ||= STATUS_CODES[status] ?? status;
     response.headers = { ...response.headers, ...headerReferences('x-request-id') };
   }
-}
-
-/** The address that clients use. By default, the one on this machine. */
-function publicUrl({ PUBLIC_URL, PORT }: Config): string {
-  return PUBLIC_URL ?? `http://localhost:${PORT}`;
 }

@@ -1,10 +1,7 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { AMOUNT_PATTERN } from '../common/money.js';
 import { OPTIONAL_PERMISSIONS } from '../common/permissions.js';
 import { type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
-
-type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
-/** OpenAPI 3.1 allows members beside a `$ref`. */
-export type Schema = Extract<Schemas[string], { type?: unknown }> & { $ref?: string };
+import type { Schema } from './types.js';
 
 /** What the documentation says about a problem in addition to the catalogue of codes. */
 export interface ProblemExample {
@@ -22,7 +19,12 @@ export interface ProblemExample {
 
 const ORDER = '/orders/0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
 
-const money = (description: string, example: string): Schema => ({ type: 'string', description, example });
+const money = (description: string, example: string): Schema => ({
+  type: 'string',
+  pattern: AMOUNT_PATTERN.source,
+  description,
+  example,
+});
 const statuses = { $ref: '#/components/schemas/OrderStatus' };
 const limitedBy: Schema = {
   type: ['string', 'null'],

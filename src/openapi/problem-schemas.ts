@@ -1,25 +1,16 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { NEXT_ACTIONS, Problem, type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
-import { PROBLEMS_EXTENSION } from './decorators.js';
-import { PROBLEM_EXAMPLES, type Schema } from './problem-examples.js';
+import { PROBLEM_EXAMPLES } from './problem-examples.js';
 import { headerReferences } from './response-headers.js';
-
-type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
-type Documented = Operation & { [PROBLEMS_EXTENSION]?: ProblemCode[] };
-type Responses = Operation['responses'];
-type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
-type Examples = Record<string, { summary: string; value: object }>;
-type Response = Extract<NonNullable<Responses[string]>, { description: string }>;
-
-/** Codes that only a request with a token can get. */
-const OF_TOKENS: ProblemCode[] = ['missing_token', 'invalid_token'];
+import type { Operation, Response, Schema } from './types.js';
 
 /** What every operation can return. */
 const COMMON: ProblemCode[] = [
   'malformed_request',
   'malformed_json',
   'validation_failed',
-  ...OF_TOKENS,
+  'missing_token',
+  'invalid_token',
   'route_not_found',
   'method_not_allowed',
   'request_timeout',
@@ -33,90 +24,71 @@ const COMMON: ProblemCode[] = [
 
 /**
  * Describes the problems of all operations: what is particular to an operation by status, and what every operation can
- * return in one shared `default` response.
+ * return in one shared `default` response. All have one schema, so that a client handles them in one function.
  */
-export function describeProblems(document: OpenAPIObject, operations: Operation[]): void {
-  document.components = {
-    ...document.components,
-    schemas: {
-      ...document.components?.schemas,
-      ...problemSchemas([...COMMON, ...operations.flatMap(problemsOf)]),
-      CommonProblem: { ...problemSchema(COMMON), description: 'What every operation can return.' },
-    },
-    responses: {
-      CommonProblem: {
-        ...responseOf(COMMON, { $ref: '#/components/schemas/CommonProblem' }),
-        description: 'What every operation can return: one example per code',
-        headers: commonHeaders(),
-      },
+export function describeProblems({ components = {} }: OpenAPIObject, operations: Operation[]): void {
+  components.schemas = { ...components.schemas, ...problemSchemas() };
+  components.responses = {
+    CommonProblem: {
+      ...responseOf(catalogued(COMMON)),
+      description: 'What every operation can return: one example per code',
+      headers: headerReferences(
+        ...(['x-request-id', 'WWW-Authenticate', 'Allow', 'Retry-After', 'RateLimit', 'RateLimit-Policy'] as const),
+      ),
     },
   };
   for (const operation of operations) {
-    Object.assign(operation.responses, ofOperation(operation), {
-      default: { $ref: '#/components/responses/CommonProblem' },
-    });
-    delete (operation as Partial<Documented>)[PROBLEMS_EXTENSION];
+    const own = catalogued(operation['x-problems'] ?? []);
+    delete operation['x-problems'];
+    for (const { status } of own)
+      operation.responses[status] = responseOf(own.filter((problem) => problem.status === status));
+    operation.responses['default'] = { $ref: '#/components/responses/CommonProblem' };
   }
-}
-
-function commonHeaders(): Response['headers'] {
-  return headerReferences('x-request-id', 'WWW-Authenticate', 'Allow', 'Retry-After', 'RateLimit', 'RateLimit-Policy');
-}
-
-function problemsOf(operation: Operation): ProblemCode[] {
-  return (operation as Documented)[PROBLEMS_EXTENSION] ?? [];
-}
-
-/** A status that is listed on its own hides the default, so it also has the common problems of that status. */
-function ofOperation(operation: Operation): Responses {
-  const own = problemsOf(operation);
-  const needsToken = operation.security?.length !== 0;
-  const common = COMMON.filter((code) => needsToken || !OF_TOKENS.includes(code));
-  const statuses = new Set(catalogued(own).map(({ status }) => status));
-  return Object.fromEntries(
-    [...statuses].map((status) => {
-      const codes = catalogued([...own, ...common]).flatMap((problem) =>
-        problem.status === status ? [problem.code] : [],
-      );
-      return [status, responseOf(codes)];
-    }),
-  );
 }
 
 function catalogued(codes: ProblemCode[]): PublishedProblem[] {
   return problemCodes().filter(({ code }) => codes.includes(code));
 }
 
-function responseOf(codes: ProblemCode[], schema: object = problemSchema(codes)): Response {
-  const problems = catalogued(codes);
-  const examples = problems.map((problem) => [
-    problem.code,
-    { summary: problem.title, value: problemExample(problem.code) },
-  ]);
+function responseOf(problems: PublishedProblem[]): Response {
+  const examples = problems.map(({ code }) => [code, { summary: code, value: exampleOf(code) }] as const);
   return {
-    description: problems.map(({ status, code }) => `${status} \`${code}\``).join(', '),
-    content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) as Examples } },
+    description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(examples),
+      },
+    },
   };
 }
 
-/** Returns the name of the schema of a problem, such as `ExternalIdConflictProblem`. */
-function schemaNameOf(code: ProblemCode): string {
-  return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
+/** Returns a complete body, as the service could send it. */
+function exampleOf(code: ProblemCode): object {
+  const { detail, instance = '/orders', errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
+  const problem = new Problem(code, {
+    ...(detail !== undefined && { detail }),
+    ...(errors && !errorsAreOptional && { errors }),
+    extensions: Object.fromEntries(Object.entries(extensions).map(([member, { example }]) => [member, example])),
+  });
+  return problem.toBody(instance, 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10');
 }
 
-/** Returns a reference to the schema of one problem, or to one of several that differ by their `code`. */
-function problemSchema(codes: ProblemCode[]): Schema {
-  const references = codes.map((code) => [code, `#/components/schemas/${schemaNameOf(code)}`] as const);
-  if (codes.length === 1) return { $ref: references[0]![1] };
+/** Returns the schema of all problems, and one per code, such as `ExternalIdConflictProblem`, with its members. */
+function problemSchemas(): Record<string, Schema> {
+  const schemas = problemCodes().map((problem) => {
+    const name = problem.code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
+    return { ...problem, name, $ref: `#/components/schemas/${name}` };
+  });
   return {
-    oneOf: references.map(([, $ref]) => ({ $ref })),
-    discriminator: { propertyName: 'code', mapping: Object.fromEntries(references) },
-  };
-}
-
-/** Returns the schemas of problems: one per code, so that a client knows the members of each. */
-function problemSchemas(codes: ProblemCode[]): Schemas {
-  return {
+    Problem: {
+      description: 'An error (RFC 9457). Its `code` says which one, and which members it has.',
+      oneOf: schemas.map(({ $ref }) => ({ $ref })),
+      discriminator: {
+        propertyName: 'code',
+        mapping: Object.fromEntries(schemas.map(({ code, $ref }) => [code, $ref])),
+      },
+    },
     ProblemError: {
       type: 'object',
       description: 'An error in one member of the request.',
@@ -132,24 +104,13 @@ function problemSchemas(codes: ProblemCode[]): Schemas {
       enum: [...NEXT_ACTIONS],
       description: 'What to do. If `retryable` is true, first send the same request again.',
     },
-    ...Object.fromEntries(catalogued(codes).map((problem) => [schemaNameOf(problem.code), schemaOf(problem)])),
+    ...Object.fromEntries(schemas.map((problem) => [problem.name, schemaOf(problem)])),
   };
 }
 
-/** Returns a complete body, as the service could send it. */
-function problemExample(code: ProblemCode): object {
-  const { detail, instance = '/orders', errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
-  const problem = new Problem(code, {
-    ...(detail !== undefined && { detail }),
-    ...(errors && !errorsAreOptional && { errors }),
-    extensions: Object.fromEntries(Object.entries(extensions).map(([member, { example }]) => [member, example])),
-  });
-  return problem.toBody(instance, 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10');
-}
-
 function schemaOf({ code, status, title, retryable }: PublishedProblem): Schema {
-  const { errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
-  const members: Record<string, Schema> = {
+  const { errors, errorsAreOptional, extensions } = PROBLEM_EXAMPLES[code];
+  const properties: Record<string, Schema> = {
     type: { type: 'string', enum: [`urn:problem:cashback:${code}`] },
     title: { type: 'string', description: 'Summary of the problem, the same for every occurrence.' },
     status: { type: 'integer', enum: [status], description: 'HTTP status code.' },
@@ -160,16 +121,14 @@ function schemaOf({ code, status, title, retryable }: PublishedProblem): Schema 
     retryable: { type: 'boolean', enum: [retryable], description: 'Whether the same request may succeed later.' },
     next_action: { $ref: '#/components/schemas/NextAction' },
     ...extensions,
+    ...(errors && {
+      errors: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/ProblemError' },
+        description: 'All errors of the request.',
+      },
+    }),
   };
-  const list: Schema = {
-    type: 'array',
-    items: { $ref: '#/components/schemas/ProblemError' },
-    description: 'All errors of the request.',
-  };
-  return {
-    type: 'object',
-    description: `${title}. (RFC 9457)`,
-    properties: { ...members, ...(errors && { errors: list }) },
-    required: [...Object.keys(members), ...(errors && !errorsAreOptional ? ['errors'] : [])],
-  };
+  const required = Object.keys(properties).filter((member) => !(member === 'errors' && errorsAreOptional));
+  return { type: 'object', description: `${title}. (RFC 9457)`, properties, required };
 }

@@ -19,27 +19,26 @@ export interface TriedRequest {
  *
  * - The request goes to the origin of the page: that is this service, whatever its public URL is.
  * - The `external_id` of an example gets a new suffix. Otherwise the second click would return the first order.
- * - An `expires_at` that is past is an hour from now.
  */
 export function completeTriedRequest(request: TriedRequest): TriedRequest {
   const { pathname, search } = new URL(request.url, location.origin);
   request.url = location.origin + pathname + search;
   if (typeof request.body === 'string') {
     const suffix = Math.random().toString(36).slice(2, 10);
-    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
-    request.body = request.body
-      .replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/, `$1-${suffix}"`)
-      .replace(/("expires_at"\s*:\s*)"([^"]*)"/, (member: string, name: string, instant: string) =>
-        Date.parse(instant) < Date.now() ? `${name}"${inAnHour}"` : member,
-      );
+    request.body = request.body.replace(/("external_id"\s*:\s*"(?:PED-1001|DEV-1|SORRY-1))"/, `$1-${suffix}"`);
   }
   return request;
 }
 
-/** Shows live responses completely, and keeps the list of headers of all errors short. */
+/** Shows requests and live responses completely, and headers when the mouse is over them. */
 const STYLE = `
+.swagger-ui .topbar { display: none; }
+.swagger-ui .body-param__text { field-sizing: content; }
+.swagger-ui .parameters input[type='text'] { max-width: 400px; width: 100%; }
 .swagger-ui .live-responses-table .highlight-code > .microlight { max-height: none; }
-.swagger-ui .response[data-code='default'] .headers-wrapper { max-height: 80px; overflow-y: auto; }
+.swagger-ui .live-responses-table div:not(:hover, :last-child) > h5 + pre { display: none; }
+.swagger-ui .headers-wrapper:not(:hover) table { display: none; }
+.swagger-ui .headers-wrapper h4::after, .swagger-ui .live-responses-table div:not(:last-child) > h5:has(+ pre)::after { content: ' ▾'; }
 `;
 
 /** Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. */
@@ -52,6 +51,7 @@ export function serveDocumentation(app: INestApplication): void {
       persistAuthorization: true,
       displayRequestDuration: true,
       tryItOutEnabled: true,
+      defaultModelsExpandDepth: 0,
       requestInterceptor: completeTriedRequest,
     },
   });

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
-import { Client } from '../support/client.js';
-import { grant } from '../support/factories.js';
+import { type Answer, Client } from '../support/client.js';
+import { aMerchant, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -41,25 +41,64 @@ async function requestInterceptor(): Promise<(request: TriedRequest) => TriedReq
   return options.requestInterceptor;
 }
 
+/** The example of a request, as Swagger UI shows it. */
+const requestOf = (method: string, path: string): any =>
+  document().paths[path][method].requestBody.content['application/json'].example;
+
 describe('the examples of the OpenAPI document', () => {
+  /** Executes an operation like "Try it out" does, with its example as it stands. */
+  async function execute(method: string, path: string, id?: string): Promise<Answer> {
+    const intercept = await requestInterceptor();
+    const url = `https://cashback.invalid${path.replace('{id}', id ?? '')}`;
+    const tried = intercept({ url, method: method.toUpperCase(), body: JSON.stringify(requestOf(method, path)) });
+    expect(new URL(tried.url).origin).toBe(service.url);
+    return merchant.client.send(tried.method, new URL(tried.url).pathname, { raw: tried.body as string });
+  }
+
+  it('every example of a request succeeds when it is executed in order on the demo data', async () => {
+    const { document: customer } = requestOf('post', '/orders');
+    await grant(service, merchant, customer, '80.00');
+    const created = await execute('post', '/orders');
+    const { id } = created.body;
+    const answers = [
+      created,
+      await execute('put', '/orders/{id}', id),
+      await execute('put', '/orders/{id}/redemption', id),
+      await execute('post', '/orders/{id}/complete', id),
+      await execute('post', '/orders/{id}/refunds', id),
+      await execute('post', '/quotes'),
+      await execute('post', '/wallets/search'),
+      await execute('post', '/grants'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 201, 200, 200, 201]);
+    expect(answers[3]?.body).toMatchObject({ status: 'completed', cashback: { to_redeem: { redeemed: '20.00' } } });
+    const login = requestOf('post', '/auth/login');
+    for (const value of [login.email, login.password, customer])
+      expect(readFileSync('tools/start/demo.mjs', 'utf8')).toContain(`= '${value}';`);
+  });
+
+  it('no example has what passes or depends on earlier requests: an instant, a day, or a version', () => {
+    for (const methods of Object.values<any>(document().paths))
+      for (const { requestBody, parameters } of Object.values<any>(methods)) {
+        const example = JSON.stringify(requestBody?.content['application/json'].example ?? {});
+        expect(example).not.toMatch(/expires_|available_|\d{4}-\d\d-\d\dT/);
+        const prefilled = parameters.filter((parameter: any) => 'example' in { ...parameter, ...parameter.schema });
+        expect(prefilled.filter(({ name }: any) => name !== 'limit')).toEqual([]);
+      }
+  });
+
   it('Try it out sends the example order twice and creates two orders, each like the example of the response', async () => {
-    await grant(service, merchant, named('CreateOrderDto').document, '80.00');
+    const another = await aMerchant(service);
+    const { document: customer } = requestOf('post', '/orders');
+    await grant(service, another, customer, '80.00');
     const intercept = await requestInterceptor();
     const created: any[] = [];
     for (let click = 1; click <= 2; click++) {
-      const example = { ...named('CreateOrderDto'), expires_at: '2020-01-01T00:00:00.000Z' };
-      const { url, body } = intercept({
-        url: 'https://cashback.invalid/orders',
-        method: 'POST',
-        body: JSON.stringify(example),
-      });
-      expect(url).toBe(`${service.url}/orders`);
-      const answer = await merchant.client.send('POST', new URL(url).pathname, { raw: body as string });
-      expect({
-        status: answer.status,
-        replayed: answer.headers.get('idempotency-replayed'),
-        body: answer.body,
-      }).toMatchObject({ status: 201, replayed: null });
+      const body = JSON.stringify(requestOf('post', '/orders'));
+      const tried = intercept({ url: '/orders', method: 'POST', body });
+      const answer = await another.client.send('POST', '/orders', { raw: tried.body as string });
+      const replayed = answer.headers.get('idempotency-replayed');
+      expect({ status: answer.status, replayed, body: answer.body }).toMatchObject({ status: 201, replayed: null });
       created.push(answer.body);
     }
     expect(created[0].id).not.toBe(created[1].id);
@@ -76,9 +115,9 @@ describe('the examples of the OpenAPI document', () => {
     expect(masked(created[0])).toEqual(masked({ ...example, external_id: `${example.external_id}-suffix` }));
   });
 
-  it('Try it out does not change an external_id or a date that the reader typed', async () => {
+  it('Try it out does not change an external_id that the reader typed', async () => {
     const intercept = await requestInterceptor();
-    const body = JSON.stringify({ external_id: 'PED-1001-mine', expires_at: '9999-01-01T00:00:00.000Z' });
+    const body = JSON.stringify({ external_id: 'PED-1001-mine' });
     expect(intercept({ url: '/orders', method: 'POST', body }).body).toBe(body);
     expect(intercept({ url: '/orders?limit=1', method: 'GET' })).toEqual({
       url: `${service.url}/orders?limit=1`,

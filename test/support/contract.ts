@@ -58,7 +58,35 @@ export class Contract {
     const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
     if (response.content === undefined) return answer.body === '' ? [] : ['the response must have no body'];
     if (!(media in response.content)) return [`the media type ${media} is not documented`];
-    return this.errors([...place, 'content', media, 'schema'], answer.body);
+    const { schema, examples } = response.content[media];
+    if (media === 'application/problem+json') {
+      const shared = this.#document.components.responses.CommonProblem.content[media].examples;
+      const { code } = answer.body;
+      if (!(code in examples || code in shared)) return [`the code ${code} is not documented`];
+    }
+    return [
+      ...this.errors([...place, 'content', media, 'schema'], answer.body),
+      ...this.#disorder(schema, answer.body),
+    ];
+  }
+
+  /** Returns the members of a response that are not in the order of its schema. */
+  #disorder(schema: any, value: any): string[] {
+    if (typeof value !== 'object' || value === null) return [];
+    const of = (reference: string): any => this.#document.components.schemas[reference.split('/').at(-1) ?? ''];
+    if (schema.$ref !== undefined) return this.#disorder(of(schema.$ref), value);
+    if (schema.discriminator !== undefined) return this.#disorder(of(schema.discriminator.mapping[value.code]), value);
+    const choice = schema.oneOf?.[0] ?? schema.allOf?.[0];
+    if (choice !== undefined) return this.#disorder(choice, value);
+    if (Array.isArray(value)) return value.flatMap((element) => this.#disorder(schema.items, element));
+    const documented = Object.keys(schema.properties ?? {}).filter((name) => name in value);
+    const sent = Object.keys(value as object).filter((name) => documented.includes(name));
+    return [
+      ...(documented.join() === sent.join()
+        ? []
+        : [`the order of members is ${sent.join()}, not ${documented.join()}`]),
+      ...documented.flatMap((name) => this.#disorder(schema.properties[name], value[name])),
+    ];
   }
 
   #ofRequest(at: string[], operation: any, query: URLSearchParams, body: unknown): string[] {

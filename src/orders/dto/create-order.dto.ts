@@ -12,6 +12,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '../../http/validators.js';
+import { InOrder } from '../../openapi/decorators.js';
 
 /** An item of an order. */
 export class CreateOrderItemDto {
@@ -38,7 +39,7 @@ export class CreateOrderItemDto {
   readonly description?: string;
 
   /**
-   * How many of it the customer buys.
+   * How many of it the customer buys. Default: 1.
    * @example 1
    */
   @IsOptional()
@@ -105,6 +106,7 @@ export class OrderContentDto {
 }
 
 /** The order to create. */
+@InOrder('external_id', 'items', 'document', 'total')
 export class CreateOrderDto extends OrderContentDto {
   /**
    * Your ID of the order, unique per merchant. It is the idempotency key.
@@ -123,7 +125,6 @@ export class CreateOrderDto extends OrderContentDto {
   /**
    * When the order and its hold expire: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the
    * future. Default: after the policy's `order_ttl_minutes`.
-   * @example 2026-11-23T13:45:00.000Z
    */
   @IsOptional()
   @IsInstant()

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
 import { PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
@@ -15,7 +16,6 @@ export class SetRedemptionDto {
    * When the order and its hold expire from now on: at least 1 minute and at most the policy's `max_order_ttl_minutes`
    * in the future. Default: a pending order keeps its `expires_at`, and an expired order gets the policy's
    * `order_ttl_minutes`.
-   * @example 2026-11-23T13:45:00.000Z
    */
   @IsOptional()
   @IsInstant()
@@ -39,5 +39,6 @@ export class CompleteOrderDto {
    */
   @IsOptional()
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
+  @ApiProperty({ example: [{ id: 'credit_card', amount: '130.00' }] })
   readonly payment_methods?: PaymentMethodDto[];
 }

@@ -55,6 +55,5 @@ export class OrderPageDto {
   readonly data!: OrderDto[];
 
   /** The `cursor` for the next page; null on the last page. It stays valid when orders are added. */
-  @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }

@@ -3,13 +3,16 @@ import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
 import { ApiMetadata } from '../../http/metadata.js';
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** An item of the order. */
+@InOrder()
 export class OrderItemDto {
   /** @example sku-1 */
   readonly id!: string;
 
   /** @example "150.00" */
+  @ApiMoney()
   readonly price!: string;
 
   /** @example 1 */
@@ -21,11 +24,13 @@ export class OrderItemDto {
 }
 
 /** A payment method of the order. Once the order is completed, these are the final ones. */
+@InOrder()
 export class OrderPaymentMethodDto {
   /** @example credit_card */
   readonly id!: string;
 
   /** @example "150.00" */
+  @ApiMoney()
   readonly amount!: string;
 
   /**
@@ -41,6 +46,7 @@ export class ToRedeemDto {
    * Cashback that the customer can spend now, without the amounts held for this and other orders.
    * @example "80.00"
    */
+  @ApiMoney()
   readonly available!: string;
 
   /**
@@ -48,6 +54,7 @@ export class ToRedeemDto {
    * completed or cancelled.
    * @example "75.00"
    */
+  @ApiMoney()
   readonly maximum!: string;
 
   /** What limits the maximum; null if only the total does, or once the order is completed or cancelled. */
@@ -63,24 +70,28 @@ export class ToRedeemDto {
    * Amount held for this order.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly held!: string;
 
   /**
    * Amount that an expired order held until it expired; "0.00" otherwise.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly lapsed!: string;
 
   /**
    * Amount redeemed at completion.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly redeemed!: string;
 
   /**
    * Redeemed cashback that refunds have returned to the customer.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly returned!: string;
 }
 
@@ -101,12 +112,14 @@ export class ToReceiveDto {
    * the granted amount.
    * @example "7.50"
    */
+  @ApiMoney()
   readonly amount!: string;
 
   /**
    * Part of the amount that refunds have taken back.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly taken_back!: string;
 
   @ApiProperty({
@@ -142,21 +155,25 @@ export class OrderRefundedDto {
    * Refunded part of the order's total.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly amount!: string;
 
   /**
    * Part of the refunded amount to pay to the customer in money; the rest was returned as cashback.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly amount_to_pay_back!: string;
 }
 
 /** An order with its cashback. */
+@InOrder()
 export class OrderDto {
   /**
    * UUID v7.
    * @example 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10
    */
+  @ApiId()
   readonly id!: string;
 
   /** @example PED-1001 */
@@ -179,18 +196,21 @@ export class OrderDto {
   readonly currency!: string;
 
   /** @example "150.00" */
+  @ApiMoney()
   readonly total!: string;
 
   /**
    * Part of the total on which cashback is earned and redeemed.
    * @example "150.00"
    */
+  @ApiMoney()
   readonly eligible_total!: string;
 
   /**
    * What the customer pays in money: the total less the cashback that is held or redeemed.
    * @example "150.00"
    */
+  @ApiMoney()
   readonly amount_to_pay!: string;
 
   readonly items!: OrderItemDto[];
@@ -213,7 +233,7 @@ export class OrderDto {
 
   /**
    * When the order expires and its hold is released.
-   * @example 2026-11-23T13:45:00.000Z
+   * @example 2026-11-20T14:15:00.000Z
    */
   readonly expires_at!: Date;
 

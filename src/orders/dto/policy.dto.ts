@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */
+@InOrder()
 export class PolicyDto {
   /**
    * Share of the paid amount that is earned as cashback.
@@ -25,6 +27,7 @@ export class PolicyDto {
    * No cashback can be redeemed on orders below this total.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly redeem_minimum_total!: string;
 
   /**

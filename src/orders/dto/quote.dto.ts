@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsAtMost, IsDocument, IsListOf, IsMoney } from '../../http/validators.js';
+import { ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { CreateOrderItemDto, PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 import { OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './order.dto.js';
 import { PolicyDto } from './policy.dto.js';
@@ -63,6 +64,7 @@ export class QuoteCashbackDto {
 }
 
 /** The cashback of an order if it were created now and held `redeem`. */
+@InOrder()
 export class QuoteDto {
   readonly cashback!: QuoteCashbackDto;
   readonly payment_methods!: OrderPaymentMethodDto[];
@@ -71,6 +73,7 @@ export class QuoteDto {
    * What the customer would pay in money: the total less `redeem`.
    * @example "150.00"
    */
+  @ApiMoney()
   readonly amount_to_pay!: string;
 
   readonly policy!: PolicyDto;

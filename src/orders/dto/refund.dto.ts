@@ -1,6 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsCallerId, IsMoney } from '../../http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** A full or partial refund of a completed order. */
 export class CreateRefundDto {
@@ -31,43 +31,51 @@ export class CreateRefundDto {
 }
 
 /** A refund and its effects. It never changes. */
+@InOrder()
 export class RefundDto {
   /** UUID v7. */
+  @ApiId()
   readonly id!: string;
 
   /** @example DEV-1 */
   readonly external_id!: string;
 
+  @ApiId()
   readonly order_id!: string;
 
   /**
    * Refunded part of the order's total.
    * @example "50.00"
    */
+  @ApiMoney()
   readonly amount!: string;
 
   /**
    * Part of the amount that concerned goods of the order's `eligible_total`.
    * @example "40.00"
    */
+  @ApiMoney()
   readonly eligible_amount!: string;
 
   /**
    * Redeemed cashback that was returned to the customer's wallet. Expired cashback is reinstated for 7 days, once.
    * @example "3.33"
    */
+  @ApiMoney()
   readonly cashback_returned!: string;
 
   /**
    * Granted cashback that was taken back.
    * @example "1.50"
    */
+  @ApiMoney()
   readonly cashback_taken_back!: string;
 
   /**
    * Money to pay back to the customer: the amount minus `cashback_returned`.
    * @example "46.67"
    */
+  @ApiMoney()
   readonly amount_to_pay_back!: string;
 
   readonly created_at!: Date;
@@ -78,6 +86,5 @@ export class RefundPageDto {
   readonly data!: RefundDto[];
 
   /** The `cursor` of the next page; null on the last page. */
-  @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }

@@ -3,6 +3,7 @@ import { IsOptional } from 'class-validator';
 import type { Metadata } from '../../common/metadata.js';
 import { ApiMetadata, IsMetadata } from '../../http/metadata.js';
 import { IsCallerId, IsDay, IsDocument, IsMoney, IsText } from '../../http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */
 export class CreateGrantDto {
@@ -45,7 +46,6 @@ export class CreateGrantDto {
 
   /**
    * The first day on which it can be spent, in the merchant's time zone. A past day means now, which is the default.
-   * @example "2026-12-01"
    */
   @IsOptional()
   @IsDay()
@@ -53,7 +53,6 @@ export class CreateGrantDto {
 
   /**
    * The last day on which it can be spent, in the merchant's time zone. By default the merchant's policy decides.
-   * @example "2027-05-29"
    */
   @IsOptional()
   @IsDay()
@@ -61,32 +60,38 @@ export class CreateGrantDto {
 }
 
 /** A grant in its current state. */
+@InOrder()
 export class GrantDto {
   /** UUID v7. */
+  @ApiId()
   readonly id!: string;
 
   /** @example SORRY-1 */
   readonly external_id!: string;
 
   /** The customer's wallet. */
+  @ApiId()
   readonly wallet_id!: string;
 
   /** @example "52998224725" */
   readonly document!: string;
 
   /** @example "80.00" */
+  @ApiMoney()
   readonly amount!: string;
 
   /**
    * Remaining amount, excluding amounts held for orders.
    * @example "60.00"
    */
+  @ApiMoney()
   readonly remaining!: string;
 
   /**
    * Amount that was voided.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly voided!: string;
 
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
@@ -103,12 +108,14 @@ export class GrantDto {
    * The first day on which it can be spent, in the merchant's time zone.
    * @example "2026-12-01"
    */
+  @ApiProperty({ type: String, format: 'date' })
   readonly available_on!: string;
 
   /**
    * The last day on which it can be spent.
    * @example "2027-05-29"
    */
+  @ApiProperty({ type: String, format: 'date' })
   readonly expires_on!: string;
 
   readonly created_at!: Date;

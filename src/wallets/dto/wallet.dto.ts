@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsDocument } from '../../http/validators.js';
+import { ApiId, ApiMoney } from '../../openapi/decorators.js';
 import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
 
 /** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
@@ -15,6 +16,7 @@ export class SearchWalletDto {
 /** An amount and the instant at which it is released or expires. */
 export class NextAmountDto {
   /** @example "7.50" */
+  @ApiMoney()
   readonly amount!: string;
 
   readonly at!: Date;
@@ -23,31 +25,35 @@ export class NextAmountDto {
 /** A customer's current cashback with the merchant. */
 export class WalletDto {
   /** UUID v7; null for an unknown customer. */
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiId({ nullable: true })
   readonly id!: string | null;
 
   /**
    * Cashback that the customer can spend now.
    * @example "80.00"
    */
+  @ApiMoney()
   readonly available!: string;
 
   /**
    * Granted cashback that is not available yet.
    * @example "7.50"
    */
+  @ApiMoney()
   readonly pending!: string;
 
   /**
    * Cashback held for open orders.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly held!: string;
 
   /**
    * Amount that refunds could not take back. New cashback first repays it.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly debt!: string;
 
   /** The pending amount that becomes available next; null if nothing is pending. */
@@ -80,30 +86,33 @@ export class EntryDto {
    * Signed amount.
    * @example "-20.00"
    */
+  @ApiMoney({ signed: true })
   readonly amount!: string;
 
   /**
    * Balance after this entry, including pending and excluding held cashback.
    * @example "60.00"
    */
+  @ApiMoney()
   readonly balance!: string;
 
   /**
    * Debt after this entry.
    * @example "0.00"
    */
+  @ApiMoney()
   readonly debt!: string;
 
   /** The order that the entry belongs to, if any. */
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiId({ nullable: true })
   readonly order_id!: string | null;
 
   /** The refund that the entry belongs to, if any. */
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiId({ nullable: true })
   readonly refund_id!: string | null;
 
   /** The credit that the entry changed; null if it changed the debt. */
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiId({ nullable: true })
   readonly credit_id!: string | null;
 
   /** When the entry took effect. For an expiry or a lapsed hold, this can be earlier than `created_at`. */
@@ -117,6 +126,5 @@ export class EntryPageDto {
   readonly data!: EntryDto[];
 
   /** The `cursor` for the next page; null on the last page. */
-  @ApiProperty({ type: String, nullable: true })
   readonly next_cursor!: string | null;
 }
