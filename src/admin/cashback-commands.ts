@@ -46,6 +46,12 @@ export function cashbackCommands(): Command {
       )
       .option('--reason <text>', 'the reason, for your records', shortText),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
+  addVoid(cashback);
+  addImport(cashback);
+  return cashback;
+}
+
+function addVoid(cashback: Command): void {
   cashback
     .command('void')
     .description('take back the unspent, unheld amount of a grant, such as one that was made by mistake')
@@ -57,6 +63,9 @@ export function cashbackCommands(): Command {
         .conflicts('grant'),
     )
     .action((options: VoidOptions) => voidGrant(options));
+}
+
+function addImport(cashback: Command): void {
   cashback
     .command('import')
     .description(
@@ -68,7 +77,6 @@ export function cashbackCommands(): Command {
       'a file in UTF-8 whose first line names the columns document,amount,external_id,available_on,expires_on',
     )
     .action(({ merchant, file }: { merchant: string; file: string }) => importFile(merchant, file));
-  return cashback;
 }
 
 function importFile(merchant: string, file: string): Promise<void> {

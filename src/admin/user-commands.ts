@@ -31,6 +31,21 @@ export function userCommands(): Command {
       (users, password) => users.create(options.merchant, options.email, password, options.allow === 'grants'),
     ),
   );
+  addPasswordChange(user);
+  addSwitch(user, 'disable', 'disable an API user and revoke its sessions');
+  addSwitch(user, 'enable', 'enable a disabled API user');
+  addPermission(user, 'allow', 'give an API user a permission, from its next request on');
+  addPermission(user, 'deny', 'withdraw a permission of an API user, from its next request on');
+  user
+    .command('list')
+    .description('list all API users')
+    .action(() =>
+      runWithServices(async (services) => printRows((await services.get(ApiUsersService).list()).map(toJson))),
+    );
+  return user;
+}
+
+function addPasswordChange(user: Command): void {
   withPassword(
     user
       .command('set-password')
@@ -43,17 +58,6 @@ export function userCommands(): Command {
       users.setPassword(options.email, password),
     ),
   );
-  addSwitch(user, 'disable', 'disable an API user and revoke its sessions');
-  addSwitch(user, 'enable', 'enable a disabled API user');
-  addPermission(user, 'allow', 'give an API user a permission, from its next request on');
-  addPermission(user, 'deny', 'withdraw a permission of an API user, from its next request on');
-  user
-    .command('list')
-    .description('list all API users')
-    .action(() =>
-      runWithServices(async (services) => printRows((await services.get(ApiUsersService).list()).map(toJson))),
-    );
-  return user;
 }
 
 function addSwitch(user: Command, name: 'disable' | 'enable', description: string): void {
