@@ -125,7 +125,7 @@ function answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt
     cashback: {
       to_redeem: {
         ...{ available: money(availableCents), maximum: money(maximumCents), limited_by: 'balance' },
-        ...{ held: '0.00', redeemed: '0.00', returned: '0.00' },
+        ...{ held: '0.00', lapsed: '0.00', redeemed: '0.00', returned: '0.00' },
       },
       to_receive: {
         amount: money(Math.floor((totalCents * policy.earnRateBps) / 10_000)),

@@ -19,7 +19,7 @@ describe('a customer with a CNPJ', () => {
     async (document) => {
       expect(await grantTo(document)).toMatchObject({ status: 201, body: { document } });
       const quote = await merchant.client.post('/quotes', { document, total: '100.00', redeem: '20.00' });
-      expect(quote.body).toMatchObject({ amount_to_pay: '80.00', cashback: { to_redeem: { available: '80.00' } } });
+      expect(quote.body).toMatchObject({ amount_to_pay: '80.00', cashback: { to_redeem: { available: '60.00' } } });
       const order = await aCreatedOrder(merchant, { document, total: '100.00' });
       const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
       expect(held.body).toMatchObject({ document, amount_to_pay: '80.00' });

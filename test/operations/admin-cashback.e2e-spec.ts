@@ -198,7 +198,7 @@ describe('`cashback void`', () => {
     });
     expect(await admin.json(...voiding('--grant', id as string))).toEqual(voided);
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    const [record] = await admin.json('audit', 'list', '--limit', '1');
+    const [record] = await admin.list('audit', 'list', '--limit', '1');
     expect(record).toMatchObject({
       command: 'cashback void',
       outcome: 'done',

@@ -250,7 +250,7 @@ describe('admin commands for permissions', () => {
     expect(allowed).toMatchObject({ email: manager.toLowerCase(), permissions: ['orders', 'grants'] });
     expect(await createUser(cashier, '--password', 'twelve bytes')).toMatchObject({ permissions: ['orders'] });
     expect([await grant(manager), await grant(cashier)]).toEqual([201, 403]);
-    expect(await admin.json('user', 'list')).toContainEqual(allowed);
+    expect(await admin.list('user', 'list')).toContainEqual(allowed);
     expect(
       await admin.refusal('user', 'create', '--merchant', 'x', '--email', anEmail(), '--allow', 'money'),
     ).toContain('Allowed choices are grants');
@@ -266,7 +266,7 @@ describe('admin commands for permissions', () => {
       for (const _attempt of ['first', 'second']) {
         expect(await admin.json('user', command, email, 'grants')).toMatchObject({ permissions });
         expect([await grant(email), await grant(other)]).toEqual([status, 403]);
-        const [record] = await admin.json('audit', 'list', '--limit', '1');
+        const [record] = await admin.list('audit', 'list', '--limit', '1');
         expect(record).toMatchObject({ command: `user ${command}`, details: { email, permission: 'grants' } });
       }
   });

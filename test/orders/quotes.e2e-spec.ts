@@ -39,9 +39,9 @@ describe('POST /quotes', () => {
     async (redeem) => {
       const document = aDocument();
       await grant(service, merchant, document, '80.00');
-      const request = anOrder({ document, eligible_total: '150.00' });
-      const answers = await atOnce(5, () => quote({ ...request, redeem }));
-      const { id } = (await merchant.client.post('/orders', request)).body;
+      const { external_id, ...cart } = anOrder({ document, eligible_total: '150.00' });
+      const answers = await atOnce(5, () => quote({ ...cart, redeem }));
+      const { id } = (await merchant.client.post('/orders', { ...cart, external_id })).body;
       const held = (await merchant.client.put(`/orders/${id}/redemption`, { amount: redeem })).body;
       const available = (80 - Number(redeem)).toFixed(2);
       expect(held.cashback.to_redeem).toMatchObject({ available, held: Number(redeem).toFixed(2) });

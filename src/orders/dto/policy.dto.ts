@@ -62,6 +62,7 @@ export class PolicyDto {
    * The most that `POST /grants` grants at once, in BRL.
    * @example "1000.00"
    */
+  @ApiMoney()
   readonly grant_maximum!: string;
 
   /**

@@ -23,7 +23,7 @@ export class CreateRefundDto {
    * for example. Cashback is taken back for this part only. It is at most the amount and what is left of the eligible
    * total, and the rest of the amount is at most what is left of the other part of the order. Default: in proportion to
    * the order.
-   * @example "40.00"
+   * @example "50.00"
    */
   @IsOptional()
   @IsMoney({ zero: true })
@@ -52,28 +52,28 @@ export class RefundDto {
 
   /**
    * Part of the amount that concerned goods of the order's `eligible_total`.
-   * @example "40.00"
+   * @example "50.00"
    */
   @ApiMoney()
   readonly eligible_amount!: string;
 
   /**
    * Redeemed cashback that was returned to the customer's wallet. Expired cashback is reinstated for 7 days, once.
-   * @example "3.33"
+   * @example "6.66"
    */
   @ApiMoney()
   readonly cashback_returned!: string;
 
   /**
    * Granted cashback that was taken back.
-   * @example "1.50"
+   * @example "2.17"
    */
   @ApiMoney()
   readonly cashback_taken_back!: string;
 
   /**
    * Money to pay back to the customer: the amount minus `cashback_returned`.
-   * @example "46.67"
+   * @example "43.34"
    */
   @ApiMoney()
   readonly amount_to_pay_back!: string;
