@@ -1,0 +1,109 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { atOnce } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf, walletOf } from '../support/wallets.js';
+
+jest.setTimeout(240_000);
+
+const ORDERS = 1500;
+const CUSTOMERS = 5;
+/** The orders that an operation ends while the sweeps run. */
+const OPERATED = 200;
+
+describe('a sweep that is killed', () => {
+  let database: TestDatabase;
+  /** An instance inside the test process. It does not sweep. */
+  let observer: Service;
+  let merchant: TestMerchant;
+  const running = new Set<BuiltService>();
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
+    merchant = await aMerchant(observer, { redeemShareBps: 10_000 });
+  });
+  afterAll(async () => {
+    for (const service of running) await service.kill();
+    await observer.stop();
+    await database.drop();
+  });
+
+  async function start(): Promise<BuiltService> {
+    const service = await startBuiltService(database.url, { LOG_LEVEL: 'error' });
+    running.add(service);
+    return service;
+  }
+
+  async function kill(service: BuiltService): Promise<void> {
+    await service.kill();
+    running.delete(service);
+  }
+
+  const due = async (): Promise<number> =>
+    Number((await rowsOf(observer, "SELECT COUNT(*) AS orders FROM orders WHERE status = 'pending'"))[0].orders);
+
+  it(`${ORDERS} orders that are due expire once, whatever is killed, raced by operations and by a second instance`, async () => {
+    const documents = Array.from({ length: CUSTOMERS }, aDocument);
+    for (const document of documents) await grant(observer, merchant, document, String(ORDERS / CUSTOMERS));
+    const orders: any[] = [];
+    const holding = async (document: string): Promise<any> => {
+      const order = await aCreatedOrder(merchant, { document });
+      const { status } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
+      expect(status).toBe(200);
+      return order;
+    };
+    while (orders.length < ORDERS) orders.push(...(await atOnce(CUSTOMERS, (at) => holding(documents[at]!))));
+    await observer.dataSource.query(
+      'UPDATE orders SET created_at = created_at - INTERVAL 1 HOUR, updated_at = updated_at - INTERVAL 1 HOUR, expires_at = expires_at - INTERVAL 1 HOUR',
+    );
+    const operated = atOnce(OPERATED, async (at) => {
+      await sleep(randomInt(4000));
+      const path = `/orders/${orders[at * 7].id}`;
+      return at % 2 === 0
+        ? merchant.client.post(`${path}/complete`, { redeem: '1.00' })
+        : merchant.client.post(`${path}/cancel`);
+    });
+    let kills = 0;
+    for (; (await due()) > 0 && kills < 40; kills += 2) {
+      const pair = await Promise.all([start(), start()]);
+      await sleep(randomInt(150));
+      await Promise.all(pair.map(kill));
+      await expectInvariants(observer);
+    }
+    const answers = await operated;
+    // Until the sweep has released what the others hold, there may be too little to redeem.
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(new Set(refused.map(({ body }) => body.code))).toEqual(
+      new Set(refused.length > 0 ? ['redemption_no_longer_available'] : []),
+    );
+    const last = await start();
+    for (let wait = 0; (await due()) > 0 && wait < 300; wait++) await sleep(100);
+    await kill(last);
+    expect(await due()).toBe(0);
+    const redeemed = answers.filter(({ status, body }) => status === 200 && body.status === 'completed').length;
+    const [sums] = await rowsOf(
+      observer,
+      `SELECT SUM(kind = 'hold') AS holds, SUM(kind = 'release') AS releases, SUM(kind = 'redeem') AS redemptions FROM cashback_entries`,
+    );
+    expect(Number(sums.redemptions)).toBe(redeemed);
+    expect(Number(sums.holds)).toBe(Number(sums.releases));
+    const wallets = await Promise.all(documents.map((document) => walletOf(merchant, document)));
+    const available = wallets.reduce((sum, wallet) => sum + Number(wallet.available), 0);
+    expect({ available, held: wallets.map(({ held }) => held) }).toEqual({
+      available: ORDERS - redeemed,
+      held: Array(CUSTOMERS).fill('0.00'),
+    });
+    await expectInvariants(observer);
+    process.stdout.write(
+      `${kills} kills of sweeps: ${ORDERS} orders, ${OPERATED - refused.length} ended by operations\n`,
+    );
+    // Sweeps that were never interrupted would prove nothing.
+    expect(kills).toBeGreaterThan(3);
+  });
+});
