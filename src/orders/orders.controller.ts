@@ -77,7 +77,7 @@ export class OrdersController {
   @Get('by-external-id/:external_id')
   @ApiParam({
     name: 'external_id',
-    description: 'Your ID of the order',
+    description: 'Your ID of the order. Find `.` and `..` with `GET /orders?external_id=` instead.',
     schema: { type: 'string', minLength: 1, maxLength: 100 },
   })
   @ApiProblems.read()

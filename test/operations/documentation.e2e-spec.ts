@@ -29,6 +29,11 @@ describe('the documentation', () => {
     );
   });
 
+  it('docs/errors.md says in every row what to do about the error', () => {
+    const rows = rowsOf('docs/errors.md').filter(([status]) => /^\d{3}$/.test(status ?? ''));
+    expect(rows.map(([, code, text]) => `${code} ${text}`).filter((row) => !/: \w/.test(row))).toEqual([]);
+  });
+
   it('the commands in README.md use one BASE variable for the address', () => {
     expect(read('README.md').match(/http:\/\/localhost\S*/g)).toEqual(['http://localhost:3000']);
     expect(read('README.md')).toContain('BASE=http://localhost:3000\n');

@@ -70,6 +70,8 @@ curl -i $BASE/orders -H "authorization: Bearer $TOKEN" -H 'content-type: applica
   "payment_methods": [{ "id": "credit_card", "amount": "150.00" }]
 }'; echo
 
+Next, paste the blocks of docs/checkout.md: a whole sale.
+
 The admin CLI on this database:
 
 DATABASE_URL=${databaseUrl} npm run admin -- --help

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { expectInvariants } from '../support/expectations.js';
+import { grant } from '../support/factories.js';
+import { describeIf } from '../support/requirements.js';
+import { hasShell, Shell } from '../support/shell.js';
+import { useService } from '../support/use-service.js';
+
+/** What `npm start` creates. */
+const DEMO = { email: 'demo@example.com', password: 'demo-password-2026', document: '52998224725', balance: '80.00' };
+
+/** Commands of the page, and the responses that the page shows below them. */
+interface Block {
+  line: number;
+  commands: string;
+  answers: { status: number; body: unknown }[];
+}
+
+const PAGE = readFileSync('docs/checkout.md', 'utf8');
+const BLOCKS = blocksOf(PAGE);
+
+/** @throws if a fenced block is neither commands nor the responses to the commands before it. */
+function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  let fences = 0;
+  for (const { 1: language, 2: text = '', index } of page.matchAll(/^```(\w*)\n(.*?)^```$/gms)) {
+    fences += 2;
+    const line = page.slice(0, index).split('\n').length;
+    const before = blocks.at(-1);
+    if (language === 'sh') blocks.push({ line, commands: text, answers: [] });
+    else if (language === 'json' && before?.answers.length === 0) before.answers = answersIn(text);
+    else throw new Error(`docs/checkout.md:${line}: this block is not run`);
+  }
+  if (page.match(/^\s*(```|~~~)/gm)?.length !== fences) throw new Error('docs/checkout.md has a block that is not run');
+  return blocks;
+}
+
+/** Reads responses as the page's `api` prints them: each has a status at the beginning of a line, then JSON. */
+function answersIn(text: string): Block['answers'] {
+  return text
+    .split(/^(?=\d{3} )/m)
+    .filter((answer) => answer.trim() !== '')
+    .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) }));
+}
+
+const describeShell = describeIf(hasShell, 'the commands of docs/checkout.md, because bash, curl or sed is missing');
+
+describeShell('docs/checkout.md', () => {
+  const { service, merchant } = useService();
+  let shell: Shell;
+
+  beforeAll(async () => {
+    shell = new Shell();
+    await service.app.get(ApiUsersService).create(merchant.id, DEMO.email, DEMO.password, true);
+    await grant(service, merchant, DEMO.document, DEMO.balance);
+  });
+  afterAll(() => shell.end());
+
+  /** Runs commands of the documentation on this service. The service's clock moves where a reader waits. */
+  async function paste(commands: string): Promise<string> {
+    let output = '';
+    const parts = commands.replace('BASE=http://localhost:3000\n', `BASE=${service.url}\n`).split(/^sleep (\d+)$/m);
+    for (const [index, part] of parts.entries()) {
+      if (index % 2 === 0) output += await shell.run(part);
+      else await service.clock.advance({ seconds: Number(part) });
+    }
+    return output;
+  }
+
+  it('the first order of README.md has the cashback that the README shows and is the same order when it is sent again', async () => {
+    const [, commands = '', shown = ''] =
+      /^## A first order$.*?^```sh\n(.*?)^```$.*?^```json\n(.*?)^```$/ms.exec(readFileSync('README.md', 'utf8')) ?? [];
+    for (const isReplayed of [false, true]) {
+      const output = await paste(commands);
+      expect(output).toMatch(/^HTTP\/1\.1 201 /m);
+      expect(output.includes('Idempotency-Replayed: true')).toBe(isReplayed);
+      const { cashback } = JSON.parse(output.slice(output.indexOf('{')));
+      expect({ cashback }).toMatchObject(JSON.parse(`{${shown.replaceAll(/, ("\w+": "…"|…)/g, '')}}`));
+    }
+  });
+
+  it.each(BLOCKS)('the commands at docs/checkout.md:$line have the responses that the page shows', async (block) => {
+    const output = await paste(block.commands);
+    const answers = answersIn(output);
+    expect({ output, answers }).toMatchObject({ output, answers: block.answers });
+    // The block prints only responses, and the page shows each of them.
+    expect(output.split('\n').filter((line) => line !== '' && !/^\d{3} \{/.test(line))).toEqual([]);
+  });
+
+  it('the responses of docs/checkout.md leave amounts that agree with the ledger', () => expectInvariants(service));
+});

@@ -1,0 +1,31 @@
+import { spawn, spawnSync } from 'node:child_process';
+
+/** The programs that a `Shell` and the commands of the documentation need. */
+export const hasShell = ['bash', 'curl', 'sed'].every(
+  (program) => spawnSync(program, ['--version']).error === undefined,
+);
+
+/** A bash that keeps its variables and functions from one `run` to the next, like a terminal that one pastes into. */
+export class Shell {
+  readonly #process = spawn('bash', ['--noprofile', '--norc'], { env: { PATH: process.env.PATH } });
+  #output = '';
+
+  constructor() {
+    this.#process.stdout.setEncoding('utf8').on('data', (chunk: string) => (this.#output += chunk));
+  }
+
+  /** Runs commands. @returns what they write to stdout and stderr. */
+  async run(commands: string): Promise<string> {
+    this.#output = '';
+    this.#process.stdin.write(`{\n${commands}\n} </dev/null 2>&1\necho -e '\\0'\n`);
+    while (!this.#output.endsWith('\0\n')) {
+      if (this.#process.exitCode !== null) throw new Error(`bash has exited:\n${this.#output}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return this.#output.slice(0, -2);
+  }
+
+  end(): void {
+    this.#process.stdin.end();
+  }
+}
