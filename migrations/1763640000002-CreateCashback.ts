@@ -100,8 +100,8 @@ export class CreateCashback1763640000002 implements MigrationInterface {
 }
 
 /**
- * `order_id` has no foreign key: each entry would check a row that its transaction has locked. The signs have a trigger in place of a check, because servers copy a table to change a
- * check, and the ledger is the largest table.
+ * `order_id` has no foreign key: each entry would check a row that its transaction has locked. The signs have a trigger
+ * in place of a check, because servers copy a table to change a check, and the ledger is the largest table.
  */
 async function createLedger(runner: QueryRunner): Promise<void> {
   await runner.query(`
