@@ -62,6 +62,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         wallet_id    ${ID} NOT NULL,
         merchant_id  ${ID} NOT NULL,
         amount_cents BIGINT NOT NULL,
+        entry_seq    BIGINT NOT NULL,
         PRIMARY KEY (order_id, credit_id),
         INDEX ix_cashback_holds_wallet (wallet_id, merchant_id, amount_cents),
         INDEX ix_cashback_holds_credit (credit_id),
@@ -100,8 +101,8 @@ export class CreateCashback1763640000002 implements MigrationInterface {
 }
 
 /**
- * `order_id` has no foreign key: each entry would check a row that its transaction has locked. The signs have a trigger in place of a check, because servers copy a table to change a
- * check, and the ledger is the largest table.
+ * `order_id` has no foreign key: each entry would check a row that its transaction has locked. The signs have a trigger
+ * in place of a check, because servers copy a table to change a check, and the ledger is the largest table.
  */
 async function createLedger(runner: QueryRunner): Promise<void> {
   await runner.query(`
