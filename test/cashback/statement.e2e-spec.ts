@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
+import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -185,6 +186,19 @@ describe('GET /wallets/{id}/entries?summary=true', () => {
     await merchant.client.post(`/orders/${first.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
     await merchant.client.post(`/orders/${order.id}/cancel`);
     expect(await shownOf(document)).toEqual(['earn 7.50', 'debt 7.50', 'clawback -7.50', 'repay -7.50']);
+    await expectSameSum(document);
+  });
+
+  it('a summary adds up to the balance while an order replaces and releases its hold', async () => {
+    const document = aDocument();
+    for (let at = 0; at < 4; at++) await grant(service, merchant, document, '10.00');
+    const { id } = await walletOf(merchant, document);
+    const order = await aCreatedOrder(merchant, { document });
+    const holds = atOnce(10, (at) => hold(order, at % 2 ? '25.00' : '5.00'));
+    const answers = await atOnce(20, () => merchant.client.get(`/wallets/${id}/entries?summary=true&limit=100`));
+    await holds;
+    const sums = answers.map(({ body }) => sumOf(body.data as any[]));
+    expect(sums.filter((sum) => ![4000, 3500, 1500].includes(sum))).toEqual([]);
     await expectSameSum(document);
   });
 
