@@ -48,7 +48,9 @@ describe('`order show`', () => {
   it('`order show` finds no order of another merchant by its external ID and says which options it needs', async () => {
     const { external_id: externalId, id } = await aCreatedOrder(merchant);
     const of = ['--external-id', externalId as string];
-    expect(await admin.refusal('order', 'show', '--merchant', other.id, ...of)).toContain('no order has this external_id');
+    expect(await admin.refusal('order', 'show', '--merchant', other.id, ...of)).toContain(
+      'no order has this external_id',
+    );
     expect(await admin.refusal('order', 'show', '--order', other.id)).toContain('no order has this ID');
     for (const options of [[], of, ['--merchant', merchant.id]])
       expect(await admin.refusal('order', 'show', ...options)).toContain("either '--order' or both");
