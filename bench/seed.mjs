@@ -104,10 +104,10 @@ export async function addOrders(lab, shop, count) {
     await lab.sql(
       shop.schema,
       `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                           earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
+                           lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
                            created_at, updated_at, expires_at) ${NUMBERS},
             made (n, nth, created) AS (SELECT n, n + ?, ? - INTERVAL (? - n) * ? MICROSECOND FROM numbers WHERE n < ?)
-       SELECT ${idOf('nth')}, m.id, LEFT(SHA2(nth, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, 0, '', 1,
+       SELECT ${idOf('nth')}, m.id, LEFT(SHA2(nth, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, 0, 0, '', 1,
               created, created, created + INTERVAL 2 DAY
          FROM merchants m JOIN made WHERE m.id = ?`,
       [first, at, count - first - 1, step, chunk, count / 4, items, methods, shop.merchantId],

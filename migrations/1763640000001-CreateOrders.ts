@@ -42,6 +42,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         UNIQUE INDEX uq_orders_merchant_external_id (merchant_id, external_id),
         INDEX ix_orders_merchant_created (merchant_id, created_at, id),
         INDEX ix_orders_status (merchant_id, status, created_at, id),
+        INDEX ix_orders_customer (merchant_id, document, status, created_at, id),
         INDEX ix_orders_expiry (status, expires_at),
         INDEX ix_orders_completion (merchant_id, status, completed_at, id),
         CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},

@@ -62,6 +62,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         wallet_id    ${ID} NOT NULL,
         merchant_id  ${ID} NOT NULL,
         amount_cents BIGINT NOT NULL,
+        entry_seq    BIGINT NOT NULL,
         PRIMARY KEY (order_id, credit_id),
         INDEX ix_cashback_holds_wallet (wallet_id, merchant_id, amount_cents),
         INDEX ix_cashback_holds_credit (credit_id),

@@ -22,9 +22,9 @@ export class HoldBook {
     return this.#open;
   }
 
-  /** Adds a hold of a part of a credit. */
-  add({ id: orderId }: HoldingOrder, { id: creditId, walletId, merchantId }: Credit, amountCents: number): void {
-    const hold = { orderId, creditId, walletId, merchantId, amountCents };
+  /** Adds a hold of a part of a credit, which the ledger entry with this number began. */
+  add(orderId: string, { id: creditId, walletId, merchantId }: Credit, amountCents: number, entrySeq: number): void {
+    const hold = { orderId, creditId, walletId, merchantId, amountCents, entrySeq };
     this.#open.add(hold);
     this.added.add(hold);
   }

@@ -1,4 +1,4 @@
-import { Entity, ForeignKey, Index } from 'typeorm';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, IdColumn, PrimaryId } from '../database/columns.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
@@ -26,4 +26,11 @@ export class Hold {
 
   @CentsColumn('amount_cents')
   amountCents!: number;
+
+  /**
+   * The number of the ledger entry that began the hold. Earlier `hold` and `release` entries of the same order and
+   * credit add up to zero.
+   */
+  @Column({ name: 'entry_seq', type: 'bigint' })
+  entrySeq!: number;
 }

@@ -107,8 +107,8 @@ export class WalletAggregate {
     if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
       throw new Error(`order ${order.id} would hold more than is available`);
     for (const [credit, takenCents] of taken) {
-      this.#holds.add(order, credit, takenCents);
       this.#record('hold', credit, -takenCents, { orderId: order.id });
+      this.#holds.add(order.id, credit, takenCents, this.wallet.lastSeq);
     }
   }
 
@@ -234,12 +234,10 @@ export class WalletAggregate {
   #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart[] } {
     let keptCents = 0;
     const released: ReturnedPart[] = [];
-    const ended = this.#holds
-      .end()
-      .map(({ creditId, amountCents }) => ({ credit: this.#credits.get(creditId), amountCents }));
-    for (const { credit, amountCents: heldCents } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
+    const ended = this.#holds.end().map(({ creditId, ...hold }) => ({ credit: this.#credits.get(creditId), ...hold }));
+    for (const { credit, amountCents: heldCents, entrySeq } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
       const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
-      if (partCents > 0) this.#holds.add(order, credit, partCents);
+      if (partCents > 0) this.#holds.add(order.id, credit, partCents, entrySeq);
       keptCents += partCents;
       const amountCents = heldCents - partCents;
       if (amountCents === 0) continue;

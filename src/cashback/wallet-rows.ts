@@ -66,7 +66,8 @@ export async function creditsById(
 export type CreditPosition = Pick<Credit, 'id' | 'expiresAt'>;
 
 /**
- * Reads a page of a wallet's open credits that have not expired, earliest expiry first.
+ * Reads a page of a wallet's open credits that have not expired, earliest expiry first. Many credits can have the same
+ * expiry, so the rest of that expiry and the later ones are two ranges of the index.
  *
  * @param availableOnly excludes pending credits.
  */
@@ -74,19 +75,21 @@ export function openCredits(
   manager: EntityManager,
   { wallet, now, after, limit, availableOnly }: OpenCreditsPage,
 ): Promise<Credit[]> {
-  const from = after ?? { expiresAt: now, id: '' };
+  const start = after !== undefined && after.expiresAt > now ? after : undefined;
+  const ranges: [condition: string, ...parameters: unknown[]][] = [['expires_at > ?', start?.expiresAt ?? now]];
+  if (start !== undefined) ranges.unshift(['expires_at = ? AND id > ?', start.expiresAt, start.id]);
+  const pending = availableOnly ? [now] : [];
+  const select = (columns: string, condition: string): string => `
+    (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+      WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${availableOnly ? 'AND available_at <= ?' : ''}
+      ORDER BY expires_at, id LIMIT ?)`;
   return read(
     manager,
     Credit,
     (columns) => `
-    SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-     WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND expires_at >= ? AND (expires_at > ? OR id > ?)
-           ${availableOnly ? 'AND available_at <= ?' : ''}
+    SELECT ${columns} FROM (${ranges.map(([condition]) => select(columns, condition)).join(' UNION ALL ')}) found
      ORDER BY expires_at, id LIMIT ?`,
-    [
-      ...[wallet.id, wallet.merchantId, now],
-      ...[from.expiresAt, from.expiresAt, from.id, ...(availableOnly ? [now] : []), limit],
-    ],
+    [...ranges.flatMap(([, ...values]) => [wallet.id, wallet.merchantId, ...values, ...pending, limit]), limit],
   );
 }
 

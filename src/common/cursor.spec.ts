@@ -6,7 +6,7 @@ const asCursor = (json: string): string => Buffer.from(json).toString('base64url
 
 describe('cursors', () => {
   it('decodeCursor returns the key that was encoded', () => {
-    expect(decodeCursor(encodeCursor([1_763_646_300_123, ID]), 'number', 'string')).toEqual([1_763_646_300_123, ID]);
+    expect(decodeCursor(encodeCursor([1_763_646_300_123, ID]), ['number', 'string'])).toEqual([1_763_646_300_123, ID]);
   });
 
   it('a cursor contains only characters that need no URL encoding', () => {
@@ -26,7 +26,7 @@ describe('cursors', () => {
     ['text that is not an ID', asCursor('[1,"\' OR 1=1 --"]')],
     ['an object instead of an ID', asCursor('[1,{"$gt":""}]')],
   ])('decodeCursor rejects a cursor made of %s with an error for the parameter', (_, cursor) => {
-    expect(() => decodeCursor(cursor, 'number', 'string')).toThrow(
+    expect(() => decodeCursor(cursor, ['number', 'string'])).toThrow(
       expect.objectContaining({
         code: 'validation_failed',
         status: 400,

@@ -16,12 +16,14 @@ export function encodeCursor(key: readonly (string | number)[]): string {
  * Decodes a cursor.
  *
  * @param types the types of the sort key's parts.
+ * @param place where the request has the cursor.
  * @throws Problem validation_failed if it is not a valid cursor.
  */
-export function decodeCursor<T extends readonly ('string' | 'number')[]>(
+export function decodeCursor<const T extends readonly ('string' | 'number')[]>(
   cursor: string,
-  ...types: T
-): { [I in keyof T]: T[I] extends 'string' ? string : number } {
+  types: T,
+  place: { parameter: string } | { pointer: string } = { parameter: 'cursor' },
+): { -readonly [I in keyof T]: T[I] extends 'string' ? string : number } {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (
@@ -33,7 +35,7 @@ export function decodeCursor<T extends readonly ('string' | 'number')[]>(
   } catch {
     // Falls through: not a cursor.
   }
-  throw validationFailed([{ parameter: 'cursor', detail: 'must be a next_cursor of an earlier page' }]);
+  throw validationFailed([{ ...place, detail: 'must be a next_cursor of an earlier page' }]);
 }
 
 /** Sort keys are IDs, entry numbers and instants. The database would refuse a query with a later instant. */

@@ -1,20 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
-import { Wallet } from '../cashback/wallet.entity.js';
+import { batches } from '../cashback/wallet-rows.js';
+import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { WalletsService } from '../cashback/wallets.service.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { Order } from './order.entity.js';
 
-/** The number of orders that a statement changes. */
-const ORDERS_PER_STATEMENT = 20;
-
-/**
- * Without the hint, the server may choose to read the whole table. It then locks the orders of other customers, and
- * finds no end while new orders are created.
- */
+/** Locks orders by their primary key, like every use case. By another index it could wait in a circle with them. */
 const ERASE_ORDERS =
   'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
 
@@ -62,17 +56,19 @@ export class ErasureService {
     });
   }
 
-  /** Reads the IDs without a lock and changes only these rows, because no index finds the orders of a document. */
+  /** Reads the IDs without a lock, and changes only these rows. */
   async #eraseOrders(
     manager: EntityManager,
-    owner: { merchantId: string; document: string },
+    { merchantId, document }: WalletOwner,
     pseudonym: string,
   ): Promise<number> {
-    const found = await manager.find(Order, { select: { id: true }, where: owner });
+    const found = await manager.query<{ id: string }[]>(
+      'SELECT id FROM orders WHERE merchant_id = ? AND document = ?',
+      [merchantId, document],
+    );
     let erased = 0;
-    for (let at = 0; at < found.length; at += ORDERS_PER_STATEMENT) {
-      const ids = found.slice(at, at + ORDERS_PER_STATEMENT).map((order) => order.id);
-      const values = [pseudonym, ids, owner.merchantId, owner.document];
+    for (const orders of batches(found)) {
+      const values = [pseudonym, orders.map(({ id }) => id), merchantId, document];
       const { affectedRows } = await manager.query<{ affectedRows: number }>(ERASE_ORDERS, values);
       erased += affectedRows;
     }

@@ -3,10 +3,11 @@ import { type EntityManager, In } from 'typeorm';
 import { availableOf } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
+import type { OrderPageDto } from './dto/list-orders.dto.js';
+import type { SearchOrdersDto } from './dto/search-orders.dto.js';
 import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
-import { cursorAfter, findPage, type PageRow } from './order-page.query.js';
+import { cursorAfter, findPage, type OrderFilter, type PageRow } from './order-page.query.js';
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
 const MAX_PAGE_BYTES = 1024 * 1024;
@@ -21,7 +22,7 @@ const FIXED_BYTES = 2048;
 const QUANTITY_BYTES = 13;
 
 /** The default page size. */
-const FIRST_SIZES = 20;
+const DEFAULT_LIMIT = 20;
 
 /** Lists orders. */
 @Injectable()
@@ -32,11 +33,25 @@ export class OrderListingService {
   ) {}
 
   /**
+   * Returns a page of a customer's orders, newest first. An optional member that is null is absent.
+   *
+   * @throws Problem validation_failed if the cursor is not valid.
+   */
+  search(merchantId: string, { document, status, limit, cursor }: SearchOrdersDto): Promise<OrderPageDto> {
+    return this.list(merchantId, {
+      document,
+      limit: limit ?? DEFAULT_LIMIT,
+      ...(Array.isArray(status) && { status }),
+      ...(typeof cursor === 'string' && { cursor }),
+    });
+  }
+
+  /**
    * Returns a page of the merchant's orders, the latest creation or completion first.
    *
    * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
    */
-  list(merchantId: string, filter: ListOrdersDto): Promise<OrderPageDto> {
+  list(merchantId: string, filter: OrderFilter): Promise<OrderPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
       const now = this.clock.now();
       const found = await findPage(manager, merchantId, filter);
@@ -65,7 +80,7 @@ async function pageLength(
 ): Promise<number> {
   const wanted = found.slice(0, limit);
   let bytes = 0;
-  for (const part of [wanted.slice(0, FIRST_SIZES), wanted.slice(FIRST_SIZES)]) {
+  for (const part of [wanted.slice(0, DEFAULT_LIMIT), wanted.slice(DEFAULT_LIMIT)]) {
     const sizes = await jsonSizes(manager, merchantId, part);
     for (const row of part) {
       bytes += FIXED_BYTES + (sizes.get(row.id) ?? 0);

@@ -2,14 +2,23 @@ import type { EntityManager } from 'typeorm';
 import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { validationFailed } from '../common/problem.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
+import { ORDER_STATUSES } from './order.entity.js';
 import { COMPLETED_STATUSES } from './order-status.js';
 
 /** A condition with its parameters. */
 type Condition = [sql: string, ...parameters: unknown[]];
 
+/** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */
+export type OrderFilter = ListOrdersDto & { readonly document?: string };
+
 /** Orders in one range of an index, in the order of the index. */
 interface IndexRange {
-  index: 'uq_orders_merchant_external_id' | 'ix_orders_merchant_created' | 'ix_orders_status' | 'ix_orders_completion';
+  index:
+    | 'uq_orders_merchant_external_id'
+    | 'ix_orders_merchant_created'
+    | 'ix_orders_status'
+    | 'ix_orders_completion'
+    | 'ix_orders_customer';
   prefix: Condition[];
 }
 
@@ -37,7 +46,7 @@ type Start = [at: number, id: string];
  *
  * @throws Problem validation_failed if the cursor is not valid, or the filter has creations and completions.
  */
-export async function findPage(manager: EntityManager, merchantId: string, filter: ListOrdersDto): Promise<PageRow[]> {
+export async function findPage(manager: EntityManager, merchantId: string, filter: OrderFilter): Promise<PageRow[]> {
   const byCompletion = isByCompletion(filter);
   if (byCompletion) refuseCreationBounds(filter);
   const start = startOf(filter);
@@ -60,8 +69,16 @@ export async function findPage(manager: EntityManager, merchantId: string, filte
 }
 
 /** Returns the index ranges that have the orders of a filter, apart from its period. */
-function rangesOf(filter: ListOrdersDto): IndexRange[] {
-  const { external_id: externalId, status } = filter;
+function rangesOf(filter: OrderFilter): IndexRange[] {
+  const { document, external_id: externalId, status } = filter;
+  if (document !== undefined)
+    return Array.from(new Set(status ?? ORDER_STATUSES), (one) => ({
+      index: 'ix_orders_customer',
+      prefix: [
+        ['document = ?', document],
+        ['status = ?', one],
+      ],
+    }));
   if (externalId !== undefined) {
     const prefix: Condition[] = [['external_id = ?', Buffer.from(externalId)]];
     if (status !== undefined) prefix.push(['status IN (?)', status]);
@@ -75,23 +92,24 @@ function rangesOf(filter: ListOrdersDto): IndexRange[] {
 }
 
 /** Returns the cursor of the page after an order. Cursors sorted by completion have their parts reversed. */
-export function cursorAfter(filter: ListOrdersDto, { id, sorted_at: at }: PageRow): string {
+export function cursorAfter(filter: OrderFilter, { id, sorted_at: at }: PageRow): string {
   return encodeCursor(isByCompletion(filter) ? [id, at.getTime()] : [at.getTime(), id]);
 }
 
 /** A cursor by creation is not valid by completion, and vice versa. */
-function startOf({ cursor, ...filter }: ListOrdersDto): Start | undefined {
+function startOf({ cursor, ...filter }: OrderFilter): Start | undefined {
   if (cursor === undefined) return undefined;
-  if (!isByCompletion(filter)) return decodeCursor(cursor, 'number', 'string');
-  const [id, at] = decodeCursor(cursor, 'string', 'number');
+  if (filter.document !== undefined) return decodeCursor(cursor, ['number', 'string'], { pointer: '/cursor' });
+  if (!isByCompletion(filter)) return decodeCursor(cursor, ['number', 'string']);
+  const [id, at] = decodeCursor(cursor, ['string', 'number']);
   return [at, id];
 }
 
-const isByCompletion = ({ completed_from: from, completed_to: to }: Partial<ListOrdersDto>): boolean =>
+const isByCompletion = ({ completed_from: from, completed_to: to }: Partial<OrderFilter>): boolean =>
   from !== undefined || to !== undefined;
 
 /** No index has the orders that were created in one period and completed in another. */
-function refuseCreationBounds(filter: ListOrdersDto): void {
+function refuseCreationBounds(filter: OrderFilter): void {
   const errors = (['created_from', 'created_to'] as const)
     .filter((parameter) => filter[parameter] !== undefined)
     .map((parameter) => ({ parameter, detail: 'cannot be combined with completed_from or completed_to' }));

@@ -46,6 +46,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 @Index('ix_orders_merchant_created', ['merchantId', 'createdAt', 'id'])
 @Index('ix_orders_completion', ['merchantId', 'status', 'completedAt', 'id'])
 @Index('ix_orders_status', ['merchantId', 'status', 'createdAt', 'id'])
+@Index('ix_orders_customer', ['merchantId', 'document', 'status', 'createdAt', 'id'])
 @Index('ix_orders_expiry', ['status', 'expiresAt'])
 export class Order {
   @PrimaryId()

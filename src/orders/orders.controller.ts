@@ -11,6 +11,7 @@ import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
+import { SearchOrdersDto } from './dto/search-orders.dto.js';
 import { ORDER_STATUSES } from './order.entity.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
@@ -56,6 +57,20 @@ export class OrdersController {
   @ApiProblems.query()
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(merchantId, query);
+  }
+
+  /**
+   * List a customer's orders
+   *
+   * @remarks Returns the customer's orders with this merchant, newest first, in pages like those of `GET /orders`. For
+   * an unknown customer, the page is empty.
+   */
+  @Post('search')
+  @Heavy()
+  @HttpCode(200)
+  @ApiProblems.query()
+  searchOrders(@MerchantId() merchantId: string, @Body() body: SearchOrdersDto): Promise<OrderPageDto> {
+    return this.listing.search(merchantId, body);
   }
 
   /**

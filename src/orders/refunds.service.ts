@@ -59,7 +59,7 @@ export class RefundsService {
    *   this service.
    */
   list(merchantId: string, orderId: string, { limit, cursor }: PageRequest): Promise<RefundPageDto> {
-    const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number', 'string');
+    const before = cursor === undefined ? undefined : decodeCursor(cursor, ['number', 'string']);
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
       const rows = await refundsBefore(manager, { merchantId, orderId }, before, limit + 1);

@@ -62,6 +62,14 @@ export const CREDIT_CHECKS: SqlChecks = {
      GROUP BY x.order_id, x.credit_id
     HAVING SUM(x.held_cents) <> -SUM(x.entries_cents)`,
 
+  'a hold names the last entry that held from its credit for its order': `
+    SELECT h.order_id, h.credit_id, h.entry_seq, s.last_seq
+      FROM cashback_holds h
+      LEFT JOIN (SELECT e.order_id, e.credit_id, MAX(e.seq) AS last_seq
+                   FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind = 'hold'
+                  GROUP BY e.order_id, e.credit_id) s ON s.order_id = h.order_id AND s.credit_id = h.credit_id
+     WHERE ${inPage('h.wallet_id')} AND NOT (h.entry_seq <=> s.last_seq)`,
+
   'a grant has a credit that no order earned, with its merchant': `
     SELECT g.credit_id, g.merchant_id, c.order_id, w.merchant_id AS wallet_merchant_id
       FROM cashback_credits c

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, LessThan, MoreThan } from 'typeorm';
+import { type EntityManager, MoreThan } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
-import { Entry } from '../cashback/entry.entity.js';
-import { type DatedAmount, summarize, type WalletSummary } from '../cashback/wallet-summary.js';
-import { openCredits } from '../cashback/wallet-rows.js';
+import { type CreditPosition, openCredits } from '../cashback/wallet-rows.js';
+import { summarize, type WalletSummary } from '../cashback/wallet-summary.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
@@ -11,7 +10,12 @@ import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { EntryDto, EntryPageDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
+import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
+import { readNames } from './external-names.js';
+import { findEntries, type StatementRequest } from './statement-page.query.js';
+import { toCreditDto, toEntryDto, toWalletDto } from './wallet.mapper.js';
 
 /** Maximum number of credits and of entries that `show` lists. */
 const SHOWN = 100;
@@ -30,13 +34,14 @@ const UNKNOWN_CUSTOMER: WalletDto = {
 };
 
 /** A wallet as the operator sees it. */
-type ShownWallet = WalletDto & { open_credits: number; credits: object[]; entries: EntryDto[] };
+type ShownWallet = WalletDto & { open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
 
-/** Reads wallets and their statements, without locks. */
+/** Reads wallets, their credits and their statements, without locks. */
 @Injectable()
 export class StatementsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
 
@@ -49,25 +54,35 @@ export class StatementsService {
   /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */
   async get(merchantId: string, walletId: string): Promise<WalletDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const owner = await ownerOf(manager, { id: walletId, merchantId });
-      const wallet = await this.#summary(manager, owner);
+      const wallet = await this.#summary(manager, await find(manager, { id: walletId, merchantId }));
       if (wallet === null) throw notFound(NO_WALLET);
       return toWalletDto(wallet);
     });
   }
 
-  /** Returns a page of a statement, newest first. @throws Problem not_found, also for a wallet of another merchant. */
-  entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
-    return this.unitOfWork.statement(async (manager) => {
-      if (!(await manager.existsBy(Wallet, { id: walletId, merchantId }))) throw notFound(NO_WALLET);
-      const before = cursor === undefined ? undefined : decodeCursor(cursor, 'number')[0];
-      const rows = await manager.find(Entry, {
-        where: { walletId, merchantId, ...(before !== undefined && { seq: LessThan(before) }) },
-        order: { seq: 'DESC' },
-        take: limit + 1,
-      });
-      const { page, next_cursor } = pageOf(rows, limit, ({ seq }) => [seq]);
-      return { data: page.map(toEntryDto), next_cursor };
+  /**
+   * Returns a page of a wallet's open credits, earliest expiry first.
+   *
+   * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
+   */
+  async credits(merchantId: string, walletId: string, page: PageRequest): Promise<CreditPageDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    return this.unitOfWork.snapshot(async (manager) =>
+      this.#credits(manager, await find(manager, { id: walletId, merchantId }), timeZone, page),
+    );
+  }
+
+  /**
+   * Returns a page of a statement, newest first.
+   *
+   * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
+   */
+  entries(merchantId: string, walletId: string, request: StatementRequest): Promise<EntryPageDto> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const wallet = await find(manager, { id: walletId, merchantId });
+      const { page, next_cursor } = await findEntries(manager, wallet, request);
+      const names = await readNames(manager, merchantId, page);
+      return { data: page.map((entry) => toEntryDto(entry, names)), next_cursor };
     });
   }
 
@@ -79,24 +94,39 @@ export class StatementsService {
    * @throws Problem not_found.
    */
   async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {
-    const { merchantId, ...shown } = await this.unitOfWork.snapshot(async (manager) => {
-      const owner = 'walletId' in of ? await ownerOf(manager, { id: of.walletId }) : of;
+    const owner =
+      'walletId' in of ? await this.unitOfWork.statement((manager) => find(manager, { id: of.walletId })) : of;
+    const { merchantId } = owner;
+    const { timeZone } = await this.merchants.policyOf(merchantId);
+    const shown = await this.unitOfWork.snapshot(async (manager) => {
       const wallet = await this.#summary(manager, owner);
       if (wallet === null) throw notFound('walletId' in of ? NO_WALLET : 'no wallet has this document');
-      const { merchantId } = owner;
-      const [id, now] = [wallet.id, this.clock.now()];
-      const page = { wallet: { id, merchantId }, now, after: undefined, limit: SHOWN, availableOnly: false };
-      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(now) };
+      const { id } = wallet;
+      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(this.clock.now()) };
       return {
-        merchantId,
         ...toWalletDto(wallet),
         id,
         open_credits: await manager.countBy(Credit, open),
-        credits: (await openCredits(manager, page)).map(toCreditJson),
+        credits: (await this.#credits(manager, { id, merchantId }, timeZone, { limit: SHOWN })).data,
       };
     });
     const { data: entries } = await this.entries(merchantId, shown.id, { limit: SHOWN });
     return { ...shown, entries };
+  }
+
+  async #credits(
+    manager: EntityManager,
+    wallet: Pick<Wallet, 'id' | 'merchantId'>,
+    timeZone: string,
+    { limit, cursor }: PageRequest,
+  ): Promise<CreditPageDto> {
+    const after = cursor === undefined ? undefined : positionOf(cursor);
+    const now = this.clock.now();
+    const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
+    const { page, next_cursor } = pageOf(found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
+    const lines = page.map(({ id: creditId, orderId }) => ({ creditId, orderId }));
+    const names = await readNames(manager, wallet.merchantId, lines);
+    return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
   }
 
   #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
@@ -104,55 +134,18 @@ export class StatementsService {
   }
 }
 
+/** @throws Problem validation_failed if the cursor is not valid. */
+function positionOf(cursor: string): CreditPosition {
+  const [at, id] = decodeCursor(cursor, ['number', 'string']);
+  return { expiresAt: new Date(at), id };
+}
+
 /** @throws Problem not_found. */
-async function ownerOf(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<WalletOwner> {
+async function find(manager: EntityManager, where: { id: string; merchantId?: string }): Promise<Wallet> {
   const wallet = await manager.findOne(Wallet, {
     where,
     ...(where.merchantId === undefined && { comment: ALL_MERCHANTS }),
   });
   if (wallet === null) throw notFound(NO_WALLET);
-  return { merchantId: wallet.merchantId, document: wallet.document };
-}
-
-function toWalletDto(wallet: WalletSummary): WalletDto {
-  return {
-    id: wallet.id,
-    available: formatMoney(wallet.availableCents),
-    pending: formatMoney(wallet.pendingCents),
-    held: formatMoney(wallet.heldCents),
-    debt: formatMoney(wallet.debtCents),
-    next_release: toNextAmountDto(wallet.nextRelease),
-    next_expiry: toNextAmountDto(wallet.nextExpiry),
-  };
-}
-
-function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
-  return next && { amount: formatMoney(next.cents), at: next.at };
-}
-
-function toEntryDto(entry: Entry): EntryDto {
-  return {
-    seq: entry.seq,
-    kind: entry.kind,
-    amount: formatMoney(entry.amountCents),
-    balance: formatMoney(entry.balanceCents),
-    debt: formatMoney(entry.debtCents),
-    order_id: entry.orderId,
-    refund_id: entry.refundId,
-    credit_id: entry.creditId,
-    effective_at: entry.effectiveAt,
-    created_at: entry.createdAt,
-  };
-}
-
-function toCreditJson(credit: Credit): object {
-  return {
-    id: credit.id,
-    amount: formatMoney(credit.amountCents),
-    remaining: formatMoney(credit.remainingCents),
-    available_at: credit.availableAt,
-    expires_at: credit.expiresAt,
-    order_id: credit.orderId,
-    reason: credit.reason,
-  };
+  return wallet;
 }

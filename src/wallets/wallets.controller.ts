@@ -1,7 +1,8 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
-import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
+import { CreditPageDto } from './dto/credit.dto.js';
+import { EntryPageDto, SearchWalletDto, StatementQueryDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { Heavy } from '../http/admission.js';
@@ -35,9 +36,27 @@ export class WalletsController {
   }
 
   /**
+   * List a wallet's open credits
+   *
+   * @remarks Returns the credits of which something remains, earliest expiry first, pending ones included: how much
+   * expires when, and where it came from. What remains of all of them is the available and the pending balance.
+   */
+  @Get(':id/credits')
+  @Heavy()
+  @ApiProblems.query('not_found')
+  listWalletCredits(
+    @MerchantId() merchantId: string,
+    @IdParam('The wallet') id: string,
+    @Query() query: PageQueryDto,
+  ): Promise<CreditPageDto> {
+    return this.statements.credits(merchantId, id, query);
+  }
+
+  /**
    * Read a wallet's statement
    *
-   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first. `summary`
+   * is for what a customer sees: it leaves out what was held and released again.
    */
   @Get(':id/entries')
   @Heavy()
@@ -45,7 +64,7 @@ export class WalletsController {
   listWalletEntries(
     @MerchantId() merchantId: string,
     @IdParam('The wallet') id: string,
-    @Query() query: PageQueryDto,
+    @Query() query: StatementQueryDto,
   ): Promise<EntryPageDto> {
     return this.statements.entries(merchantId, id, query);
   }

@@ -12,6 +12,7 @@ import { useService } from '../support/use-service.js';
 const GUARDED = [
   ['POST', '/orders'],
   ['GET', '/orders'],
+  ['POST', '/orders/search'],
   ['GET', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'],
   ['PUT', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/redemption'],
   ['POST', '/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/complete'],
@@ -23,6 +24,7 @@ const GUARDED = [
   ['GET', '/grants/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'],
   ['POST', '/grants/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/void'],
   ['POST', '/wallets/search'],
+  ['GET', '/wallets/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/credits'],
   ['GET', '/wallets/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10/entries'],
   ['POST', '/auth/logout'],
 ] as const;

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { encodeCursor } from '../../src/common/cursor.js';
+import { createDataSource } from '../../src/schema.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, grant } from '../support/factories.js';
+import { aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService } from '../support/service.js';
@@ -125,5 +128,83 @@ describe('a wallet with 10,000 open credits', () => {
     );
     expect(Number(row.n)).toBe(1);
     await expectInvariants(reconciler);
+  });
+});
+
+const MILLION = 1_000_000;
+
+/** Rows of a million numbers, from 0. */
+const NUMBERS =
+  'WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n + 10000 * c.n FROM k a JOIN k b JOIN k c)';
+
+/** Half of the credits expire on one day and half on another: a shop that books anonymous buyers under one document. */
+describe('a wallet with a million open credits and as many entries', () => {
+  const { service, merchant } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
+  let wallet: string;
+  /** Without a time limit for statements. */
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    dataSource = await createDataSource(service.databaseUrl).initialize();
+    const document = aDocument();
+    await grant(service, merchant, document, '1.00', { expiresAt: days(1) });
+    wallet = (await walletOf(merchant, document)).id;
+    const [now, expiresAt] = [service.clock.now(), days(100)];
+    await dataSource.query(
+      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
+       SELECT UUID(), ?, ?, 100, 100, ?, ? + INTERVAL n DIV 500000 DAY, ? FROM numbers`,
+      [wallet, merchant.id, now, expiresAt, now],
+    );
+    await dataSource.query(
+      "INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest) SELECT id, merchant_id, CONCAT('G-', id), '' FROM cashback_credits WHERE expires_at >= ?",
+      [expiresAt],
+    );
+    await dataSource.query(
+      `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, effective_at, created_at) ${NUMBERS}
+       SELECT e.wallet_id, e.merchant_id, n + 2, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), IF(n % 2 = 0, 0, 100), 0, e.credit_id, UUID(), ?, ?
+         FROM cashback_entries e JOIN numbers WHERE e.wallet_id = ?`,
+      [now, now, wallet],
+    );
+    await dataSource.query('UPDATE wallets SET last_seq = ? WHERE id = ?', [MILLION + 1, wallet]);
+    await dataSource.query(
+      'ANALYZE TABLE cashback_credits, cashback_grants, cashback_entries, cashback_holds, wallets',
+    );
+  }, 600_000);
+  afterAll(() => dataSource?.destroy());
+
+  it.each([0, 20, 250_000, 499_995, 500_001, MILLION - 10])(
+    'GET /wallets/{id}/credits reads few rows after %d credits',
+    async (depth) => {
+      const rows: any[] = await dataSource.query(
+        'SELECT id, expires_at FROM cashback_credits WHERE wallet_id = ? ORDER BY expires_at, id LIMIT ?, 21',
+        [wallet, Math.max(0, depth - 1)],
+      );
+      const [last] = rows;
+      const cursor = depth === 0 ? '' : `&cursor=${encodeCursor([last.expires_at.getTime(), last.id])}`;
+      let answer: any;
+      const read = await rowsReadBy(service, async () => {
+        answer = await merchant.client.get(`/wallets/${wallet}/credits?limit=20${cursor}`);
+      });
+      const expected = (depth === 0 ? rows : rows.slice(1)).slice(0, 20).map(({ id }) => id);
+      expect(answer.body.data.map(({ id }: { id: string }) => id)).toEqual(expected);
+      expect(answer.body.next_cursor === null).toBe(depth === MILLION - 10);
+      expect(read).toBeLessThan(400);
+    },
+  );
+
+  it('a page of a summary reads at most 1,000 of a million entries', async () => {
+    let cursor = '';
+    for (let page = 1; page <= 3; page++) {
+      let answer: any;
+      const read = await rowsReadBy(service, async () => {
+        answer = await merchant.client.get(`/wallets/${wallet}/entries?summary=true${cursor}`);
+      });
+      expect(answer).toMatchObject({ status: 200, body: { data: [], next_cursor: expect.any(String) } });
+      expect(read).toBeLessThan(2500);
+      cursor = `&cursor=${answer.body.next_cursor}`;
+    }
+    const last = await merchant.client.get(`/wallets/${wallet}/entries?summary=true&cursor=${encodeCursor([500])}`);
+    expect(last.body).toMatchObject({ data: [{ seq: 1, kind: 'grant' }], next_cursor: null });
+    expect(await rowsReadBy(service, () => merchant.client.get(`/wallets/${wallet}/entries`))).toBeLessThan(400);
   });
 });

@@ -90,17 +90,17 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders): Promise<void> {
+async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders, count = ORDERS): Promise<void> {
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
                          lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
                          created_at, updated_at, expires_at, completed_at)
-     WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n FROM k a JOIN k b)
+     WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n + 10000 * c.n FROM k a JOIN k b JOIN k c WHERE c.n < ?)
      SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0, 0, 0, '', 1,
             ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE,
             IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL)
        FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-    [...Array(4).fill([clock.now(), stepSeconds]).flat(), merchantId, ORDERS],
+    [count / 10_000, ...Array(4).fill([clock.now(), stepSeconds]).flat(), merchantId, count],
   );
   await dataSource.query(
     "UPDATE orders SET status = 'expired' WHERE merchant_id = ? AND status = 'pending' AND expires_at <= ?",
@@ -243,4 +243,47 @@ describe('GET /orders of a merchant with 10,000 orders', () => {
       expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
     },
   );
+});
+
+const CUSTOMER = '52998224725';
+const MILLION = 1_000_000;
+
+/** The status of order `n` of the customer with a million orders. */
+const STATUS_OF = (n: number): string =>
+  n >= MILLION - 10 ? 'refunded' : n % 1000 === 0 ? 'cancelled' : n % 10 < 2 ? 'pending' : 'completed';
+
+describe('POST /orders/search of a customer with a million orders', () => {
+  it('POST /orders/search reads few rows and returns the correct page for every status and depth', async () => {
+    const merchant = await aMerchant(service);
+    const status = `CASE WHEN n >= ${MILLION - 10} THEN 'refunded' WHEN n % 1000 = 0 THEN 'cancelled' WHEN n % 10 < 2 THEN 'pending' ELSE 'completed' END`;
+    await seed(merchant.id, { stepSeconds: 1, status, minutes: '60000', statuses: [] }, MILLION);
+    const cursorAfter = async (n: number): Promise<string | undefined> => {
+      const [row]: any[] = await dataSource.query('SELECT id FROM orders WHERE merchant_id = ? AND external_id = ?', [
+        merchant.id,
+        `PED-${n}`,
+      ]);
+      return encodeCursor([clock.now().getTime() - 1000 * n, row.id]);
+    };
+    const reads: [number, string][] = [];
+    for (const filter of [undefined, ...STATUSES.map((one) => [one]), ['refunded', 'cancelled'], STATUSES])
+      for (const start of [-1, 10, 499_999, 999_970, MILLION - 5]) {
+        const cursor = start < 0 ? undefined : await cursorAfter(start);
+        let answer!: Answer;
+        const read = await rowsReadBy(service, async () => {
+          answer = await merchant.client.post('/orders/search', {
+            ...{ document: CUSTOMER, limit: LIMIT, cursor },
+            ...(filter && { status: filter }),
+          });
+        });
+        const expected: string[] = [];
+        for (let n = start + 1; n < MILLION && expected.length <= LIMIT; n++)
+          if (filter?.includes(STATUS_OF(n)) ?? true) expected.push(`PED-${n}`);
+        expect({ filter, start, ids: answer.body.data?.map((order: any) => order.external_id) }).toEqual({
+          ...{ filter, start, ids: expected.slice(0, LIMIT) },
+        });
+        expect(answer.body.next_cursor === null).toBe(expected.length <= LIMIT);
+        reads.push([read, `${filter?.join() ?? 'every status'} after ${start}`]);
+      }
+    expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
+  }, 600_000);
 });

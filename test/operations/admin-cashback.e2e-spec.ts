@@ -37,8 +37,14 @@ describe('admin commands for cashback and wallets', () => {
     expect(shown).toMatchObject({
       ...(await walletOf(merchant, document)),
       pending: '5.50',
-      entries: [{ seq: 2 }, { seq: 1 }],
+      entries: [{ seq: 2 }, { seq: 1, grant_id: credit.id, grant_external_id: credit.id }],
     });
+    expect(shown.credits).toContainEqual(
+      expect.objectContaining({
+        ...{ id: credit.id, remaining: '80.00', expires_on: credit.expires_on, expires_at: credit.expires_at },
+        source: { type: 'grant', id: credit.id, external_id: credit.id, reason: 'Desculpe 🎁' },
+      }),
+    );
     expect(shown.credits.map(({ remaining }: { remaining: string }) => remaining).sort()).toEqual(['5.50', '80.00']);
     await expectInvariants(service);
   });

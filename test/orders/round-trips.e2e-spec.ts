@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { aMerchant, anOrder, grant } from '../support/factories.js';
+import { aCompletedOrder, aMerchant, anOrder, grant } from '../support/factories.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { statementsOf } from '../support/server-counters.js';
+import { walletOf } from '../support/wallets.js';
 
 const env = { DATABASE_POOL_SIZE: '1' };
 const { service, merchant } = useService({ env });
@@ -43,6 +44,31 @@ describe('the number of SQL statements per request, including the token lookup',
     expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
     await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
     expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
+  });
+
+  it('lists run as many SQL statements for a full page as for one line', async () => {
+    const { document } = anOrder();
+    const order = await aCompletedOrder(merchant, { document });
+    const { id } = await walletOf(merchant, document);
+    const paths = ['entries', 'entries?summary=true', 'credits'].map((list) => `/wallets/${id}/${list}`);
+    // The policy, for the days of credits, is read at most once per second.
+    const least = async (list: () => Promise<unknown>): Promise<number> =>
+      Math.min(await statements(list), await statements(list), await statements(list));
+    const counts = async (): Promise<number[]> => {
+      const all = [await least(() => merchant.client.post('/orders/search', { document }))];
+      for (const path of paths) all.push(await least(() => merchant.client.get(path)));
+      return all;
+    };
+    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' });
+    await grant(service, merchant, document, '1.00');
+    const few = await counts();
+    for (let at = 2; at <= 6; at++) {
+      const { id: another } = await aCompletedOrder(merchant, { document });
+      await merchant.client.post(`/orders/${another}/refunds`, { external_id: `DEV-${at}`, amount: '10.00' });
+      await grant(service, merchant, document, '1.00');
+    }
+    expect(await counts()).toEqual(few);
+    expect(few).toEqual([8, 9, 9, 8]);
   });
 
   it('PUT /orders/{id} runs fewer SQL statements than a hold, and as many as a replaced hold when it lowers one', async () => {

@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsDocument } from '../../http/validators.js';
-import { ApiId, ApiMoney } from '../../openapi/decorators.js';
+import { IsOptional } from 'class-validator';
+import { PageQueryDto } from '../../http/page-query.dto.js';
+import { IsDocument, IsQueryBoolean } from '../../http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
 
 /** The customer whose wallet to find. It is in the body, because a URL must not contain a document. */
@@ -65,7 +67,20 @@ export class WalletDto {
   readonly next_expiry!: NextAmountDto | null;
 }
 
+/** The page of a statement to return, and whether it is a summary. */
+export class StatementQueryDto extends PageQueryDto {
+  /**
+   * `true` leaves out the entries of kinds `hold` and `release` that cancel out: only what is held now stays. The sum
+   * is that of all entries. `balance` remains that of the wallet, so it is lower where an order held cashback. A page
+   * can have fewer entries than `limit`, even none: continue until `next_cursor` is null. Default: `false`.
+   */
+  @IsOptional()
+  @IsQueryBoolean()
+  readonly summary?: boolean;
+}
+
 /** A ledger entry of a wallet. It never changes. */
+@InOrder()
 export class EntryDto {
   /**
    * Number in the statement, from 1 without gaps.
@@ -107,13 +122,33 @@ export class EntryDto {
   @ApiId({ nullable: true })
   readonly order_id!: string | null;
 
+  /** Your ID of that order. */
+  @ApiProperty({ type: String, nullable: true, example: 'PED-1001' })
+  readonly order_external_id!: string | null;
+
   /** The refund that the entry belongs to, if any. */
   @ApiId({ nullable: true })
   readonly refund_id!: string | null;
 
+  /** Your ID of that refund. */
+  @ApiProperty({ type: String, nullable: true, example: 'DEV-1' })
+  readonly refund_external_id!: string | null;
+
   /** The credit that the entry changed; null if it changed the debt. */
   @ApiId({ nullable: true })
   readonly credit_id!: string | null;
+
+  /** The grant that gave the customer this credit; null if an order earned it. */
+  @ApiId({ nullable: true })
+  readonly grant_id!: string | null;
+
+  /** Your ID of that grant. */
+  @ApiProperty({ type: String, nullable: true, example: 'SORRY-1' })
+  readonly grant_external_id!: string | null;
+
+  /** The reason of that grant, if it has one. */
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
 
   /** When the entry took effect. For an expiry or a lapsed hold, this can be earlier than `created_at`. */
   readonly effective_at!: Date;

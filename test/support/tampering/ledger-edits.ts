@@ -75,6 +75,7 @@ export const HOLD_EDITS: Edit[] = [
   ['a hold of another merchant', hold('pending', 'merchant_id = {patient.id}')],
   ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
   ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
+  ['a hold that names another entry', hold('pending', 'entry_seq = entry_seq - 1')],
   ['a deleted hold', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
 ];
 

@@ -1,0 +1,45 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
+import { IsDocument, IsWholeNumber } from '../../http/validators.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
+
+const STATUSES = { message: `must be a list of one or more of ${ORDER_STATUSES.join(', ')}` };
+
+/** The customer whose orders to list, and the page. They are in the body, because a URL must not contain a document. */
+export class SearchOrdersDto {
+  /**
+   * The customer's taxpayer number: a CPF (11 digits) or a CNPJ (14 characters), without punctuation.
+   * @example "52998224725"
+   */
+  @IsDocument()
+  readonly document!: string;
+
+  /** Only orders with one of these statuses. Default: orders of every status. */
+  @IsOptional()
+  @IsArray(STATUSES)
+  @ArrayNotEmpty(STATUSES)
+  @ArrayMaxSize(ORDER_STATUSES.length, STATUSES)
+  @IsIn(ORDER_STATUSES, { each: true, ...STATUSES })
+  @ApiProperty({
+    enum: ORDER_STATUSES,
+    enumName: 'OrderStatus',
+    isArray: true,
+    minItems: 1,
+    maxItems: ORDER_STATUSES.length,
+    example: ['pending', 'completed'],
+  })
+  readonly status?: OrderStatus[];
+
+  /**
+   * Maximum number of orders, 1 to 100. Default: 20.
+   * @example 20
+   */
+  @IsOptional()
+  @IsWholeNumber(1, 100)
+  readonly limit?: number;
+
+  /** The `next_cursor` of the previous page. */
+  @IsOptional()
+  @IsString({ message: 'must be a next_cursor of an earlier page' })
+  readonly cursor?: string;
+}

@@ -1,0 +1,67 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
+
+/** What gave a customer a credit: an order that earned it, or a grant. */
+@InOrder()
+export class CreditSourceDto {
+  @ApiProperty({ enum: ['order', 'grant'], enumName: 'CreditSourceType', example: 'grant' })
+  readonly type!: 'order' | 'grant';
+
+  /** The ID of the order or of the grant. */
+  @ApiId()
+  readonly id!: string;
+
+  /**
+   * Your ID of the order or of the grant.
+   * @example SORRY-1
+   */
+  readonly external_id!: string;
+
+  /** The reason of the grant, if it has one; null for an order. */
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
+}
+
+/** An amount of cashback with its own dates, of which something remains. */
+@InOrder()
+export class CreditDto {
+  /** UUID v7. */
+  @ApiId()
+  readonly id!: string;
+
+  /**
+   * The amount that was earned or granted.
+   * @example "20.00"
+   */
+  @ApiMoney()
+  readonly amount!: string;
+
+  /**
+   * The amount that remains, without what is held for orders.
+   * @example "12.00"
+   */
+  @ApiMoney()
+  readonly remaining!: string;
+
+  /** From when it can be spent; in the future if it is pending. */
+  readonly available_at!: Date;
+
+  readonly expires_at!: Date;
+
+  /**
+   * The last day on which it can be spent, in the merchant's time zone.
+   * @example "2026-12-03"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
+
+  readonly source!: CreditSourceDto;
+}
+
+/** A page of a wallet's open credits, earliest expiry first. */
+export class CreditPageDto {
+  readonly data!: CreditDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
+}

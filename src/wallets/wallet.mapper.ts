@@ -1,0 +1,66 @@
+import type { Credit } from '../cashback/credit.entity.js';
+import type { Entry } from '../cashback/entry.entity.js';
+import { expiresOn } from '../cashback/validity.js';
+import type { DatedAmount, WalletSummary } from '../cashback/wallet-summary.js';
+import { formatMoney } from '../common/money.js';
+import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
+import type { EntryDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
+import type { ExternalNames } from './external-names.js';
+
+/** Builds the response for a wallet. */
+export function toWalletDto(wallet: WalletSummary): WalletDto {
+  return {
+    id: wallet.id,
+    available: formatMoney(wallet.availableCents),
+    pending: formatMoney(wallet.pendingCents),
+    held: formatMoney(wallet.heldCents),
+    debt: formatMoney(wallet.debtCents),
+    next_release: toNextAmountDto(wallet.nextRelease),
+    next_expiry: toNextAmountDto(wallet.nextExpiry),
+  };
+}
+
+function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
+  return next && { amount: formatMoney(next.cents), at: next.at };
+}
+
+/** Builds a line of a statement. */
+export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames): EntryDto {
+  const { orderId, refundId, creditId } = entry;
+  const grant = grants.get(creditId ?? '');
+  return {
+    seq: entry.seq,
+    kind: entry.kind,
+    amount: formatMoney(entry.amountCents),
+    balance: formatMoney(entry.balanceCents),
+    debt: formatMoney(entry.debtCents),
+    order_id: orderId,
+    order_external_id: orders.get(orderId ?? '') ?? null,
+    refund_id: refundId,
+    refund_external_id: refunds.get(refundId ?? '') ?? null,
+    credit_id: creditId,
+    grant_id: grant === undefined ? null : creditId,
+    grant_external_id: grant?.externalId ?? null,
+    reason: grant?.reason ?? null,
+    effective_at: entry.effectiveAt,
+    created_at: entry.createdAt,
+  };
+}
+
+/** Builds the response for an open credit. */
+export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: string): CreditDto {
+  return {
+    id: credit.id,
+    amount: formatMoney(credit.amountCents),
+    remaining: formatMoney(credit.remainingCents),
+    available_at: credit.availableAt,
+    expires_at: credit.expiresAt,
+    expires_on: expiresOn(credit.expiresAt, timeZone),
+    source: toSourceDto(credit, names),
+  };
+}
+
+function toSourceDto({ id, orderId, reason }: Credit, { orders, grants }: ExternalNames): CreditSourceDto {
+  if (orderId === null) return { type: 'grant', id, external_id: grants.get(id)?.externalId ?? id, reason };
+  return { type: 'order', id: orderId, external_id: orders.get(orderId) ?? orderId, reason: null };
+}
