@@ -41,5 +41,5 @@ export function expiresWithinBounds({
   policy,
 }: OrderRecord): boolean {
   const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
-  return expiresAt >= createdAt && expiresAt <= after(updatedAt, mostMinutes * MINUTE_MS);
+  return expiresAt >= after(createdAt, MINUTE_MS) && expiresAt <= after(updatedAt, mostMinutes * MINUTE_MS);
 }

@@ -112,6 +112,40 @@ describe('instances whose clocks differ', () => {
     }
   });
 
+  it('an order is completed after its creation, although the instance that completes it is behind', async () => {
+    const { body: order } = await client.post('/orders', anOrder());
+    const { body } = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(body.completed_at >= order.created_at).toBe(true);
+    expect(body.updated_at).toBe(body.completed_at);
+    await expectInvariants(behind);
+  });
+
+  it('an instance that is behind shows a wallet as of its last change by an instance that is ahead', async () => {
+    const document = aDocument();
+    const inSeconds = (seconds: number): Date => new Date(behind.clock.now().getTime() + seconds * 1000);
+    await grant(behind, merchant, document, '5.00', { availableAt: inSeconds(25) });
+    await grant(behind, merchant, document, '3.00', { expiresAt: inSeconds(25) });
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '3.00', pending: '5.00' });
+    await grant(ahead, merchant, document, '1.00');
+    expect(await walletOf(merchant, document)).toMatchObject({
+      available: '6.00',
+      pending: '0.00',
+      next_release: null,
+      next_expiry: { amount: '6.00' },
+    });
+    await expectInvariants(behind);
+  });
+
+  it('an order expires at least a minute after its creation, also if an instance that is behind moves expires_at', async () => {
+    const { body: order } = await client.post('/orders', anOrder());
+    const move = async (seconds: number): Promise<number> => {
+      const expires_at = new Date(behind.clock.now().getTime() + seconds * 1000).toISOString();
+      return (await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '0.00', expires_at })).status;
+    };
+    expect([await move(61), await move(120)]).toEqual([400, 200]);
+    await expectInvariants(behind);
+  });
+
   it('the time of a change is read after the wallet is locked', async () => {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00', { expiresAt: new Date(behind.clock.now().getTime() + 60_000) });

@@ -77,6 +77,35 @@ describe('reconcile after an edit of a row', () => {
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
+  it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
+    edited = 'cashback_entries cashback_credits wallets';
+    const id = scenes['partial.wallet'];
+    const [taken] = await intruder.query<any[]>(
+      "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'clawback' ORDER BY seq LIMIT 1",
+      [id],
+    );
+    const { seq, credit_id: creditId, cents } = taken;
+    for (const [sql, values] of [
+      [
+        'UPDATE cashback_entries SET balance_cents = balance_cents + ?, debt_cents = debt_cents + ? WHERE wallet_id = ? AND seq >= ?',
+        [cents, cents, id, seq],
+      ],
+      [
+        "UPDATE cashback_entries SET kind = 'debt', amount_cents = ?, credit_id = NULL WHERE wallet_id = ? AND seq = ?",
+        [cents, id, seq],
+      ],
+      ['UPDATE cashback_credits SET remaining_cents = remaining_cents + ? WHERE id = ?', [cents, creditId]],
+      [
+        'UPDATE wallets SET balance_cents = balance_cents + ?, debt_cents = debt_cents + ?, available_cents = available_cents + ? WHERE id = ?',
+        [cents, cents, cents, id],
+      ],
+    ] as const)
+      await intruder.query(sql, [...values]);
+    expect(new Set((await findingsOf(service)).map(({ invariant }) => invariant))).toEqual(
+      new Set(['a wallet with a debt has no cashback that could repay it']),
+    );
+  });
+
   it.each(UNNOTICED_EDITS)('reconcile cannot find %s', async (_title, sql) => {
     await tamper(sql);
     await expectInvariants(service);

@@ -29,6 +29,7 @@ export const ORDER_EDITS: Edit[] = [
     order('expired', "status = 'pending', redemption_cents = lapsed_cents, lapsed_cents = 0"),
   ],
   ['a redemption of an expired order', order('expired', 'redemption_cents = lapsed_cents')],
+  ['a redemption of an expired order that held nothing', order('settled', 'redemption_cents = 1500')],
   ['a higher lapsed amount', order('expired', 'lapsed_cents = lapsed_cents + 100')],
   ['a lapsed amount of an expired order that held nothing', order('settled', 'lapsed_cents = 100')],
   ['a completed order that is pending', order('redeemed', "status = 'pending'")],
