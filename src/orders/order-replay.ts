@@ -2,9 +2,11 @@ import { differingMetadata } from '../common/metadata.js';
 import type { Fault } from '../common/problem.js';
 import type { RequestedOrder } from './order-content.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
+import { defaultExpiry } from './order-status.js';
 
 /** The part of an order that decides whether a request is a replay. */
-type OrderContent = Omit<RequestedOrder, 'externalId'> & Pick<Order, 'expiresAt'>;
+type OrderContent = Omit<RequestedOrder, 'externalId'> & Expiry;
+type Expiry = Pick<Order, 'requestedExpiresAt' | 'expiresAt' | 'policy' | 'createdAt'>;
 
 const DIFFERS = 'differs from the earlier request';
 
@@ -27,9 +29,16 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
 }
 
 /** A request may repeat the expiry that the order was created with, or have its current one, or none. */
-function differingExpiry(sent: Date | null, { requestedExpiresAt, expiresAt }: OrderContent): Fault[] {
-  const isSame = sent === null || [requestedExpiresAt, expiresAt].some((known) => known?.getTime() === sent.getTime());
+function differingExpiry(sent: Date | null, { requestedExpiresAt, expiresAt, policy, createdAt }: Expiry): Fault[] {
+  const first = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
+  const isSame = sent === null || [first, expiresAt].some((known) => known.getTime() === sent.getTime());
   return isSame ? [] : [{ pointer: '/expires_at', detail: DIFFERS }];
+}
+
+/** Returns a request with the expiry that the order was created with if a replay may have the expiry that was sent. */
+export function asFirstSent(sent: RequestedOrder, existing: Expiry): RequestedOrder {
+  if (differingExpiry(sent.requestedExpiresAt, existing).length > 0) return sent;
+  return { ...sent, requestedExpiresAt: existing.requestedExpiresAt };
 }
 
 /** Returns the members in which two lists of payment methods differ. */

@@ -13,7 +13,7 @@ import { insertOrders } from './insert-orders.js';
 import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
 import type { Order } from './order.entity.js';
 import { type RequestedOrder, readOrder } from './order-content.js';
-import { differences, digestedContent } from './order-replay.js';
+import { asFirstSent, differences, digestedContent } from './order-replay.js';
 import { defaultExpiry, expiryProblem } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -100,7 +100,7 @@ export class OrdersService {
 
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
-    if (this.digests.matches(digestedContent(sent), existing.contentDigest)) return;
+    if (this.digests.matches(digestedContent(asFirstSent(sent, existing)), existing.contentDigest)) return;
     // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
     const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
     const isErased =

@@ -12,7 +12,7 @@ import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto
 import { LockedOrders } from './locked-orders.js';
 import { Order } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
-import { requireTransition } from './order-status.js';
+import { isOpen, requireTransition } from './order-status.js';
 import { amountsOf, readRefund, refuseDifferences, type RequestedRefund } from './refund-content.js';
 import { Refund } from './refund.entity.js';
 
@@ -45,6 +45,8 @@ export class RefundsService {
         return { refund: toRefundDto(existing), replayed: true };
       }
 
+      // An order that is due expires first, so that the refusal names the status that it has.
+      if (isOpen(order)) await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'refund');
       const refund = await this.#refund(manager, record, order, sent);
       record({ type: 'order.refunded', merchantId, orderId, amountCents: refund.amountCents });

@@ -116,6 +116,28 @@ describe('expires_at of POST /orders', () => {
     expect(pointersOf(await merchant.client.post('/orders', { ...order, total: '151.00' }))).toEqual(['/total']);
   });
 
+  it.each([
+    ['explicit', 20],
+    ['default', undefined],
+  ])(
+    'POST /orders replays the first cart of an amended order with its first, %s expires_at, its current one, and none',
+    async (_, minutes) => {
+      const order = anOrder({ expires_at: minutes && inMinutes(minutes) });
+      const { body: created } = await merchant.client.post('/orders', order);
+      const { external_id: _id, document: _document, expires_at: _first, ...cart } = order;
+      await merchant.client.put(`/orders/${created.id}`, { ...cart, total: '151.00' });
+      const moved = inMinutes(60);
+      await hold(created, '0.00', moved);
+      for (const expires_at of [created.expires_at, moved, undefined]) {
+        const replay = await merchant.client.post('/orders', { ...order, expires_at });
+        expect({ expires_at, status: replay.status }).toEqual({ expires_at, status: 201 });
+        expect(replay.body).toMatchObject({ id: created.id, total: '151.00', expires_at: moved });
+      }
+      const other = await merchant.client.post('/orders', { ...order, expires_at: inMinutes(45) });
+      expectProblem(other, 409, 'external_id_conflict');
+    },
+  );
+
   it('POST /orders replays the amended cart of a renewed order with its first, its current, and no expires_at', async () => {
     const [first, moved, another] = [inMinutes(60), inMinutes(120), inMinutes(90)];
     const order = anOrder({ expires_at: first });

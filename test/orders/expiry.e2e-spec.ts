@@ -97,6 +97,19 @@ describe('expired orders', () => {
     expect(await walletOf(merchant, order.document)).toMatchObject({ held: '0.00', available: '80.00' });
   });
 
+  it('a refund of an order that is past its expires_at says that the order has expired, also before a sweep', async () => {
+    const order = await aCreatedOrder(merchant);
+    service.clock.skip(30 * 60_000);
+    for (const _attempt of ['first', 'second']) {
+      const answer = await merchant.client.post(`/orders/${order.id}/refunds`, {
+        external_id: 'DEV-1',
+        amount: '1.00',
+      });
+      expectProblem(answer, 409, 'invalid_transition');
+      expect(answer.body).toMatchObject({ current_status: 'expired', operations: ['renew', 'complete', 'cancel'] });
+    }
+  });
+
   it('a new order can redeem the cashback that an expired order held', async () => {
     const order = await anOrderWith('50.00');
     await hold(order, '50.00');

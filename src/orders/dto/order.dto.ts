@@ -131,7 +131,10 @@ export class ToReceiveDto {
   })
   readonly status!: (typeof TO_RECEIVE_STATUSES)[number];
 
-  /** When it becomes available; before completion, calculated as if the order had been completed at its creation. */
+  /**
+   * When it becomes available; before completion, calculated as if the order had been completed at its creation. Null,
+   * like the other dates, if the order was cancelled.
+   */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2026-11-28T03:00:00.000Z' })
   readonly available_at!: Date | null;
 

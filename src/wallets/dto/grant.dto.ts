@@ -120,7 +120,7 @@ export class GrantDto {
 
   readonly created_at!: Date;
 
-  /** When it was first voided; null if it was never voided. */
+  /** When it was first voided, even if nothing was left to void; null if it was never voided. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly voided_at!: Date | null;
 }
