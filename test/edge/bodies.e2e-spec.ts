@@ -30,7 +30,7 @@ describeWithEdge('request bodies through the edge', () => {
 
   it('a body of 20,000 chunks of one byte is read with a token, and returns 401 without one', async () => {
     const items = [{ id: 'sku-1', price: '150.00' }];
-    const body = inChunks(JSON.stringify(anOrder({ items, note: 'x'.repeat(20_000) })), 1);
+    const body = inChunks(JSON.stringify(anOrder({ items })) + ' '.repeat(20_000), 1);
     const head = aRequest('POST /orders', { ...CHUNKED, ...authorized() });
     expect((await send(Buffer.concat([head, Buffer.from(body)])).answer()).status).toBe(201);
     const anonymous = aRequest('POST /orders', CHUNKED);
