@@ -13,6 +13,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const EMAIL = 'bench@example.com';
 const PASSWORD = 'bench-password-2026';
 
+/** The centavos of each credit. */
+const CREDIT = 100_000;
+
 /** The number of customers with cashback to spend; each has three credits. */
 export const CUSTOMERS = 1000;
 
@@ -51,7 +54,8 @@ export async function openShop(lab, schema) {
 }
 
 /**
- * Wallets of customers one after the other, each with `creditsEach` credits of R$ 1000.00.
+ * Wallets of customers one after the other, each with `creditsEach` credits of R$ 1000.00. They were or will be earned on
+ * 180 days, one after the other: those of the last 30 days are pending, and each expires 160 days after it is available.
  *
  * @param {Lab} lab @param {Shop} shop
  * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number }} wallets
@@ -62,20 +66,26 @@ export async function addWallets(lab, shop, { count, firstDocument, prefix, cred
     shop.schema,
     `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
      SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, ?, NOW(3), NOW(3), 0, NOW(3) FROM numbers WHERE n < ?`,
-    [shop.merchantId, firstDocument, 100_000 * creditsEach, 100_000 * creditsEach, count],
+    [shop.merchantId, firstDocument, CREDIT * creditsEach, 0, count],
   );
-  await lab.sql(
-    shop.schema,
-    `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
-     SELECT ${idOf('n', prefix)}, ${idOf('n DIV ?', prefix)}, ?, NULL, NULL, 100000, 100000, NOW(3) - INTERVAL 30 DAY, NOW(3) + INTERVAL 90 DAY + INTERVAL n SECOND, NOW(3)
-       FROM numbers WHERE n < ?`,
-    [creditsEach, shop.merchantId, count * creditsEach],
-  );
+  for (let first = 0; first < count * creditsEach; first += CHUNK)
+    await lab.sql(
+      shop.schema,
+      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS},
+            made (nth, day) AS (SELECT n + ?, CURDATE() + INTERVAL ((n + ?) % ?) * 180 DIV ? - 149 DAY FROM numbers WHERE n < ?)
+       SELECT ${idOf('nth', prefix)}, ${idOf('nth DIV ?', prefix)}, ?, NULL, NULL, ?, ?, day, day + INTERVAL 160 DAY, NOW(3) FROM made`,
+      [
+        ...[first, first, creditsEach, creditsEach, Math.min(CHUNK, count * creditsEach - first)],
+        ...[creditsEach, shop.merchantId, CREDIT, CREDIT],
+      ],
+    );
   // As the service leaves a wallet after each change.
   await lab.sql(
     shop.schema,
     `UPDATE wallets w
-        SET available_until = (SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id)
+        SET available_cents = (SELECT SUM(c.remaining_cents) FROM cashback_credits c WHERE c.wallet_id = w.id AND c.available_at <= w.available_as_of),
+            available_until = LEAST((SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id),
+                                    COALESCE((SELECT MIN(c.available_at) FROM cashback_credits c WHERE c.wallet_id = w.id AND c.available_at > w.available_as_of), '9999-12-31 23:59:59.999'))
       WHERE available_until = available_as_of`,
   );
 }

@@ -10,7 +10,7 @@ import { addEntries, addOrders, addWallets, logIn, openShop, SPAN_SECONDS } from
 const SMALL = 1000;
 /** How often each request is sent in a round. */
 const REPEATS = 20;
-const CREDITS = [1, 100, 10_000, 50_000];
+const CREDITS = [1, 100, 10_000, 1_000_000];
 const DEPTHS = [0.01, 0.5, 0.99];
 const STATUSES = ['pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded'];
 
@@ -42,7 +42,7 @@ async function measureLists(lab, plan) {
     const statement = `/wallets/${walletId}/entries`;
     const deep = DEPTHS.map((depth) => [
       label('', depth),
-      `${statement}?cursor=${cursor([Math.round(count * (1 - depth))])}`,
+      `${statement}?cursor=${cursor(['entries', Math.round(count * (1 - depth))])}`,
     ]);
     entries.push({
       name: `${count}`,
@@ -90,7 +90,7 @@ function orderPaths(newest, cursors) {
 const label = (/** @type {string | undefined} */ name, /** @type {number} */ depth) =>
   `${name} at ${depth * 100} %`.trim();
 
-/** The service's cursor: the sort key of the last row of the page before. */
+/** The service's cursor: its list, and the sort key of the last row of the page before. */
 const cursor = (/** @type {(string | number)[]} */ key) => Buffer.from(JSON.stringify(key)).toString('base64url');
 
 /**
@@ -104,7 +104,7 @@ async function cursorsOf(lab, schema, count) {
   for (const depth of DEPTHS) {
     const sql = 'SELECT id, CAST(created_at AS CHAR) AS created FROM orders ORDER BY id DESC LIMIT 1 OFFSET ?';
     const [row] = await lab.sql(schema, sql, [Math.floor(count * depth)]);
-    entries.push([depth, cursor([Date.parse(`${row?.['created']}Z`), String(row?.['id'])])]);
+    entries.push([depth, cursor(['orders', Date.parse(`${row?.['created']}Z`), String(row?.['id'])])]);
   }
   return Object.fromEntries(entries);
 }

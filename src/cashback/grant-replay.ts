@@ -1,5 +1,5 @@
 import { differingMetadata } from '../common/metadata.js';
-import { Problem } from '../common/problem.js';
+import { differing, externalIdConflict } from '../common/problem.js';
 import type { ContentDigests } from './content-digests.js';
 import type { GrantContent, StoredGrant } from './grants.js';
 
@@ -61,7 +61,5 @@ export function refuseDifferences(digests: ContentDigests, stored: StoredGrant, 
   const members = Object.keys(pointers) as (keyof typeof pointers)[];
   const different = members.filter((member) => known[member] !== sent[member]).map((member) => pointers[member]);
   different.push(...differingMetadata(sent.metadata, known.metadata));
-  const errors = different.map((pointer) => ({ pointer, detail: 'differs from the grant with this external_id' }));
-  if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', { detail: 'a grant with this external_id has different content', errors });
+  if (different.length > 0) throw externalIdConflict('grant', stored.credit.id, different.map(differing));
 }

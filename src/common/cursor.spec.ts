@@ -6,11 +6,12 @@ const asCursor = (json: string): string => Buffer.from(json).toString('base64url
 
 describe('cursors', () => {
   it('decodeCursor returns the key that was encoded', () => {
-    expect(decodeCursor(encodeCursor([1_763_646_300_123, ID]), ['number', 'string'])).toEqual([1_763_646_300_123, ID]);
+    const key = [1_763_646_300_123, ID];
+    expect(decodeCursor('orders', encodeCursor('orders', key), ['number', 'string'])).toEqual(key);
   });
 
   it('a cursor contains only characters that need no URL encoding', () => {
-    expect(encodeCursor([1_763_646_300_123, ID])).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(encodeCursor('orders', [1_763_646_300_123, ID])).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
   it.each([
@@ -18,15 +19,17 @@ describe('cursors', () => {
     ['text that is not JSON', 'abc'],
     ['an object', asCursor('{"length":2}')],
     ['null', asCursor('null')],
-    ['too few parts', asCursor('[1]')],
-    ['too many parts', asCursor(`[1,"${ID}",2]`)],
-    ['parts in the wrong order', asCursor(`["${ID}",1]`)],
-    ['a fraction', asCursor(`[1.5,"${ID}"]`)],
-    ['an instant outside the range of Date', asCursor(`[8640000000000001,"${ID}"]`)],
-    ['text that is not an ID', asCursor('[1,"\' OR 1=1 --"]')],
-    ['an object instead of an ID', asCursor('[1,{"$gt":""}]')],
+    ['too few parts', asCursor('["orders",1]')],
+    ['too many parts', asCursor(`["orders",1,"${ID}",2]`)],
+    ['a key of another list', asCursor(`["refunds",1,"${ID}"]`)],
+    ['a key of no list', asCursor(`[1,"${ID}"]`)],
+    ['parts in the wrong order', asCursor(`["orders","${ID}",1]`)],
+    ['a fraction', asCursor(`["orders",1.5,"${ID}"]`)],
+    ['an instant outside the range of Date', asCursor(`["orders",8640000000000001,"${ID}"]`)],
+    ['text that is not an ID', asCursor('["orders",1,"\' OR 1=1 --"]')],
+    ['an object instead of an ID', asCursor('["orders",1,{"$gt":""}]')],
   ])('decodeCursor rejects a cursor made of %s with an error for the parameter', (_, cursor) => {
-    expect(() => decodeCursor(cursor, ['number', 'string'])).toThrow(
+    expect(() => decodeCursor('orders', cursor, ['number', 'string'])).toThrow(
       expect.objectContaining({
         code: 'validation_failed',
         status: 400,

@@ -7,9 +7,12 @@ export interface PageRequest {
   readonly cursor?: string;
 }
 
+/** The lists that have pages. A cursor is only valid in the list that it comes from. */
+type List = 'orders' | 'completed_orders' | 'refunds' | 'credits' | 'entries';
+
 /** Encodes the sort key of a page's last row as an opaque cursor. */
-export function encodeCursor(key: readonly (string | number)[]): string {
-  return Buffer.from(JSON.stringify(key)).toString('base64url');
+export function encodeCursor(list: List, key: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify([list, ...key])).toString('base64url');
 }
 
 /**
@@ -20,14 +23,15 @@ export function encodeCursor(key: readonly (string | number)[]): string {
  * @throws Problem validation_failed if it is not a valid cursor.
  */
 export function decodeCursor<const T extends readonly ('string' | 'number')[]>(
+  list: List,
   cursor: string,
   types: T,
   place: { parameter: string } | { pointer: string } = { parameter: 'cursor' },
 ): { -readonly [I in keyof T]: T[I] extends 'string' ? string : number } {
   try {
-    const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const [from, ...key] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (
-      Array.isArray(key) &&
+      from === list &&
       key.length === types.length &&
       key.every((part, at) => typeof part === types[at] && isSortable(part))
     )
@@ -35,7 +39,7 @@ export function decodeCursor<const T extends readonly ('string' | 'number')[]>(
   } catch {
     // Falls through: not a cursor.
   }
-  throw validationFailed([{ ...place, detail: 'must be a next_cursor of an earlier page' }]);
+  throw validationFailed([{ ...place, detail: 'must be the next_cursor of an earlier page of this list' }]);
 }
 
 /** Sort keys are IDs, entry numbers and instants. The database would refuse a query with a later instant. */
@@ -51,11 +55,12 @@ function isSortable(part: unknown): boolean {
  * @param keyOf the sort key of a row, for the cursor.
  */
 export function pageOf<T>(
+  list: List,
   rows: readonly T[],
   limit: number,
   keyOf: (row: T) => readonly (string | number)[],
 ): { page: T[]; next_cursor: string | null } {
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  return { page, next_cursor: last === undefined ? null : encodeCursor(keyOf(last)) };
+  return { page, next_cursor: last === undefined ? null : encodeCursor(list, keyOf(last)) };
 }

@@ -4,7 +4,7 @@ export const NEXT_ACTIONS = [
   'retry',
   'log_in',
   'refresh_token',
-  'use_new_external_id',
+  'read_existing',
   'read_order',
   'lower_amount',
   'contact_support',
@@ -32,17 +32,17 @@ const CATALOGUE = {
   not_found: [404, 'The resource does not exist', 'fix_request'],
   method_not_allowed: [405, 'The resource does not support this method', 'fix_request'],
   request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],
-  external_id_conflict: [409, 'The external_id was already used with different content', 'use_new_external_id'],
+  external_id_conflict: [409, 'The external_id was already used with different content', 'read_existing'],
   invalid_transition: [409, 'The order does not allow this operation in its current state', 'read_order'],
   redemption_lapsed: [409, 'The cashback that the order held was released', 'fix_request'],
-  redemption_no_longer_available: [409, 'The cashback is no longer available', 'lower_amount'],
+  redemption_no_longer_available: [409, 'The cashback is no longer available', 'fix_request'],
   precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
   payload_too_large: [413, 'The request body is too large', 'fix_request'],
   unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
   payments_exceed_total: [422, 'The payment methods and the redeemed cashback exceed the total', 'fix_request'],
   redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'lower_amount'],
   grant_exceeds_maximum: [422, 'The grant exceeds the maximum', 'lower_amount'],
-  refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'lower_amount'],
+  refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'fix_request'],
   too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],
   headers_too_large: [431, 'The request headers are too large', 'fix_request'],
   internal_error: [500, 'Internal server error', 'contact_support', RETRYABLE],
@@ -130,6 +130,18 @@ export function validationFailed(errors: Fault[]): Problem {
   return new Problem('validation_failed', {
     detail: `${count} member${count === 1 ? ' is' : 's are'} not valid`,
     errors,
+  });
+}
+
+/** Returns the error of a member that another request with the same `external_id` had with another value. */
+export const differing = (pointer: string): Fault => ({ pointer, detail: 'differs from the earlier request' });
+
+/** Returns a 409 that names what has the `external_id` already, such as `order`, and each member that differs. */
+export function externalIdConflict(what: string, existingId: string, errors: Fault[]): Problem {
+  return new Problem('external_id_conflict', {
+    detail: `${what} ${existingId} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
+    errors,
+    extensions: { existing_id: existingId },
   });
 }
 

@@ -8,7 +8,7 @@ import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
 import { readJsonBody } from './body.js';
-import { refuseUnexpectedQuery, takesBody } from './handler-arguments.js';
+import { refuseUnexpectedBody, refuseUnexpectedQuery } from './handler-arguments.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy';
@@ -26,6 +26,9 @@ export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'hea
 const REQUESTS_PER_CONNECTION = 5;
 /** Heavy requests leave the other connections to light ones. */
 const HEAVY_SHARE = 0.8;
+
+/** A body of these has no meaning (RFC 9110, section 9.3). */
+const SAFE_METHODS = ['GET', 'HEAD'];
 
 /** Each caller leaves as much as it takes, so that a few whose requests take long do not keep others waiting. */
 const leavesHalf = (own: number, free: number): boolean => own < free;
@@ -67,7 +70,8 @@ export class Admission implements NestInterceptor {
     const request = context.switchToHttp().getRequest<AppRequest>();
     const response = context.switchToHttp().getResponse<Response>();
     refuseUnexpectedQuery(context);
-    if (takesBody(context)) await readJsonBody(request, response);
+    if (!SAFE_METHODS.includes(request.method)) await readJsonBody(request, response);
+    refuseUnexpectedBody(context);
     const handle = async (): Promise<unknown> => {
       refuseIfAnswered(response);
       const result = await lastValueFrom(next.handle());

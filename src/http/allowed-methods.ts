@@ -3,6 +3,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import { Problem } from '../common/problem.js';
 
+/** Every ID in a path is one, apart from the caller's `external_id`. */
+const UUID = '[0-9a-f-]{36}';
+
 type MethodsResponse = Response<unknown, { allow?: Set<string> }>;
 
 /**
@@ -51,7 +54,9 @@ function refuseMethod(_request: Request, response: MethodsResponse, next: NextFu
 
 /** @param routes the paths that exist, such as `/orders/:id`. */
 function refusePath(routes: string[]): RequestHandler {
-  const existing = routes.map((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`));
+  const existing = routes.map(
+    (route) => new RegExp(`^${route.replace(':external_id', '[^/]+').replace(/:\w+/g, UUID)}$`),
+  );
   return ({ path }, _response, next) => {
     const meant = path.replace(/^\/v\d+(?=\/)/, '').replace(/\/$/, '');
     const hint = existing.some((route) => route.test(meant)) ? `; did you mean "${meant}"?` : '';

@@ -27,7 +27,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const uuidOrNotFound: PipeTransform<string, string> = {
   transform(value, { data }) {
     const id = value.toLowerCase();
-    if (!UUID.test(id)) throw notFound(`the ${data} in the path must be a UUID`);
+    if (!UUID.test(id)) throw notFound(`the ${data} in the path must be the UUID that the service gave it`);
     return id;
   },
 };

@@ -3,10 +3,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
-import { parameterFault } from './unknown-members.js';
-
-/** Returns whether the handler has a `@Body()` argument. */
-export const takesBody = (context: ExecutionContext): boolean => hasArgument(context, RouteParamtypes.BODY);
+import { memberFault, noteUnknownMembers, parameterFault, type UnknownMember } from './unknown-members.js';
 
 /** Nest keeps the arguments of a handler by keys that start with their kind, such as `3:0` for a body. */
 function hasArgument(context: ExecutionContext, kind: RouteParamtypes): boolean {
@@ -28,6 +25,19 @@ export function refuseUnexpectedQuery(context: ExecutionContext): void {
   if (!hasArgument(context, RouteParamtypes.QUERY))
     faults.push(...Object.keys(request.query).map((name) => parameterFault({ name, known: [] })));
   if (faults.length > 0) throw validationFailed(faults);
+}
+
+/**
+ * Refuses a body with members for an operation that has none: `{"amount":"10.00"}` must not void a whole grant.
+ *
+ * @throws Problem validation_failed.
+ */
+export function refuseUnexpectedBody(context: ExecutionContext): void {
+  const body: unknown = context.switchToHttp().getRequest<AppRequest>().body;
+  if (body === undefined || hasArgument(context, RouteParamtypes.BODY)) return;
+  const unknown: UnknownMember[] = [];
+  noteUnknownMembers(Object(body) as object, new Map(), '', unknown);
+  if (unknown.length > 0) throw validationFailed(unknown.map(memberFault));
 }
 
 /** Node would replace invalid bytes by U+FFFD, so that a different value would be compared. */

@@ -36,7 +36,6 @@ function faultOf(value: unknown): string | undefined {
   if (members.length > MAX_METADATA_MEMBERS) return `must have at most ${MAX_METADATA_MEMBERS} members`;
   const [key] = members.find(([name]) => !METADATA_KEY.test(name)) ?? [];
   if (key !== undefined) return 'must have keys of 1 to 40 characters, which are A-Z, a-z, 0-9, "_", "." and "-"';
-  const [wrong] = members.find(([, text]) => textFault(MAX_METADATA_VALUE)(text) !== undefined) ?? [];
-  if (wrong === undefined) return undefined;
-  return `must have strings of at most ${MAX_METADATA_VALUE} characters as values: "${wrong}" is not one`;
+  const wrong = members.find(([, text]) => textFault(MAX_METADATA_VALUE)(text) !== undefined);
+  return wrong && `has the member "${wrong[0]}", which ${textFault(MAX_METADATA_VALUE)(wrong[1])}`;
 }

@@ -14,6 +14,6 @@ export class PageQueryDto implements PageRequest {
 
   /** The `next_cursor` of the previous page. */
   @IsOptional()
-  @IsString({ message: 'must be a next_cursor of an earlier page' })
+  @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
   readonly cursor?: string;
 }

@@ -32,7 +32,8 @@ export const documentFault: FaultOf = (value) => {
   if (typeof value === 'number') return 'must be a string, in quotes, such as "52998224725"';
   const text = typeof value === 'string' && value.length <= 30 ? value : '';
   if (isDocument(text)) return undefined;
-  if (/^[\d./-]*[./-]/.test(text)) return 'must have digits only';
+  const unpunctuated = text.replace(/[./-]/g, '');
+  if (unpunctuated !== text) return unpunctuated.length > 11 ? 'must have no punctuation' : 'must have digits only';
   if (isDocument(text.toUpperCase())) return 'must have capital letters';
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
 };

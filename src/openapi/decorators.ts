@@ -47,9 +47,9 @@ export function ApiId({ nullable = false } = {}): PropertyDecorator {
  *
  * @param first the members that come before all others.
  */
-export function InOrder(...first: string[]): ClassDecorator {
+export function InOrder(...first: string[]): (type: Type<object>) => void {
   return (type) => {
-    const members = Object.keys(new (type as unknown as Type<object>)());
+    const members = Object.keys(new type());
     ApiExtension('x-order' satisfies keyof Schema, [...first, ...members])(type);
   };
 }

@@ -1,6 +1,6 @@
 import { AMOUNT_PATTERN } from '../common/money.js';
 import { OPTIONAL_PERMISSIONS } from '../common/permissions.js';
-import { type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
+import { differing, type Fault, LIMITED_BY, ORDER_OPERATIONS, type ProblemCode } from '../common/problem.js';
 import type { Schema } from './types.js';
 
 /** What the documentation says about a problem in addition to the catalogue of codes. */
@@ -66,7 +66,15 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   request_timeout: {},
   external_id_conflict: {
     detail: 'order 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10 has this external_id and differs in 1 member',
-    errors: [{ pointer: '/total', detail: 'differs from the earlier request' }],
+    errors: [differing('/total')],
+    extensions: {
+      existing_id: {
+        type: 'string',
+        format: 'uuid',
+        description: 'The ID of the order, refund or grant that has this `external_id`.',
+        example: '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10',
+      },
+    },
   },
   invalid_transition: {
     detail: 'the order is completed: it cannot be cancelled; refund it instead',
@@ -99,14 +107,15 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     },
   },
   redemption_no_longer_available: {
-    detail: 'at most 5.00 can be redeemed on this order now',
+    detail: 'at most 5.00 can be redeemed on this order now; with redeem "0.00" it can always be completed',
+    errors: [{ pointer: '/redeem', detail: 'must be at most 5.00' }],
     instance: `${ORDER}/complete`,
     extensions: {
       maximum: money('The maximum that can be redeemed now, in BRL.', '5.00'),
       limited_by: { ...limitedBy, example: 'balance' },
     },
   },
-  precondition_failed: { detail: 'the order has version 3, which If-Match does not name', instance: ORDER },
+  precondition_failed: { detail: 'the order is at version 3, which is not in If-Match', instance: ORDER },
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
   payments_exceed_total: {
@@ -122,6 +131,8 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
   redemption_exceeds_maximum: {
     detail: 'at most 75.00 can be redeemed on this order now',
     instance: `${ORDER}/redemption`,
+    errors: [{ pointer: '/amount', detail: 'must be at most 75.00' }],
+    errorsAreOptional: true,
     extensions: { maximum: money('The maximum that can be redeemed now, in BRL.', '75.00'), limited_by: limitedBy },
   },
   refund_exceeds_total: {

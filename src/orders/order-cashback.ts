@@ -81,11 +81,15 @@ function toReceiveStatus(order: Order, validity: Validity, now: Date): CashbackT
   return validity.availableAt <= now ? 'available' : 'pending';
 }
 
-/** @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum. */
+/**
+ * @param pointer the member that has the amount; undefined if the request has none.
+ * @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum.
+ */
 export function refuseOverMaximum(
   order: Order,
   { availableCents }: Pick<WalletAggregate, 'availableCents'>,
   amountCents: number,
+  pointer?: string,
 ): void {
   const { maximumCents, limitedBy } = maximumToRedeem(order, availableCents);
   if (amountCents <= maximumCents) return;
@@ -93,7 +97,8 @@ export function refuseOverMaximum(
   // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
   const isLate = order.status === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
-    detail: `at most ${maximum} can be redeemed on this order now`,
+    detail: `at most ${maximum} can be redeemed on this order now${isLate ? '; with redeem "0.00" it can always be completed' : ''}`,
+    ...(pointer !== undefined && { errors: [{ pointer, detail: `must be at most ${maximum}` }] }),
     extensions: { maximum, limited_by: limitedBy },
   });
 }

@@ -28,6 +28,9 @@ import { toOrderDto } from './order.mapper.js';
 /**
  * What happens to an order until it is completed or cancelled. Each use case is one transaction that locks the order's
  * row, then the wallet's; repeating one that has happened returns the same result again.
+ *
+ * `versions` are the versions of the order that the caller allows to change; undefined allows any. A request that
+ * changes nothing is not refused for its versions.
  */
 @Injectable()
 export class OrderLifecycleService {
@@ -41,9 +44,14 @@ export class OrderLifecycleService {
    * Holds cashback for an order until it expires, in place of an earlier hold. An expired order becomes pending again.
    *
    * @throws Problem not_found; invalid_transition; validation_failed if `expires_at` is out of bounds;
-   *   redemption_exceeds_maximum, with the maximum.
+   *   precondition_failed; redemption_exceeds_maximum, with the maximum.
    */
-  hold(merchantId: string, orderId: string, request: SetRedemptionDto): Promise<OrderDto> {
+  hold(
+    merchantId: string,
+    orderId: string,
+    request: SetRedemptionDto,
+    versions?: readonly string[],
+  ): Promise<OrderDto> {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
@@ -53,8 +61,10 @@ export class OrderLifecycleService {
         return this.orders.saveExpired(manager, record, order, wallet);
       const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
-      refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents);
-      const isChanged = await this.orders.holdExactly(manager, order, wallet, amountCents);
+      const isChanged = wallet.heldCents !== amountCents;
+      if (isMoved || isChanged) requireVersion(order, versions);
+      refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents, '/amount');
+      await this.orders.holdExactly(manager, order, wallet, amountCents);
       if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
       if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
       const held = { status: 'pending', redemptionCents: amountCents, expiresAt } as const;
@@ -66,7 +76,6 @@ export class OrderLifecycleService {
    * Replaces the content of a pending order, which keeps its policy, its expiry and, if it can, its hold. The content
    * that it already has changes nothing.
    *
-   * @param versions the versions of the order that the caller allows; undefined allows any.
    * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order;
    *   invalid_transition; precondition_failed; redemption_exceeds_maximum, with the maximum, if the hold is above it
    *   and is not to be lowered.
@@ -78,9 +87,9 @@ export class OrderLifecycleService {
       refuseOtherIdentity(order, request);
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'amend');
-      requireVersion(order, versions);
       const amended = { ...order, ...content };
       const isChanged = differences(amended, order).length > 0;
+      if (isChanged) requireVersion(order, versions);
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
       if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet, {});
@@ -95,9 +104,15 @@ export class OrderLifecycleService {
    * `expires_at` too, if the balance still allows it.
    *
    * @throws Problem not_found; invalid_transition, also where it was completed with different values;
-   *   payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum; redemption_no_longer_available.
+   *   precondition_failed; payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum;
+   *   redemption_no_longer_available.
    */
-  complete(merchantId: string, orderId: string, request: CompleteOrderDto): Promise<OrderDto> {
+  complete(
+    merchantId: string,
+    orderId: string,
+    request: CompleteOrderDto,
+    versions?: readonly string[],
+  ): Promise<OrderDto> {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (wasCompleted(order)) {
@@ -106,9 +121,10 @@ export class OrderLifecycleService {
       }
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'complete');
+      requireVersion(order, versions);
       if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
-      refuseOverMaximum(order, wallet, redeemCents);
+      refuseOverMaximum(order, wallet, redeemCents, '/redeem');
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);
@@ -131,14 +147,15 @@ export class OrderLifecycleService {
   /**
    * Releases the hold and ends the order.
    *
-   * @throws Problem not_found; invalid_transition for an order that has been completed.
+   * @throws Problem not_found; invalid_transition for an order that has been completed; precondition_failed.
    */
-  cancel(merchantId: string, orderId: string): Promise<OrderDto> {
+  cancel(merchantId: string, orderId: string, versions?: readonly string[]): Promise<OrderDto> {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (order.cancelledAt !== null) return this.#view(manager, order);
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'cancel');
+      requireVersion(order, versions);
       wallet.releaseHold(order);
       record({ type: 'order.cancelled', merchantId, orderId });
       const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };

@@ -91,19 +91,19 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
   return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
 }
 
-/** Returns the cursor of the page after an order. Cursors sorted by completion have their parts reversed. */
+/** Returns the cursor of the page after an order. */
 export function cursorAfter(filter: OrderFilter, { id, sorted_at: at }: PageRow): string {
-  return encodeCursor(isByCompletion(filter) ? [id, at.getTime()] : [at.getTime(), id]);
+  return encodeCursor(listOf(filter), [at.getTime(), id]);
+}
+
+function startOf(filter: OrderFilter): Start | undefined {
+  if (filter.cursor === undefined) return undefined;
+  const place = filter.document === undefined ? { parameter: 'cursor' } : { pointer: '/cursor' };
+  return decodeCursor(listOf(filter), filter.cursor, ['number', 'string'], place);
 }
 
 /** A cursor by creation is not valid by completion, and vice versa. */
-function startOf({ cursor, ...filter }: OrderFilter): Start | undefined {
-  if (cursor === undefined) return undefined;
-  if (filter.document !== undefined) return decodeCursor(cursor, ['number', 'string'], { pointer: '/cursor' });
-  if (!isByCompletion(filter)) return decodeCursor(cursor, ['number', 'string']);
-  const [id, at] = decodeCursor(cursor, ['string', 'number']);
-  return [at, id];
-}
+const listOf = (filter: OrderFilter) => (isByCompletion(filter) ? 'completed_orders' : 'orders');
 
 const isByCompletion = ({ completed_from: from, completed_to: to }: Partial<OrderFilter>): boolean =>
   from !== undefined || to !== undefined;

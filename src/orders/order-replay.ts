@@ -1,5 +1,5 @@
 import { differingMetadata } from '../common/metadata.js';
-import type { Fault } from '../common/problem.js';
+import { differing, type Fault } from '../common/problem.js';
 import type { RequestedOrder } from './order-content.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 import { defaultExpiry } from './order-status.js';
@@ -8,14 +8,12 @@ import { defaultExpiry } from './order-status.js';
 type OrderContent = Omit<RequestedOrder, 'externalId'> & Expiry;
 type Expiry = Pick<Order, 'requestedExpiresAt' | 'expiresAt' | 'policy' | 'createdAt'>;
 
-const DIFFERS = 'differs from the earlier request';
-
 /** Returns the members in which two requests with the same `external_id` differ. `"150"` and `"150.00"` are equal. */
 export function differences(sent: RequestedOrder, existing: OrderContent): Fault[] {
   return [
-    ...differing('/document', sent.document, existing.document),
-    ...differing('/total', sent.totalCents, existing.totalCents),
-    ...differing('/eligible_total', sent.eligibleTotalCents, existing.eligibleTotalCents),
+    ...compared('/document', sent.document, existing.document),
+    ...compared('/total', sent.totalCents, existing.totalCents),
+    ...compared('/eligible_total', sent.eligibleTotalCents, existing.eligibleTotalCents),
     ...differingLists('/items', sent.items, existing.items, {
       id: 'id',
       priceCents: 'price',
@@ -23,7 +21,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
       quantity: 'quantity',
     }),
     ...differingPaymentMethods(sent.paymentMethods, existing.paymentMethods),
-    ...differingMetadata(sent.metadata, existing.metadata).map((pointer) => ({ pointer, detail: DIFFERS })),
+    ...differingMetadata(sent.metadata, existing.metadata).map(differing),
     ...differingExpiry(sent.requestedExpiresAt, existing),
   ];
 }
@@ -32,7 +30,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
 function differingExpiry(sent: Date | null, { requestedExpiresAt, expiresAt, policy, createdAt }: Expiry): Fault[] {
   const first = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
   const isSame = sent === null || [first, expiresAt].some((known) => known.getTime() === sent.getTime());
-  return isSame ? [] : [{ pointer: '/expires_at', detail: DIFFERS }];
+  return isSame ? [] : [differing('/expires_at')];
 }
 
 /** Returns a request with the expiry that the order was created with if a replay may have the expiry that was sent. */
@@ -49,8 +47,8 @@ export function differingPaymentMethods(
   return differingLists('/payment_methods', sent, existing, { id: 'id', amountCents: 'amount' });
 }
 
-function differing(pointer: string, sent: unknown, existing: unknown): Fault[] {
-  return sent === existing ? [] : [{ pointer, detail: DIFFERS }];
+function compared(pointer: string, sent: unknown, existing: unknown): Fault[] {
+  return sent === existing ? [] : [differing(pointer)];
 }
 
 /** @param members the members to compare, each with its name in JSON. */
@@ -64,7 +62,7 @@ function differingLists<T extends object>(
     return [{ pointer, detail: `has ${sent.length} elements; the earlier request had ${existing.length}` }];
   const names = Object.entries(members) as [keyof T, string][];
   return sent.flatMap((element, at) =>
-    names.flatMap(([member, name]) => differing(`${pointer}/${at}/${name}`, element[member], existing[at]?.[member])),
+    names.flatMap(([member, name]) => compared(`${pointer}/${at}/${name}`, element[member], existing[at]?.[member])),
   );
 }
 

@@ -16,7 +16,11 @@ interface Transition {
 const TRANSITIONS = {
   hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
   renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
-  amend: { from: ['pending'], to: [], refusal: 'only a pending order can be amended; renew an expired one first' },
+  amend: {
+    from: ['pending'],
+    to: [],
+    refusal: 'only a pending order can be amended, or an expired one after it is renewed',
+  },
   complete: { from: ['pending', 'expired'], to: ['completed'], refusal: 'it cannot be completed' },
   cancel: { from: ['pending', 'expired'], to: ['cancelled'], refusal: 'it cannot be cancelled; refund it instead' },
   refund: {

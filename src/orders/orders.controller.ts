@@ -128,13 +128,14 @@ export class OrdersController {
    */
   @Put(':id/redemption')
   @Heavy()
-  @ApiProblems.write('redemption_exceeds_maximum')
+  @ApiProblems.write('precondition_failed', 'redemption_exceeds_maximum')
   holdRedemption(
     @MerchantId() merchantId: string,
     @IdParam('The order') id: string,
     @Body() body: SetRedemptionDto,
+    @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.hold(merchantId, id, body);
+    return this.lifecycle.hold(merchantId, id, body, versions);
   }
 
   /**
@@ -149,6 +150,7 @@ export class OrdersController {
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiProblems.write(
+    'precondition_failed',
     'redemption_lapsed',
     'redemption_no_longer_available',
     'payments_exceed_total',
@@ -158,8 +160,9 @@ export class OrdersController {
     @MerchantId() merchantId: string,
     @IdParam('The order') id: string,
     @Body() body: CompleteOrderDto,
+    @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.complete(merchantId, id, body);
+    return this.lifecycle.complete(merchantId, id, body, versions);
   }
 
   /**
@@ -170,8 +173,12 @@ export class OrdersController {
   @Post(':id/cancel')
   @Heavy()
   @HttpCode(200)
-  @ApiProblems.write()
-  cancelOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
-    return this.lifecycle.cancel(merchantId, id);
+  @ApiProblems.write('precondition_failed')
+  cancelOrder(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @IfMatch() versions: string[] | undefined,
+  ): Promise<OrderDto> {
+    return this.lifecycle.cancel(merchantId, id, versions);
   }
 }

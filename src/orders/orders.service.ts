@@ -4,7 +4,7 @@ import { ContentDigests } from '../cashback/content-digests.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { notFound, Problem } from '../common/problem.js';
+import { externalIdConflict, notFound } from '../common/problem.js';
 import { type Batch, Batches } from '../database/batch.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
@@ -106,11 +106,7 @@ export class OrdersService {
     const isErased =
       sent.document !== existing.document && this.digests.matches(digestedContent(asSent), existing.contentDigest);
     const errors = differences(sent, isErased ? asSent : existing);
-    if (errors.length === 0) return;
-    throw new Problem('external_id_conflict', {
-      detail: `order ${existing.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
-      errors,
-    });
+    if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
   }
 }
 

@@ -32,7 +32,7 @@ export class QuotesService {
     const isKnown = typeof request.document === 'string';
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order) : order.totalCents;
-    refuseOverMaximum(order, { availableCents }, redeemCents);
+    refuseOverMaximum(order, { availableCents }, redeemCents, '/redeem');
     const held = toOrderDto({ ...order, redemptionCents: redeemCents }, availableCents - redeemCents, now);
     return {
       cashback: { to_redeem: isKnown ? held.cashback.to_redeem : null, to_receive: held.cashback.to_receive },

@@ -1,6 +1,6 @@
 import { eligibleBounds, proportionalEligibleCents, type RefundedOrder } from '../cashback/refund-parts.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import { type Fault, Problem } from '../common/problem.js';
+import { differing, externalIdConflict, type Fault, Problem } from '../common/problem.js';
 import type { CreateRefundDto } from './dto/refund.dto.js';
 import type { Refund } from './refund.entity.js';
 
@@ -61,11 +61,5 @@ export function refuseDifferences(sent: RequestedRefund, existing: Refund): void
   const errors: Fault[] = [];
   if (existing.amountCents !== sent.amountCents) errors.push(differing('/amount'));
   if (!isSameEligible) errors.push(differing('/eligible_amount'));
-  if (errors.length === 0) return;
-  throw new Problem('external_id_conflict', {
-    detail: `refund ${existing.id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
-    errors,
-  });
+  if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
 }
-
-const differing = (pointer: string): Fault => ({ pointer, detail: 'differs from the earlier request' });

@@ -123,7 +123,7 @@ export class StatementsService {
     const after = cursor === undefined ? undefined : positionOf(cursor);
     const now = this.clock.now();
     const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
-    const { page, next_cursor } = pageOf(found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
+    const { page, next_cursor } = pageOf('credits', found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
     const lines = page.map(({ id: creditId, orderId }) => ({ creditId, orderId }));
     const names = await readNames(manager, wallet.merchantId, lines);
     return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
@@ -136,7 +136,7 @@ export class StatementsService {
 
 /** @throws Problem validation_failed if the cursor is not valid. */
 function positionOf(cursor: string): CreditPosition {
-  const [at, id] = decodeCursor(cursor, ['number', 'string']);
+  const [at, id] = decodeCursor('credits', cursor, ['number', 'string']);
   return { expiresAt: new Date(at), id };
 }
 

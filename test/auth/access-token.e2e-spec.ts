@@ -156,8 +156,9 @@ describe('POST /auth/logout', () => {
     expect((await other.client.get('/orders')).status).toBe(200);
   });
 
-  it('POST /auth/logout ignores the request body', async () => {
-    expect((await merchant.client.post('/auth/logout', { all: true })).status).toBe(204);
+  it('POST /auth/logout refuses a member and keeps the session', async () => {
+    expectProblem(await merchant.client.post('/auth/logout', { all: true }), 400, 'validation_failed');
+    expect((await merchant.client.get('/orders')).status).toBe(200);
   });
 });
 

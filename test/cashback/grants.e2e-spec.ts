@@ -200,10 +200,11 @@ describe('a repeated POST /grants', () => {
     ['/expires_on', { expires_on: '2098-01-01' }],
   ])('POST /grants returns 409 with the pointer %s when that member differs', async (pointer, members) => {
     const content = aGrant({ reason: 'Desculpe' });
-    expect((await merchant.client.post('/grants', content)).status).toBe(201);
+    const { body: granted } = await merchant.client.post('/grants', content);
     for (const _attempt of ['first', 'second']) {
       const answer = await merchant.client.post('/grants', { ...content, ...members });
       expectProblem(answer, 409, 'external_id_conflict');
+      expect(answer.body).toMatchObject({ existing_id: granted.id, next_action: 'read_existing' });
       expect(pointersOf(answer)).toEqual([pointer]);
     }
     expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);

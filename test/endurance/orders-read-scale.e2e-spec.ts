@@ -186,12 +186,12 @@ async function readPage(
   orders: Row[],
   [query, matches]: Filter,
   cursor?: Row,
-  keyOf: (order: Row) => (string | number)[] = ({ created_at, id }) => [created_at.getTime(), id],
+  after: (order: Row) => string = ({ created_at, id }) => encodeCursor('orders', [created_at.getTime(), id]),
 ): Promise<number> {
-  const after = cursor === undefined ? '' : `&cursor=${encodeCursor(keyOf(cursor))}`;
+  const page = cursor === undefined ? '' : `&cursor=${after(cursor)}`;
   let answer!: Answer;
   const read = await rowsReadBy(service, async () => {
-    answer = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${after}`);
+    answer = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${page}`);
   });
   const { status, body } = answer;
   const start = cursor === undefined ? 0 : orders.indexOf(cursor) + 1;
@@ -232,12 +232,12 @@ describe('GET /orders of a merchant with 10,000 orders', () => {
         .sort((a, b) => Number(b.completed_at) - Number(a.completed_at) || (a.id < b.id ? 1 : -1));
       const statuses = merchantOrders.statuses.filter((one) => /completed|refunded/.test(one));
       const cursors = [undefined, ...[0.01, 0.5, 0.99].map((share) => orders[Math.floor(orders.length * share)])];
-      const key = ({ id, completed_at }: Row): (string | number)[] => [id, Number(completed_at)];
+      const after = ({ id, completed_at }: Row): string => encodeCursor('completed_orders', [Number(completed_at), id]);
       const reads: [number, string][] = [];
       for (const filter of completionFilters(orders, statuses))
         for (const cursor of cursors)
           reads.push([
-            await readPage(merchant, orders, filter, cursor, key),
+            await readPage(merchant, orders, filter, cursor, after),
             `${filter[0]} after ${cursor?.external_id}`,
           ]);
       expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);
@@ -262,7 +262,7 @@ describe('POST /orders/search of a customer with a million orders', () => {
         merchant.id,
         `PED-${n}`,
       ]);
-      return encodeCursor([clock.now().getTime() - 1000 * n, row.id]);
+      return encodeCursor('orders', [clock.now().getTime() - 1000 * n, row.id]);
     };
     const reads: [number, string][] = [];
     for (const filter of [undefined, ...STATUSES.map((one) => [one]), ['refunded', 'cancelled'], STATUSES])

@@ -185,7 +185,7 @@ describe('`cashback import`', () => {
     expect((await importFile(await aFile([HEADER, aLine(same)]))).summary).toMatchObject({ existing: 1, bad: 0 });
     const { bad } = await importFile(await aFile([HEADER, aLine({ ...same, expires_on: '2098-12-30' })]));
     expect(bad).toEqual([
-      { line: 2, external_id: 'FROM-API', errors: ['expires_on differs from the grant with this external_id'] },
+      { line: 2, external_id: 'FROM-API', errors: ['expires_on differs from the earlier request'] },
     ]);
     expect((await walletOf(merchant, document)).available).toBe('5.00');
   });
@@ -206,7 +206,7 @@ describe('`cashback import`', () => {
       const { code, bad, summary } = await importFile(file);
       expect(code).toBe(1);
       expect(bad).toEqual([
-        { line: 3, external_id: 'ERASED', errors: ['document differs from the grant with this external_id'] },
+        { line: 3, external_id: 'ERASED', errors: ['document differs from the earlier request'] },
       ]);
       expect(summary).toEqual({ lines: 3, granted, existing: 2 - granted, bad: 1 });
     }

@@ -1,9 +1,11 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { anOrder } from '../support/factories.js';
+import { aCreatedOrder, aDocument, anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
+import { walletOf } from '../support/wallets.js';
 
 const KIB = 1024;
 
@@ -60,16 +62,39 @@ describe('request bodies', () => {
     },
   );
 
+  const noBody = (path: string, raw: string, type = 'application/json'): Promise<Answer> =>
+    merchant.client.send('POST', path, { raw, headers: { 'content-type': type } });
+
   it.each([
-    ['invalid JSON', 'application/json', '{'],
-    ['a text', 'text/plain', 'x'],
-    ['100,000 arrays', 'application/json', '['.repeat(100_000)],
-  ])('an operation that takes no body ignores %s', async (_, type, raw) => {
-    const headers = { 'content-type': type };
-    const order = await merchant.client.post('/orders', anOrder());
-    const cancel = await merchant.client.send('POST', `/orders/${order.body.id}/cancel`, { raw, headers });
-    expect({ status: cancel.status, order: cancel.body.status }).toEqual({ status: 200, order: 'cancelled' });
-    const request = aRequest('GET /health/live', headers, raw);
+    ['a member', '{"amount":"10.00"}', '/amount'],
+    ['an array', '[1]', '/0'],
+    ['a text', '"x"', '/0'],
+  ])('an operation that takes no body refuses %s, changes nothing, and accepts {}', async (_, raw, pointer) => {
+    const document = aDocument();
+    const { body: given } = await merchant.client.post('/grants', { external_id: document, document, amount: '50.00' });
+    const order = await aCreatedOrder(merchant, { document });
+    for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`, '/auth/logout'])
+      for (const _attempt of ['first', 'second']) {
+        const answer = await noBody(path, raw);
+        expectProblem(answer, 400, 'validation_failed');
+        expect(answer.body.errors).toEqual([{ pointer, detail: 'is not a member of this request' }]);
+      }
+    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+    expect(await walletOf(merchant, document)).toMatchObject({ available: '50.00' });
+    expect(await noBody(`/orders/${order.id}/cancel`, '{}')).toMatchObject({ body: { status: 'cancelled' } });
+    expect(await noBody(`/grants/${given.id}/void`, '{}')).toMatchObject({ body: { voided: '50.00' } });
+  });
+
+  it.each([
+    ['invalid JSON', '{', 'application/json', 400, 'malformed_json'],
+    ['a text', 'x', 'text/plain', 415, 'unsupported_media_type'],
+  ] as const)('an operation that takes no body refuses %s', async (_, raw, type, status, code) => {
+    const order = await aCreatedOrder(merchant);
+    expectProblem(await noBody(`/orders/${order.id}/cancel`, raw, type), status, code);
+  });
+
+  it('a GET ignores its body, which has no meaning', async () => {
+    const request = aRequest('GET /health/live', { 'content-type': 'text/plain' }, 'x');
     expect((await sendBytes(service, request)).status).toBe(200);
   });
 

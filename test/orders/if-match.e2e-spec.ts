@@ -1,7 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import {
+  aCompletedOrder,
+  aCreatedOrder,
+  aDocument,
+  aMerchant,
+  grant,
+  type TestMerchant,
+} from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
@@ -72,17 +79,12 @@ describe('If-Match of PUT /orders/{id}', () => {
     expect(await send('"3"', '"1"')).toMatchObject({ status: 200, body: { version: 2 } });
   });
 
-  it('a repeated PUT /orders/{id} with If-Match returns 412, and without it the same order again', async () => {
+  it('a repeated PUT /orders/{id} with If-Match returns the same order, until another request changed it', async () => {
     const order = await aCreatedOrder(merchant);
     const first = await amend(order, '100.00', '"1"');
+    expect(await amend(order, '100.00', '"1"')).toMatchObject({ status: 200, body: first.body });
+    expect(await amend(order, '110.00', '"2"')).toMatchObject({ status: 200, body: { version: 3 } });
     expectProblem(await amend(order, '100.00', '"1"'), 412, 'precondition_failed');
-    expect(await read(order)).toEqual(first.body);
-    expect(await merchant.client.put(`/orders/${order.id}`, aCart('100.00'))).toMatchObject({
-      status: 200,
-      body: first.body,
-    });
-    // The content is the same, so the version stays.
-    expect(await amend(order, '100.00', '"2"')).toMatchObject({ status: 200, body: first.body });
   });
 
   it('a hold changes the version, so PUT /orders/{id} with the version before it returns 412', async () => {
@@ -113,5 +115,80 @@ describe('If-Match of PUT /orders/{id}', () => {
       expectProblem(answer, 412, 'precondition_failed');
     expect(await read(order)).toEqual(amended[0]?.body);
     expect(amended[0]?.body.version).toBe(2);
+  });
+});
+
+describe('If-Match of the other operations on an order', () => {
+  const OPERATIONS: [path: string, send: (path: string, ifMatch: string, shop?: TestMerchant) => Promise<Answer>][] = [
+    [
+      'redemption',
+      (path, ifMatch, shop = merchant) =>
+        shop.client.put(`${path}/redemption`, { amount: '20.00' }, { headers: { 'if-match': ifMatch } }),
+    ],
+    [
+      'complete',
+      (path, ifMatch, shop = merchant) =>
+        shop.client.post(`${path}/complete`, { redeem: '10.00' }, { headers: { 'if-match': ifMatch } }),
+    ],
+    [
+      'cancel',
+      (path, ifMatch, shop = merchant) =>
+        shop.client.send('POST', `${path}/cancel`, { headers: { 'if-match': ifMatch } }),
+    ],
+  ];
+  const anOrderWithBalance = async (): Promise<any> => {
+    const document = aDocument();
+    await grant(service, merchant, document, '80.00');
+    return aCreatedOrder(merchant, { document });
+  };
+
+  it.each(OPERATIONS)(
+    '%s with the version of the order changes it, and repeating that returns the same order',
+    async (_, send) => {
+      const order = await anOrderWithBalance();
+      const first = await send(`/orders/${order.id}`, '"1"');
+      expect(first).toMatchObject({ status: 200, body: { version: 2 } });
+      expect(await send(`/orders/${order.id}`, '"1"')).toMatchObject({ status: 200, body: first.body });
+    },
+  );
+
+  it.each(OPERATIONS)(
+    '%s with another version is 412 and changes nothing; 400, 404, and 409 come first',
+    async (_, send) => {
+      const [order, other] = [await anOrderWithBalance(), await aMerchant(service)];
+      for (const _attempt of ['first', 'second'])
+        expectProblem(await send(`/orders/${order.id}`, '"2"'), 412, 'precondition_failed');
+      expectProblem(await send(`/orders/${order.id}`, '1'), 400, 'malformed_request');
+      expectProblem(await send(`/orders/${order.id}`, '"1"', other), 404, 'not_found');
+      expect(await read(order)).toEqual(order);
+      const completed = await aCompletedOrder(merchant);
+      expectProblem(await send(`/orders/${completed.id}`, '"9"'), 409, 'invalid_transition');
+    },
+  );
+
+  it.each(OPERATIONS)(
+    '%s with a version that an amendment replaced is 412, also for the old total',
+    async (_, send) => {
+      const order = await anOrderWithBalance();
+      await amend(order, '100.00', '"1"');
+      expectProblem(await send(`/orders/${order.id}`, '"1"'), 412, 'precondition_failed');
+      expect(await send(`/orders/${order.id}`, '"2"')).toMatchObject({ status: 200, body: { version: 3 } });
+    },
+  );
+
+  it('exactly one of 25 concurrent holds with the same If-Match changes the order', async () => {
+    const order = await anOrderWithBalance();
+    const hold = (at: number): Promise<Answer> =>
+      merchant.client.put(
+        `/orders/${order.id}/redemption`,
+        { amount: `${at + 1}.00` },
+        { headers: { 'if-match': '"1"' } },
+      );
+    const answers = await atOnce(25, hold);
+    const held = answers.filter(({ status }) => status === 200);
+    expect(held).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expectProblem(answer, 412, 'precondition_failed');
+    expect(await read(order)).toEqual(held[0]?.body);
   });
 });

@@ -260,20 +260,20 @@ describe('the filters of GET /orders', () => {
     ['external_id[$ne]', 'external_id[$ne]=x'],
     ['cursor', 'cursor='],
     ['cursor', 'cursor=abc'],
-    ['cursor', `cursor=${Buffer.from('[1]').toString('base64url')}`],
-    ['cursor', `cursor=${Buffer.from('["a","b"]').toString('base64url')}`],
-    ['cursor', `cursor=${Buffer.from('[1,"\' OR 1=1 -- aaaaaaaaaaaaaaaaaaaaaaaa"]').toString('base64url')}`],
+    ['cursor', `cursor=${Buffer.from('["orders",1]').toString('base64url')}`],
+    ['cursor', `cursor=${Buffer.from('["orders","a","b"]').toString('base64url')}`],
+    ['cursor', `cursor=${Buffer.from('["orders",1,"\' OR 1=1 -- aaaaaaaaaaaaaaaaaaaaaaaa"]').toString('base64url')}`],
     [
       'cursor',
-      `cursor=${Buffer.from('[8640000000000001,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
+      `cursor=${Buffer.from('["orders",8640000000000001,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
     ],
     [
       'cursor',
-      `cursor=${Buffer.from('[8640000000000000,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
+      `cursor=${Buffer.from('["orders",8640000000000000,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
     ],
     [
       'cursor',
-      `cursor=${Buffer.from('[-8640000000000000,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
+      `cursor=${Buffer.from('["orders",-8640000000000000,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
     ],
   ])('GET /orders returns 400 when %s is invalid: %s', async (parameter, query) => {
     const merchant = await aMerchant(service);

@@ -110,7 +110,7 @@ describe('a repeated POST /orders', () => {
 describe('POST /orders with an external_id that is taken', () => {
   it('POST /orders returns 409 with a pointer to each member that differs when the external_id is taken', async () => {
     const order = anOrder(TWO_ITEMS);
-    await merchant.client.post('/orders', order);
+    const { id } = (await merchant.client.post('/orders', order)).body;
     const other = {
       ...order,
       document: aDocument(),
@@ -127,6 +127,7 @@ describe('POST /orders with an external_id that is taken', () => {
     for (const _attempt of ['first', 'second']) {
       const answer = await merchant.client.post('/orders', other);
       expectProblem(answer, 409, 'external_id_conflict');
+      expect(answer.body).toMatchObject({ existing_id: id, next_action: 'read_existing' });
       expect(pointersOf(answer)).toEqual([
         '/document',
         '/items/0/description',

@@ -194,7 +194,7 @@ describe('POST /orders/search', () => {
     ['/cursor', { cursor: '' }],
     ['/cursor', { cursor: 5 }],
     ['/cursor', { cursor: 'abc' }],
-    ['/cursor', { cursor: Buffer.from('["a","b"]').toString('base64url') }],
+    ['/cursor', { cursor: Buffer.from('["orders","a","b"]').toString('base64url') }],
     ['/external_id', { external_id: 'PED-1001' }],
   ])('POST /orders/search returns 400 with the pointer %s for %j', async (pointer, members) => {
     const answer = await search(aDocument(), members);

@@ -171,10 +171,11 @@ describe('a repeated POST /orders/{id}/refunds', () => {
 
   it('POST /orders/{id}/refunds returns 409 with a pointer to the amount when only the amount differs', async () => {
     const order = await anOrderOf('150.00', '0.00');
-    await refund(order, '50.00', 'DEV-1');
+    const { body: refunded } = await refund(order, '50.00', 'DEV-1');
     for (const amount of ['50.01', '999.00']) {
       const answer = await refund(order, amount, 'DEV-1');
       expectProblem(answer, 409, 'external_id_conflict');
+      expect(answer.body).toMatchObject({ existing_id: refunded.id, next_action: 'read_existing' });
       expect(pointersOf(answer)).toEqual(['/amount']);
     }
     expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');

@@ -40,6 +40,6 @@ export class SearchOrdersDto {
 
   /** The `next_cursor` of the previous page. */
   @IsOptional()
-  @IsString({ message: 'must be a next_cursor of an earlier page' })
+  @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
   readonly cursor?: string;
 }

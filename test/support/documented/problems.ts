@@ -3,15 +3,15 @@ const PROBLEMS = {
   malformed_request: [400, 'fix_request'],
   validation_failed: [400, 'fix_request'],
   not_found: [404, 'fix_request'],
-  external_id_conflict: [409, 'use_new_external_id'],
+  external_id_conflict: [409, 'read_existing'],
   invalid_transition: [409, 'read_order'],
   redemption_lapsed: [409, 'fix_request'],
-  redemption_no_longer_available: [409, 'lower_amount'],
+  redemption_no_longer_available: [409, 'fix_request'],
   precondition_failed: [412, 'read_order'],
   payments_exceed_total: [422, 'fix_request'],
   redemption_exceeds_maximum: [422, 'lower_amount'],
   grant_exceeds_maximum: [422, 'lower_amount'],
-  refund_exceeds_total: [422, 'lower_amount'],
+  refund_exceeds_total: [422, 'fix_request'],
 } as const;
 
 export type ProblemCode = keyof typeof PROBLEMS;
