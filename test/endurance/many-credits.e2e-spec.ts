@@ -203,7 +203,9 @@ describe('a wallet with a million open credits and as many entries', () => {
       expect(read).toBeLessThan(2500);
       cursor = `&cursor=${answer.body.next_cursor}`;
     }
-    const last = await merchant.client.get(`/wallets/${wallet}/entries?summary=true&cursor=${encodeCursor('entries', [500])}`);
+    const last = await merchant.client.get(
+      `/wallets/${wallet}/entries?summary=true&cursor=${encodeCursor('entries', [500])}`,
+    );
     expect(last.body).toMatchObject({ data: [{ seq: 1, kind: 'grant' }], next_cursor: null });
     expect(await rowsReadBy(service, () => merchant.client.get(`/wallets/${wallet}/entries`))).toBeLessThan(400);
   });

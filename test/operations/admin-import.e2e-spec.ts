@@ -205,9 +205,7 @@ describe('`cashback import`', () => {
     for (const granted of [1, 0]) {
       const { code, bad, summary } = await importFile(file);
       expect(code).toBe(1);
-      expect(bad).toEqual([
-        { line: 3, external_id: 'ERASED', errors: ['document differs from the earlier request'] },
-      ]);
+      expect(bad).toEqual([{ line: 3, external_id: 'ERASED', errors: ['document differs from the earlier request'] }]);
       expect(summary).toEqual({ lines: 3, granted, existing: 2 - granted, bad: 1 });
     }
     expect((await walletOf(merchant, mine)).id).toBeNull();

@@ -6,6 +6,7 @@ import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
 const KIB = 1024;
+const ID = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
 
 const { service, merchant } = useService();
 const anyone = new Client(service);
@@ -40,7 +41,8 @@ describe('unknown paths', () => {
     ['/v1/orders', '/orders'],
     ['/v2/orders/', '/orders'],
     ['/v1/auth/login', '/auth/login'],
-    ['/v1/orders/PED-1/refunds/', '/orders/PED-1/refunds'],
+    [`/v1/orders/${ID}/refunds/`, `/orders/${ID}/refunds`],
+    ['/orders/by-external-id/PED-1/', '/orders/by-external-id/PED-1'],
     ['/v1/orders/by-external-id/a%2Fb', '/orders/by-external-id/a%2Fb'],
     ['/health/live/?verbose=1', '/health/live'],
   ])('the path %s returns 404 with the question whether %s was meant', async (path, meant) => {
@@ -49,14 +51,22 @@ describe('unknown paths', () => {
     expect(answer.body.detail).toBe(`no operation has this path; did you mean "${meant}"?`);
   });
 
-  it.each(['/v1', '/v1/', '/v1/nowhere', '/nowhere/', '/orders//', '/v1/v1/orders', '/orders/x/y/', '/v1orders'])(
-    'the unknown path %s returns 404 without a suggestion',
-    async (path) => {
-      const answer = await anyone.get(path);
-      expectProblem(answer, 404, 'route_not_found');
-      expect(answer.body.detail).toBe('no operation has this path');
-    },
-  );
+  it.each([
+    '/v1',
+    '/v1/',
+    '/v1/nowhere',
+    '/nowhere/',
+    '/orders//',
+    '/v1/v1/orders',
+    '/orders/x/y/',
+    '/v1orders',
+    '/orders/by-external-id/',
+    '/v1/orders/PED-1',
+  ])('the unknown path %s returns 404 without a suggestion', async (path) => {
+    const answer = await anyone.get(path);
+    expectProblem(answer, 404, 'route_not_found');
+    expect(answer.body.detail).toBe('no operation has this path');
+  });
 
   it.each([
     '/orders/%',

@@ -60,6 +60,8 @@ describe('the errors of a validation', () => {
   it.each([
     [52998224725, 'must be a string, in quotes, such as "52998224725"'],
     ['529.982.247-25', 'must have digits only'],
+    ['11.222.333/0001-81', 'must have no punctuation'],
+    ['12.ABC.345/01DE-35', 'must have no punctuation'],
     [
       '5299822472',
       'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)',
@@ -122,14 +124,15 @@ describe('the detail of a 404', () => {
     ['GET', `/wallets/${ID}/entries`, 'no wallet has this ID'],
     ['GET', `/grants/${ID}`, 'no grant has this ID'],
     ['POST', `/grants/${ID}/void`, 'no grant has this ID'],
-    ['GET', '/orders/PED-1001', 'the id in the path must be a UUID'],
-    ['GET', `/orders/${ID}/refunds/DEV-1`, 'the refund_id in the path must be a UUID'],
+    ['GET', '/orders/PED-1001', 'the id in the path must be the UUID that the service gave it'],
+    ['GET', `/orders/${ID}/refunds/DEV-1`, 'the refund_id in the path must be the UUID that the service gave it'],
   ])('%s %s returns 404 with the detail: %s', async (method, path, detail) => {
-    const hasBody = ['PUT', 'POST'].includes(method);
+    const hasBody = path.endsWith('redemption') || path.endsWith('refunds');
     const { status, body } = await merchant.client.send(method, path, {
-      ...(hasBody && {
-        body: path.endsWith('refunds') ? { external_id: 'DEV-1', amount: '1.00' } : { amount: '0.00' },
-      }),
+      ...(hasBody &&
+        method !== 'GET' && {
+          body: path.endsWith('refunds') ? { external_id: 'DEV-1', amount: '1.00' } : { amount: '0.00' },
+        }),
     });
     expect({ status, code: body.code, detail: body.detail }).toEqual({ status: 404, code: 'not_found', detail });
   });

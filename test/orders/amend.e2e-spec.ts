@@ -196,6 +196,7 @@ describe('PUT /orders/{id} with a hold', () => {
         const answer = await amend(order, aCart(total, members), shop);
         expectProblem(answer, 422, 'redemption_exceeds_maximum');
         expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy, next_action: 'lower_amount' });
+        expect(answer.body).not.toHaveProperty('errors');
         expect(await read(order, shop)).toEqual(order);
       }
       expect(await movementsOf(shop, document)).toEqual(['grant 80.00', 'hold -20.00']);

@@ -201,6 +201,7 @@ describe('POST /orders/{id}/complete errors', () => {
       const answer = await complete(order, { redeem: '75.01' });
       expectProblem(answer, 422, 'redemption_exceeds_maximum');
       expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
+      expect(answer.body.errors).toEqual([{ pointer: '/redeem', detail: 'must be at most 75.00' }]);
     }
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
     expect((await complete(order, { redeem: '75.00' })).status).toBe(200);

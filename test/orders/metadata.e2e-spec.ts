@@ -77,11 +77,11 @@ describe('the metadata of an order', () => {
     ['a key with a blank', { 'till 3': 'x' }, 'keys of 1 to 40 characters'],
     ['a key with an accent', { região: 'x' }, 'keys of 1 to 40 characters'],
     ['a key with a line break', { 'till\n': 'x' }, 'keys of 1 to 40 characters'],
-    ['a number as a value', { store: 'SP-014', till: 3 }, '"till" is not one'],
-    ['null as a value', { till: null }, '"till" is not one'],
-    ['an object as a value', { till: {} }, '"till" is not one'],
-    ['a value of 501 characters', { till: 'x'.repeat(501) }, '"till" is not one'],
-    ['a lone surrogate', { till: '\ud800' }, '"till" is not one'],
+    ['a number as a value', { store: 'SP-014', till: 3 }, 'has the member "till", which must be a string, in quotes'],
+    ['null as a value', { till: null }, '"till", which must be a string of at most 500 characters'],
+    ['an object as a value', { till: {} }, '"till", which must be a string of at most 500 characters'],
+    ['a value of 501 characters', { till: 'x'.repeat(501) }, '"till", which has more than 500 characters'],
+    ['a lone surrogate', { till: '\ud800' }, '"till", which must be valid Unicode'],
   ])('POST and PUT return 400 and change nothing when the metadata is %s', async (_, metadata, detail) => {
     const order = await aCreatedOrder(merchant, { metadata: METADATA });
     for (const answer of [

@@ -63,6 +63,7 @@ describe('POST /quotes', () => {
     const answer = await quote({ total: '150.00', redeem: '75.01' });
     expectProblem(answer, 422, 'redemption_exceeds_maximum');
     expect(answer.body).toMatchObject({ maximum: '75.00', limited_by: 'order_share' });
+    expect(answer.body.errors).toEqual([{ pointer: '/redeem', detail: 'must be at most 75.00' }]);
   });
 
   it('POST /quotes returns 422 when redeem exceeds the balance with this merchant or the payments exceed the total', async () => {

@@ -151,6 +151,7 @@ describe('PUT /orders/{id}/redemption errors', () => {
         const answer = await shop.client.put(`/orders/${order.id}/redemption`, { amount: over });
         expectProblem(answer, 422, 'redemption_exceeds_maximum');
         expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy });
+        expect(answer.body.errors).toEqual([{ pointer: '/amount', detail: `must be at most ${maximum}` }]);
       }
       expect(await walletOf(shop, document)).toMatchObject({ available: balance, held: '0.00' });
       expect(await shop.client.put(`/orders/${order.id}/redemption`, { amount: maximum })).toMatchObject({

@@ -158,7 +158,8 @@ export class World {
     if (total(content.methods.map(({ cents }) => cents)) > content.total) return refused(422, 'payments_exceed_total');
     this.#expire(order);
     if (statusOf(order) !== 'pending') return this.#impossible(order);
-    if (version !== undefined && version !== order.version) return refused(412, 'precondition_failed');
+    const isStale = version !== undefined && version !== order.version;
+    if (isStale && !isSameContent(content, order)) return refused(412, 'precondition_failed');
     const amended = { ...order, ...content };
     const most = this.maximum(amended).cents;
     const tooMuch = isLowered ? undefined : this.#overMaximum(amended, order.redemption);
