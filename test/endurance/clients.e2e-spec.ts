@@ -147,7 +147,8 @@ describe('generated clients', () => {
       body: { total: '10.00', items: [{ id: 'sku-1', price: '10.00' }], payment_methods: [] },
     };
     expect((await sdk.amendOrder(amendment)).data).toMatchObject({ total: '10.00', version: 2 });
-    expect((await sdk.amendOrder(amendment)).error).toMatchObject({ code: 'precondition_failed' });
+    const stale = { ...amendment, body: { ...amendment.body, total: '11.00' } };
+    expect((await sdk.amendOrder(stale)).error).toMatchObject({ code: 'precondition_failed' });
     const { error } = await sdk.holdRedemption({ path: { id: data.id }, body: { amount: '1.00' } });
     expect(error).toMatchObject({ code: 'redemption_exceeds_maximum', maximum: '0.00' });
     expect((await sdk.cancelOrder({ path: { id: data.id } })).data.status).toBe('cancelled');
