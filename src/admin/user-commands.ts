@@ -22,7 +22,7 @@ export function userCommands(): Command {
       .description('create an API user; if no password is given, a strong one is generated and printed once')
       .requiredOption('--merchant <id>', "the user's merchant")
       .requiredOption('--email <email>', "the user's email", email)
-      .addOption(new Option('--allow <permission>', 'a permission besides orders').choices(OPTIONAL_PERMISSIONS)),
+      .addOption(new Option('--allow <permission>', 'an additional permission').choices(OPTIONAL_PERMISSIONS)),
   ).action((options: CreateOptions) =>
     changeWithPassword(
       'user create',

@@ -169,7 +169,7 @@ export class WalletAggregate {
   /**
    * Takes back granted cashback: from the order's own credit, then from the others, pending and available, earliest
    * expiry first. The uncovered rest becomes debt. The caller must have loaded enough credits to cover the amount, if
-   * there are.
+   * there are enough.
    */
   clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
     const credits = [...this.credits];

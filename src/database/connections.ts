@@ -37,8 +37,8 @@ export function createPool(options: mysql2.PoolOptions, limits: ConnectionLimits
 }
 
 /**
- * Waits until a connection of the pool has its settings. mysql2 runs statements in order, so they come first also for
- * who does not wait; but if they fail, statements that already wait behind them get no answer.
+ * Waits until a connection of the pool has its settings. mysql2 runs statements in order, so they come first even for
+ * callers that do not wait; but if they fail, statements that already wait behind them get no answer.
  */
 export async function prepared(connection: mysql2.PoolConnection): Promise<void> {
   try {

@@ -87,7 +87,7 @@ export class OrdersController {
   /**
    * Read an order by its external ID
    *
-   * @remarks Returns the order with your ID, which is percent-encoded in the path. An order of another merchant is 404.
+   * @remarks Returns the order with your ID. Percent-encode it in the path. An order of another merchant returns 404.
    */
   @Get('by-external-id/:external_id')
   @ApiParam({
@@ -142,8 +142,8 @@ export class OrdersController {
    * Complete an order
    *
    * @remarks Redeems the held cashback (or the amount in `redeem`), and grants the customer the cashback that the order
-   * earns. It also works after `expires_at` if the balance is still sufficient. Completing again with the same values
-   * returns the order.
+   * earns. It also works after `expires_at`: then `redeem` is required if the order held cashback, and "0.00" is always
+   * possible. Completing again with the same values returns the order.
    */
   @Post(':id/complete')
   @Heavy()

@@ -17,7 +17,7 @@ export class QuotesController {
    * Quote an order
    *
    * @remarks Returns the cashback that an order would redeem and earn, and creates nothing. Without `document`, for
-   * example on a product page, `to_redeem` is null. A quote is no promise: an order has its own.
+   * example on a product page, `to_redeem` is null. A quote is not binding: an order has its own.
    */
   @Post()
   @HttpCode(200)

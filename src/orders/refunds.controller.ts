@@ -17,7 +17,7 @@ export class RefundsController {
    * Refund an order
    *
    * @remarks Refunds a completed order, fully or partially. `external_id` is the idempotency key. With
-   * `eligible_amount` you say how much of the amount concerns goods that earned cashback: "0.00" for shipping.
+   * `eligible_amount` you say how much of the amount concerns goods of the `eligible_total`: "0.00" for shipping.
    */
   @Post()
   @Heavy()
@@ -37,7 +37,8 @@ export class RefundsController {
   /**
    * List the refunds of an order
    *
-   * @remarks The refunds of the order, newest first, one page at a time. Continue with `next_cursor` until it is null.
+   * @remarks Returns the order's refunds, newest first, one page at a time. Continue with `next_cursor` until it is
+   * null.
    */
   @Get()
   @Heavy()

@@ -19,9 +19,9 @@ export class GrantsController {
    * Grant cashback
    *
    * @remarks Grants cashback to a customer without an order. It repays a debt first. `external_id` is the idempotency
-   * key: the same body again returns 201 with the grant in its current state and `Idempotency-Replayed: true`, a
-   * different body 409. The API user needs the permission `grants`, and grants at most the policy's `grant_maximum` at
-   * once.
+   * key: the same content again returns 201 with the current grant and `Idempotency-Replayed: true`. Different content
+   * returns 409. The API user needs the permission `grants`, and grants at most the policy's `grant_maximum`
+   * at once.
    */
   @Post()
   @Requires('grants')
@@ -41,7 +41,7 @@ export class GrantsController {
   /**
    * Read a grant
    *
-   * @remarks Returns the grant in its current state. A grant of another merchant is 404.
+   * @remarks Returns the grant in its current state. A grant of another merchant returns 404.
    */
   @Get(':id')
   @ApiProblems.read()
@@ -52,9 +52,9 @@ export class GrantsController {
   /**
    * Void a grant
    *
-   * @remarks Voids the unspent, unheld amount of the grant; `voided` is the amount. Redeemed amounts stay redeemed, and
-   * amounts held for orders stay held: if they are released later, void the grant again to void them too. Otherwise a
-   * repeated request changes nothing and returns the same grant. The API user needs the permission `grants`.
+   * @remarks Voids the unspent, unheld amount of the grant. `voided` is the sum of all voids. Redeemed amounts stay
+   * redeemed, and amounts held for orders stay held: if they are released, void the grant again to void them too.
+   * Otherwise a repeated request returns the same grant. The API user needs the permission `grants`.
    */
   @Post(':id/void')
   @Requires('grants')

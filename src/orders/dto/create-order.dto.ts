@@ -39,7 +39,7 @@ export class CreateOrderItemDto {
   readonly description?: string;
 
   /**
-   * How many of it the customer buys. Default: 1.
+   * Quantity of the item. Default: 1.
    * @example 1
    */
   @IsOptional()
@@ -131,7 +131,7 @@ export class CreateOrderDto extends OrderContentDto {
   readonly expires_at?: string;
 }
 
-/** The new content of a pending order. It replaces all of the earlier content. */
+/** The new content of a pending order. It replaces the whole content. */
 export class AmendOrderDto extends OrderContentDto {
   /** The order's own, or absent: it cannot be changed. */
   @IsOptional()

@@ -13,8 +13,8 @@ export class SetRedemptionDto {
   readonly amount!: string;
 
   /**
-   * When the order and its hold expire from now on: at least 1 minute and at most the policy's `max_order_ttl_minutes`
-   * in the future. Default: a pending order keeps its `expires_at`, and an expired order gets the policy's
+   * The new expiry of the order and its hold: at least 1 minute and at most the policy's `max_order_ttl_minutes` in the
+   * future. Default: a pending order keeps its `expires_at`, and an expired order gets the policy's
    * `order_ttl_minutes`.
    */
   @IsOptional()

@@ -54,6 +54,6 @@ export class ListOrdersDto extends PageQueryDto {
 export class OrderPageDto {
   readonly data!: OrderDto[];
 
-  /** The `cursor` for the next page; null on the last page. It stays valid when orders are added. */
+  /** The `cursor` for the next page; null on the last page. It stays valid if orders are added. */
   readonly next_cursor!: string | null;
 }

@@ -43,7 +43,7 @@ export class OrderPaymentMethodDto {
 /** The cashback the customer can redeem on the order. */
 export class ToRedeemDto {
   /**
-   * Cashback that the customer can spend now, without the amounts held for this and other orders.
+   * Cashback that the customer can spend now, excluding amounts held for this and other orders.
    * @example "80.00"
    */
   @ApiMoney()
@@ -109,7 +109,7 @@ const TO_RECEIVE_STATUSES = [
 export class ToReceiveDto {
   /**
    * Before completion: what the customer will receive if the order is completed in its current state. After completion:
-   * the granted amount.
+   * the earned amount.
    * @example "7.50"
    */
   @ApiMoney()

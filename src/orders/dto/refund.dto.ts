@@ -65,7 +65,7 @@ export class RefundDto {
   readonly cashback_returned!: string;
 
   /**
-   * Granted cashback that was taken back.
+   * Earned cashback that was taken back.
    * @example "2.17"
    */
   @ApiMoney()
@@ -85,6 +85,6 @@ export class RefundDto {
 export class RefundPageDto {
   readonly data!: RefundDto[];
 
-  /** The `cursor` of the next page; null on the last page. */
+  /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor!: string | null;
 }

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
-/** What gave a customer a credit: an order that earned it, or a grant. */
+/** Where a credit comes from: the order that earned it, or a grant. */
 @InOrder()
 export class CreditSourceDto {
   @ApiProperty({ enum: ['order', 'grant'], enumName: 'CreditSourceType', example: 'grant' })
@@ -37,7 +37,7 @@ export class CreditDto {
   readonly amount!: string;
 
   /**
-   * The amount that remains, without what is held for orders.
+   * Remaining amount, excluding amounts held for orders.
    * @example "12.00"
    */
   @ApiMoney()

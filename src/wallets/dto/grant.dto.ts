@@ -8,7 +8,7 @@ import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */
 export class CreateGrantDto {
   /**
-   * The grant's ID in the caller's system, unique per merchant. It is the idempotency key.
+   * Your ID of the grant, unique per merchant. It is the idempotency key.
    * @example SORRY-1
    */
   @IsCallerId()
@@ -22,7 +22,7 @@ export class CreateGrantDto {
   readonly document!: string;
 
   /**
-   * In BRL, greater than zero.
+   * Amount in BRL. It must be greater than zero.
    * @example "80.00"
    */
   @IsMoney({ zero: false })
@@ -88,7 +88,7 @@ export class GrantDto {
   readonly remaining!: string;
 
   /**
-   * Amount that was voided.
+   * Sum of all voids.
    * @example "0.00"
    */
   @ApiMoney()

@@ -38,7 +38,7 @@ export class WalletDto {
   readonly available!: string;
 
   /**
-   * Granted cashback that is not available yet.
+   * Earned and granted cashback that is not available yet.
    * @example "7.50"
    */
   @ApiMoney()
@@ -70,9 +70,9 @@ export class WalletDto {
 /** The page of a statement to return, and whether it is a summary. */
 export class StatementQueryDto extends PageQueryDto {
   /**
-   * `true` leaves out the entries of kinds `hold` and `release` that cancel out: only what is held now stays. The sum
-   * is that of all entries. `balance` remains that of the wallet, so it is lower where an order held cashback. A page
-   * can have fewer entries than `limit`, even none: continue until `next_cursor` is null. Default: `false`.
+   * `true` leaves out `hold` and `release` entries that cancel out: only what is held now stays. The sum is that of all
+   * entries. `balance` is that of the wallet, so it is lower while an order held cashback. A page can have fewer
+   * entries than `limit`, even none: continue until `next_cursor` is null. Default: `false`.
    */
   @IsOptional()
   @IsQueryBoolean()
