@@ -48,7 +48,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
 
 function invalidToken(): Problem {
   return new Problem('invalid_token', {
-    detail: 'the access token is unknown, expired or revoked: refresh it or log in again',
+    detail: 'the access token (cbat_…) is unknown, expired or revoked: refresh it or log in again',
     headers: {
       'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"`,
     },

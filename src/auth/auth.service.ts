@@ -175,7 +175,7 @@ export class AuthService {
 
 function invalidRefreshToken(): Problem {
   return new Problem('invalid_refresh_token', {
-    detail: 'the refresh token is unknown, expired, used or revoked: log in again',
+    detail: 'the refresh token (cbrt_…) is unknown, expired, used or revoked: log in again',
   });
 }
 

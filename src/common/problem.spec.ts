@@ -70,7 +70,7 @@ describe('problems', () => {
       code: 'redemption_exceeds_maximum',
       request_id: 'id-1',
       retryable: false,
-      next_action: 'lower_amount',
+      next_action: 'fix_request',
       maximum: '75.00',
     });
   });

@@ -6,7 +6,6 @@ export const NEXT_ACTIONS = [
   'refresh_token',
   'read_existing',
   'read_order',
-  'lower_amount',
   'contact_support',
 ] as const;
 export type NextAction = (typeof NEXT_ACTIONS)[number];
@@ -40,8 +39,8 @@ const CATALOGUE = {
   payload_too_large: [413, 'The request body is too large', 'fix_request'],
   unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
   payments_exceed_total: [422, 'The payment methods and the redeemed cashback exceed the total', 'fix_request'],
-  redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'lower_amount'],
-  grant_exceeds_maximum: [422, 'The grant exceeds the maximum', 'lower_amount'],
+  redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'fix_request'],
+  grant_exceeds_maximum: [422, 'The grant exceeds the maximum', 'fix_request'],
   refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'fix_request'],
   too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],
   headers_too_large: [431, 'The request headers are too large', 'fix_request'],

@@ -42,10 +42,10 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     errors: [{ pointer: '/items/0/price', detail: 'must have a point as decimal separator' }],
   },
   missing_token: { detail: 'send the access token in the header: Authorization: Bearer <access_token>' },
-  invalid_token: { detail: 'the access token is unknown, expired or revoked: refresh it or log in again' },
+  invalid_token: { detail: 'the access token (cbat_…) is unknown, expired or revoked: refresh it or log in again' },
   invalid_credentials: { detail: 'email or password is wrong', instance: '/auth/login' },
   invalid_refresh_token: {
-    detail: 'the refresh token is unknown, expired, used or revoked: log in again',
+    detail: 'the refresh token (cbrt_…) is unknown, expired, used or revoked: log in again',
     instance: '/auth/refresh',
   },
   forbidden: {
@@ -77,7 +77,7 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     },
   },
   invalid_transition: {
-    detail: 'the order is completed: it cannot be cancelled; refund it instead',
+    detail: 'the order is completed: only a pending or expired order can be cancelled',
     instance: `${ORDER}/cancel`,
     errors: [{ pointer: '/redeem', detail: 'the order was completed with 20.00' }],
     errorsAreOptional: true,
@@ -107,7 +107,8 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     },
   },
   redemption_no_longer_available: {
-    detail: 'at most 5.00 can be redeemed on this order now; with redeem "0.00" it can always be completed',
+    detail:
+      'at most 5.00 can be redeemed on this order now: if the customer was charged less, first decide who pays the difference',
     errors: [{ pointer: '/redeem', detail: 'must be at most 5.00' }],
     instance: `${ORDER}/complete`,
     extensions: {
@@ -115,13 +116,14 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       limited_by: { ...limitedBy, example: 'balance' },
     },
   },
-  precondition_failed: { detail: 'the order is at version 3, which is not in If-Match', instance: ORDER },
+  precondition_failed: { detail: 'the order is at version 3: If-Match does not name "3"', instance: ORDER },
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
   payments_exceed_total: {
-    detail: 'the payment methods add up to 150.00, and 20.00 is redeemed: together this exceeds the total of 150.00',
+    detail:
+      'the payment methods add up to 150.00, and 20.00 is redeemed: together this exceeds the total of 150.00; send what the customer paid, and as redeem what was deducted',
     instance: `${ORDER}/complete`,
-    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00' }],
+    errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00 if 20.00 is redeemed' }],
     extensions: {
       total: money('The total of the order, in BRL.', '150.00'),
       redeemed: money('The cashback that the completion redeems, in BRL; otherwise "0.00".', '20.00'),

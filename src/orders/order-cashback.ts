@@ -83,6 +83,7 @@ function toReceiveStatus(order: Order, validity: Validity, now: Date): CashbackT
 
 /**
  * @param pointer the member that has the amount; undefined if the request has none.
+ * @param advice the end of the explanation.
  * @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum.
  */
 export function refuseOverMaximum(
@@ -90,6 +91,7 @@ export function refuseOverMaximum(
   { availableCents }: Pick<WalletAggregate, 'availableCents'>,
   amountCents: number,
   pointer?: string,
+  advice = '',
 ): void {
   const { maximumCents, limitedBy } = maximumToRedeem(order, availableCents);
   if (amountCents <= maximumCents) return;
@@ -97,7 +99,7 @@ export function refuseOverMaximum(
   // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
   const isLate = order.status === 'expired' && limitedBy === 'balance';
   throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
-    detail: `at most ${maximum} can be redeemed on this order now${isLate ? '; with redeem "0.00" it can always be completed' : ''}`,
+    detail: `at most ${maximum} can be redeemed on this order now${advice}`,
     ...(pointer !== undefined && { errors: [{ pointer, detail: `must be at most ${maximum}` }] }),
     extensions: { maximum, limited_by: limitedBy },
   });

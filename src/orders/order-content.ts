@@ -70,12 +70,17 @@ export function readPaymentMethods(
   const paidCents = sumCents(read.map(({ amountCents }) => amountCents));
   if (paidCents + redeemedCents <= totalCents) return read;
   const [total, redeemed, payments] = [totalCents, redeemedCents, paidCents].map(formatMoney);
-  const together = redeemedCents > 0 ? `, and ${redeemed} is redeemed: together this` : ', which';
+  const maximum = `must add up to at most ${formatMoney(totalCents - redeemedCents)}`;
+  const [detail, bound] =
+    redeemedCents === 0
+      ? [`the payment methods add up to ${payments}, which exceeds the total of ${total}`, maximum]
+      : [
+          `the payment methods add up to ${payments}, and ${redeemed} is redeemed: together this exceeds the total of ${total}; send what the customer paid, and as redeem what was deducted`,
+          `${maximum} if ${redeemed} is redeemed`,
+        ];
   throw new Problem('payments_exceed_total', {
-    detail: `the payment methods add up to ${payments}${together} exceeds the total of ${total}`,
-    errors: [
-      { pointer: '/payment_methods', detail: `must add up to at most ${formatMoney(totalCents - redeemedCents)}` },
-    ],
+    detail,
+    errors: [{ pointer: '/payment_methods', detail: bound }],
     extensions: { total, redeemed, payments },
   });
 }

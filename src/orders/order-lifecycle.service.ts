@@ -124,7 +124,7 @@ export class OrderLifecycleService {
       requireVersion(order, versions);
       if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
-      refuseOverMaximum(order, wallet, redeemCents, '/redeem');
+      refuseOverMaximum(order, wallet, redeemCents, '/redeem', UNDERPAID);
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);
@@ -196,6 +196,9 @@ function heldAfter(amended: Order, wallet: WalletAggregate, isLowered: boolean):
   return amended.redemptionCents;
 }
 
+/** A smaller `redeem` completes an order whose customer has perhaps been charged less than the rest. */
+const UNDERPAID = ': if the customer was charged less, first decide who pays the difference';
+
 /** Adds the cashback of an order that is being completed. @returns the earned cashback in centavos. */
 function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, validity: Validity): number {
   const { availableAt, expiresAt } = validity;
@@ -214,6 +217,9 @@ function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrder
   if (faults.length > 0) throw validationFailed(faults);
 }
 
+const DIFFERENT_COMPLETION =
+  'it was already completed with different values; if the customer was charged again, pay that back';
+
 /** Completing again with the same values is a replay. With different values it is an error. */
 function refuseOtherCompletion(order: Order, request: CompleteOrderDto): void {
   const errors: Fault[] = [];
@@ -228,5 +234,5 @@ function refuseOtherCompletion(order: Order, request: CompleteOrderDto): void {
       ),
     );
   }
-  if (errors.length > 0) throw invalidTransition(order, 'it was already completed with different values', errors);
+  if (errors.length > 0) throw invalidTransition(order, DIFFERENT_COMPLETION, errors);
 }

@@ -21,8 +21,16 @@ const TRANSITIONS = {
     to: [],
     refusal: 'only a pending order can be amended, or an expired one after it is renewed',
   },
-  complete: { from: ['pending', 'expired'], to: ['completed'], refusal: 'it cannot be completed' },
-  cancel: { from: ['pending', 'expired'], to: ['cancelled'], refusal: 'it cannot be cancelled; refund it instead' },
+  complete: {
+    from: ['pending', 'expired'],
+    to: ['completed'],
+    refusal: 'only a pending or expired order can be completed',
+  },
+  cancel: {
+    from: ['pending', 'expired'],
+    to: ['cancelled'],
+    refusal: 'only a pending or expired order can be cancelled',
+  },
   refund: {
     from: ['completed', 'partially_refunded'],
     to: ['partially_refunded', 'refunded'],

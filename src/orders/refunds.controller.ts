@@ -5,6 +5,7 @@ import { IdParam, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
+import { IfMatch } from '../http/if-match.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
@@ -22,14 +23,15 @@ export class RefundsController {
   @Post()
   @Heavy()
   @ApiCreated(RefundDto, 'The refund')
-  @ApiProblems.write('external_id_conflict', 'refund_exceeds_total')
+  @ApiProblems.write('external_id_conflict', 'precondition_failed', 'refund_exceeds_total')
   async createRefund(
     @MerchantId() merchantId: string,
     @IdParam('The order') id: string,
     @Body() body: CreateRefundDto,
+    @IfMatch() versions: string[] | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
-    const { refund, replayed } = await this.refunds.create(merchantId, id, body);
+    const { refund, replayed } = await this.refunds.create(merchantId, id, body, versions);
     markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
     return refund;
   }

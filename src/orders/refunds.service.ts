@@ -9,7 +9,7 @@ import { newId } from '../common/ids.js';
 import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
-import { LockedOrders } from './locked-orders.js';
+import { LockedOrders, requireVersion } from './locked-orders.js';
 import { Order } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
 import { isOpen, requireTransition } from './order-status.js';
@@ -28,12 +28,15 @@ export class RefundsService {
   /**
    * Refunds an amount of an order, or replays the refund with this `external_id`.
    *
-   * @throws Problem not_found; invalid_transition; external_id_conflict; refund_exceeds_total, with the bounds.
+   * @param versions the versions of the order that the caller allows to change; undefined allows any.
+   * @throws Problem not_found; invalid_transition; external_id_conflict; precondition_failed; refund_exceeds_total,
+   *   with the bounds.
    */
   create(
     merchantId: string,
     orderId: string,
     request: CreateRefundDto,
+    versions?: readonly string[],
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const sent = readRefund(request);
     return this.unitOfWork.transaction(async (manager, record) => {
@@ -48,6 +51,7 @@ export class RefundsService {
       // An order that is due expires first, so that the refusal names the status that it has.
       if (isOpen(order)) await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'refund');
+      requireVersion(order, versions);
       const refund = await this.#refund(manager, record, order, sent);
       record({ type: 'order.refunded', merchantId, orderId, amountCents: refund.amountCents });
       return { refund: toRefundDto(refund), replayed: false };

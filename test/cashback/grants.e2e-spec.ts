@@ -285,7 +285,7 @@ describe('the maximum of a grant', () => {
       ...(await atOnce(3, () => create(content))),
     ]) {
       expectProblem(answer, 422, 'grant_exceeds_maximum');
-      expect(answer.body).toMatchObject({ maximum: '1000.00', retryable: false, next_action: 'lower_amount' });
+      expect(answer.body).toMatchObject({ maximum: '1000.00', retryable: false, next_action: 'fix_request' });
       expect(pointersOf(answer)).toEqual(['/amount']);
     }
     expect((await walletOf(merchant, content.document)).id).toBeNull();

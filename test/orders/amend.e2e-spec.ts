@@ -195,7 +195,7 @@ describe('PUT /orders/{id} with a hold', () => {
       for (const _attempt of ['first', 'second']) {
         const answer = await amend(order, aCart(total, members), shop);
         expectProblem(answer, 422, 'redemption_exceeds_maximum');
-        expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy, next_action: 'lower_amount' });
+        expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy, next_action: 'fix_request' });
         expect(answer.body).not.toHaveProperty('errors');
         expect(await read(order, shop)).toEqual(order);
       }

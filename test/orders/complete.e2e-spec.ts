@@ -233,7 +233,7 @@ describe('POST /orders/{id}/complete errors', () => {
         expectProblem(answer, 422, 'payments_exceed_total');
         expect(answer.body).toMatchObject({
           ...{ total: '150.00', redeemed: '20.00', payments: '130.01' },
-          errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00' }],
+          errors: [{ pointer: '/payment_methods', detail: 'must add up to at most 130.00 if 20.00 is redeemed' }],
         });
       }
       expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(pending);

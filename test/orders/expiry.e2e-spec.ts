@@ -219,7 +219,7 @@ describe('expired orders', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       expectProblem(answer, 409, 'redemption_no_longer_available');
       expect(answer.body).toMatchObject({ maximum: '0.00', next_action: 'fix_request' });
-      expect(answer.body.detail).toContain('with redeem "0.00" it can always be completed');
+      expect(answer.body.detail).toContain('first decide who pays the difference');
     }
     expect((await walletOf(merchant, first.document)).available).toBe('0.00');
   });

@@ -38,7 +38,7 @@ describe('If-Match of PUT /orders/{id}', () => {
         const answer = await amend(order, '100.00', ifMatch);
         expectProblem(answer, 412, 'precondition_failed');
         expect(answer.body).toMatchObject({ next_action: 'read_order', retryable: false });
-        expect(answer.body.detail).toContain('version 1');
+        expect(answer.body.detail).toContain('If-Match does not name "1"');
       }
       expect(await read(order)).toEqual(order);
     },
@@ -175,6 +175,24 @@ describe('If-Match of the other operations on an order', () => {
       expect(await send(`/orders/${order.id}`, '"2"')).toMatchObject({ status: 200, body: { version: 3 } });
     },
   );
+
+  it('of two refunds with the version that both read, the first refunds, and its repeat returns it again', async () => {
+    const order = await aCompletedOrder(merchant);
+    const refund = (external_id: string, ifMatch: string): Promise<Answer> =>
+      merchant.client.post(
+        `/orders/${order.id}/refunds`,
+        { external_id, amount: '30.00' },
+        { headers: { 'if-match': ifMatch } },
+      );
+    const read = `"${order.version}"`;
+    const answers = await Promise.all([refund('TILL-1', read), refund('TILL-2', read)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 412]);
+    const [first] = answers.filter(({ status }) => status === 201);
+    expect(await refund(first!.body.external_id, read)).toMatchObject({ status: 201, body: first!.body });
+    expectProblem(await refund('TILL-3', read), 412, 'precondition_failed');
+    expectProblem(await refund('TILL-3', 'x'), 400, 'malformed_request');
+    expect((await refund('TILL-3', `"${order.version + 1}"`)).status).toBe(201);
+  });
 
   it('exactly one of 25 concurrent holds with the same If-Match changes the order', async () => {
     const order = await anOrderWithBalance();
