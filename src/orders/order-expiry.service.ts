@@ -67,8 +67,8 @@ export class OrderExpiryService implements SharedWork {
       const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
       const order = await manager.findOne(Order, { where: { id, merchantId, status: 'pending' }, lock });
       if (order === null) return;
-      const wallet = await this.orders.lockWallet(manager, order, record);
-      if (order.status === 'expired') await this.orders.saveExpired(manager, record, order, wallet);
+      const wallet = await this.orders.lockWallet(manager, record, order);
+      if (order.status === 'expired') await this.orders.save(manager, record, order, wallet);
     });
   }
 }

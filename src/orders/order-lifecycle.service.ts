@@ -55,10 +55,9 @@ export class OrderLifecycleService {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, order.status === 'expired' ? 'renew' : 'hold');
-      if (isLastHold(order, amountCents, request.expires_at))
-        return this.orders.saveExpired(manager, record, order, wallet);
+      if (isLastHold(order, amountCents, request.expires_at)) return this.orders.save(manager, record, order, wallet);
       const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
       const isChanged = wallet.heldCents !== amountCents;
@@ -85,14 +84,14 @@ export class OrderLifecycleService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       refuseOtherIdentity(order, request);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'amend');
       const amended = { ...order, ...content };
       const isChanged = differences(amended, order).length > 0;
       if (isChanged) requireVersion(order, versions);
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
-      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet, {});
+      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet);
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
       return this.orders.save(manager, record, order, wallet, { ...content, redemptionCents });
@@ -119,7 +118,7 @@ export class OrderLifecycleService {
         refuseOtherCompletion(order, request);
         return this.#view(manager, order);
       }
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'complete');
       requireVersion(order, versions);
       if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
@@ -153,7 +152,7 @@ export class OrderLifecycleService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (order.cancelledAt !== null) return this.#view(manager, order);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'cancel');
       requireVersion(order, versions);
       wallet.releaseHold(order);

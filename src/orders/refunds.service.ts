@@ -46,7 +46,7 @@ export class RefundsService {
       }
 
       // An order that is due expires first, so that the refusal names the status that it has.
-      if (isOpen(order)) await this.orders.lockWallet(manager, order, record);
+      if (isOpen(order)) await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'refund');
       const refund = await this.#refund(manager, record, order, sent);
       record({ type: 'order.refunded', merchantId, orderId, amountCents: refund.amountCents });
