@@ -76,9 +76,8 @@ export class LedgerService {
    * @throws Problem not_found for an unknown merchant.
    */
   async report(month: string, merchantId?: string): Promise<LedgerMonth[]> {
-    const merchants = merchantId === undefined ? await this.merchants.list() : [await this.merchants.get(merchantId)];
     const rows: LedgerMonth[] = [];
-    for (const merchant of merchants) rows.push(await this.#monthOf(merchant, month));
+    for (const merchant of await this.merchants.select(merchantId)) rows.push(await this.#monthOf(merchant, month));
     return rows;
   }
 
