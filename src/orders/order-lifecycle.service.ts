@@ -121,8 +121,8 @@ export class OrderLifecycleService {
       const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'complete');
       requireVersion(order, versions);
-      if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
-      const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
+      if (request.redeem === undefined) refuseLapsed(order, wallet.availableCents);
+      const redeemCents = request.redeem === undefined ? order.redemptionCents : parseMoney(request.redeem);
       refuseOverMaximum(order, wallet, redeemCents, '/redeem');
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
@@ -172,14 +172,14 @@ export class OrderLifecycleService {
 
 /** Returns whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
 function isLastHold(order: Order, amountCents: number, requested: string | undefined): boolean {
-  const isSame = typeof requested === 'string' && Date.parse(requested) === +order.expiresAt;
+  const isSame = requested !== undefined && Date.parse(requested) === +order.expiresAt;
   return order.status === 'expired' && isSame && amountCents === order.lapsedCents;
 }
 
 /** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */
 function newExpiry(order: Order, requested: string | undefined, now: Date): Date {
   const isExpired = order.status === 'expired';
-  if (typeof requested !== 'string') return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
+  if (requested === undefined) return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
   const expiresAt = new Date(requested);
   // A repeated request can come later than one minute before the instant that it sets.
   const isRepeated = !isExpired && +expiresAt === +order.expiresAt;
@@ -206,9 +206,9 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, vali
 /** An amendment may repeat what identifies an order, and cannot change it. */
 function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
   const faults: Fault[] = [];
-  if (typeof external_id === 'string' && external_id !== order.externalId)
+  if (external_id !== undefined && external_id !== order.externalId)
     faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, or absent' });
-  if (typeof document === 'string' && document !== order.document)
+  if (document !== undefined && document !== order.document)
     faults.push({ pointer: '/document', detail: 'must be the document of the order, or absent' });
   if (faults.length > 0) throw validationFailed(faults);
 }
@@ -216,7 +216,7 @@ function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrder
 /** Completing again with the same values is a replay. With different values it is an error. */
 function refuseOtherCompletion(order: Order, request: CompleteOrderDto): void {
   const errors: Fault[] = [];
-  if (typeof request.redeem === 'string' && parseMoney(request.redeem) !== order.redemptionCents) {
+  if (request.redeem !== undefined && parseMoney(request.redeem) !== order.redemptionCents) {
     errors.push({ pointer: '/redeem', detail: `the order was completed with ${formatMoney(order.redemptionCents)}` });
   }
   if (request.payment_methods) {
