@@ -9,15 +9,17 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 const EXPIRING_DAYS = 30;
 
 /** What a merchant owes its customers, in centavos. */
-export interface Outstanding {
-  wallets: number;
-  availableCents: number;
-  pendingCents: number;
-  heldCents: number;
-  debtCents: number;
+const NOTHING = {
+  wallets: 0,
+  availableCents: 0,
+  pendingCents: 0,
+  heldCents: 0,
+  debtCents: 0,
   /** The part of the available and pending cashback that expires within 30 days if nobody spends it. */
-  expiringCents: number;
-}
+  expiringCents: 0,
+};
+export type Outstanding = typeof NOTHING;
+const MEMBERS = Object.keys(NOTHING) as (keyof Outstanding)[];
 
 export interface MerchantOutstanding extends Outstanding {
   merchantId: string;
@@ -68,16 +70,6 @@ export class OutstandingService {
     });
   }
 }
-
-const NOTHING: Outstanding = {
-  wallets: 0,
-  availableCents: 0,
-  pendingCents: 0,
-  heldCents: 0,
-  debtCents: 0,
-  expiringCents: 0,
-};
-const MEMBERS = Object.keys(NOTHING) as (keyof Outstanding)[];
 
 async function outstandingOf(manager: EntityManager, merchantId: string, now: Date): Promise<Outstanding> {
   const soon = after(now, EXPIRING_DAYS * DAY_MS);
