@@ -117,16 +117,8 @@ function keyOf(creditId: string | undefined, externalId: string | undefined): Gr
   throw new Error("one of '--grant' and '--external-id' is required");
 }
 
-function grant({ merchant, amount, ...options }: GrantOptions, document: string): Promise<void> {
-  const { availableOn, expiresOn, reason, externalId: ofMerchant } = options;
-  const content = {
-    document,
-    amountCents: amount,
-    ...(availableOn !== undefined && { availableOn }),
-    ...(expiresOn !== undefined && { expiresOn }),
-    ...(reason !== undefined && { reason }),
-    ...(ofMerchant !== undefined && { externalId: ofMerchant }),
-  };
+function grant({ merchant, amount, documentStdin: _, ...given }: GrantOptions, document: string): Promise<void> {
+  const content = { ...given, document, amountCents: amount };
   const details = { merchant_id: merchant, amount: formatMoney(amount) };
   return runChange('cashback grant', details, async (services) => {
     const { credit, replayed } = await services.get(GrantsService).grant(merchant, content);
@@ -137,7 +129,7 @@ function grant({ merchant, amount, ...options }: GrantOptions, document: string)
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,
-      ...(ofMerchant !== undefined && { external_id: ofMerchant }),
+      ...(given.externalId !== undefined && { external_id: given.externalId }),
       amount: formatMoney(credit.amountCents),
       available_at: credit.availableAt,
       expires_at: credit.expiresAt,

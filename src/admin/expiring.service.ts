@@ -46,9 +46,8 @@ export class ExpiringService {
    * @throws Problem not_found for an unknown merchant.
    */
   async report(months: number, merchantId?: string): Promise<ExpiringMonth[]> {
-    const merchants = merchantId === undefined ? await this.merchants.list() : [await this.merchants.get(merchantId)];
     const rows: ExpiringMonth[] = [];
-    for (const merchant of merchants)
+    for (const merchant of await this.merchants.select(merchantId))
       rows.push(...(await this.unitOfWork.snapshot((manager) => this.#monthsOf(manager, merchant, months))));
     return rows;
   }

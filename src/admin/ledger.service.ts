@@ -12,24 +12,31 @@ import { walletPages } from './wallet-pages.js';
 /** The clocks of two instances may differ, and an entry is committed after its `created_at`. */
 const LATEST_COMMIT_MS = 2 * MINUTE_MS;
 
-/** The movements of a month. The last four reduce what customers own. */
-export type Movements = Record<
-  | 'earnedCents'
-  | 'grantedCents'
-  | 'redeemedCents'
-  | 'restoredCents'
-  | 'takenBackCents'
-  | 'voidedCents'
-  | 'expiredCents',
-  number
->;
+/** What a merchant's customers owned at the beginning and the end of a month, and why it changed, in centavos. */
+const NOTHING = {
+  /** Credits and holds less debts, at the beginning. */
+  openingCents: 0,
+  earnedCents: 0,
+  grantedCents: 0,
+  redeemedCents: 0,
+  restoredCents: 0,
+  takenBackCents: 0,
+  voidedCents: 0,
+  expiredCents: 0,
+  closingCents: 0,
+  /** The part of `closingCents` that orders held. */
+  closingHeldCents: 0,
+  /** The debt that `closingCents` is reduced by. */
+  closingDebtCents: 0,
+};
+type Sums = typeof NOTHING;
 
 /**
  * The member that an entry counts in, and its sign there. Holds are still the customers' own, so they move nothing.
  * Cashback that repays a debt is taken from a credit (`clawback`) and from the debt (`repay`), so these two cancel out:
  * a refund takes back what it claws back and what it leaves as a debt.
  */
-const MEMBERS: Record<EntryKind, [member: keyof Movements, sign: 1 | -1] | null> = {
+const MEMBERS: Record<EntryKind, [member: keyof Sums, sign: 1 | -1] | null> = {
   earn: ['earnedCents', 1],
   grant: ['grantedCents', 1],
   redeem: ['redeemedCents', -1],
@@ -43,20 +50,12 @@ const MEMBERS: Record<EntryKind, [member: keyof Movements, sign: 1 | -1] | null>
   release: null,
 };
 
-/** What a merchant's customers owned at the beginning and the end of a month, and why it changed, in centavos. */
-export interface LedgerMonth extends Movements {
+export interface LedgerMonth extends Sums {
   merchantId: string;
   name: string;
   timeZone: string;
   /** Whether the month is over, so that no entry can be added to it. */
   isClosed: boolean;
-  /** Credits and holds less debts, at the beginning. */
-  openingCents: number;
-  closingCents: number;
-  /** The part of `closingCents` that orders held. */
-  closingHeldCents: number;
-  /** The debt that `closingCents` is reduced by. */
-  closingDebtCents: number;
 }
 
 /** Adds up the ledger of a month. The database adds, so memory does not grow with the entries. */
@@ -76,9 +75,8 @@ export class LedgerService {
    * @throws Problem not_found for an unknown merchant.
    */
   async report(month: string, merchantId?: string): Promise<LedgerMonth[]> {
-    const merchants = merchantId === undefined ? await this.merchants.list() : [await this.merchants.get(merchantId)];
     const rows: LedgerMonth[] = [];
-    for (const merchant of merchants) rows.push(await this.#monthOf(merchant, month));
+    for (const merchant of await this.merchants.select(merchantId)) rows.push(await this.#monthOf(merchant, month));
     return rows;
   }
 
@@ -87,15 +85,8 @@ export class LedgerService {
     const [from, to] = [startOfDay(first, timeZone), startOfDay(`${addDays(first, 31).slice(0, 7)}-01`, timeZone)];
     const isClosed = after(to, LATEST_COMMIT_MS) <= this.clock.now();
     const sums = await this.unitOfWork.snapshot((manager) => sumsOf(manager, id, { from, to }));
-    return { merchantId: id, name, timeZone, isClosed, ...balances(sums) };
+    return { merchantId: id, name, timeZone, isClosed, ...sums };
   }
-}
-
-/** The sum of the entries of a kind, before a month or in it. */
-interface Sum {
-  kind: EntryKind;
-  isBefore: boolean;
-  cents: number;
 }
 
 /** Without the hint, a server may read the table once per page. */
@@ -103,40 +94,33 @@ const SUMS = `
   SELECT kind, created_at < ? AS is_before, SUM(amount_cents) AS cents FROM cashback_entries FORCE INDEX (PRIMARY)
    WHERE wallet_id IN (?) AND merchant_id = ? AND created_at < ? GROUP BY kind, is_before`;
 
+/** The sum of the entries of a kind, before a month or in it. */
+interface SumRow {
+  kind: EntryKind;
+  is_before: string | number;
+  cents: string;
+}
+
 async function sumsOf(
   manager: EntityManager,
   merchantId: string,
   { from, to }: { from: Date; to: Date },
-): Promise<Sum[]> {
-  const sums: Sum[] = [];
-  for await (const walletIds of walletPages(manager, merchantId)) {
-    const rows = await manager.query<{ kind: EntryKind; is_before: string | number; cents: string }[]>(SUMS, [
-      ...[from, walletIds, merchantId, to],
-    ]);
-    for (const { kind, is_before, cents } of rows)
-      sums.push({ kind, isBefore: Number(is_before) === 1, cents: exactCents(cents) });
-  }
+): Promise<Sums> {
+  const sums = { ...NOTHING };
+  for await (const walletIds of walletPages(manager, merchantId))
+    for (const row of await manager.query<SumRow[]>(SUMS, [from, walletIds, merchantId, to])) addTo(sums, row);
   return sums;
 }
 
-function balances(sums: readonly Sum[]): Omit<LedgerMonth, 'merchantId' | 'name' | 'timeZone' | 'isClosed'> {
-  const row = {
-    openingCents: 0,
-    ...{ earnedCents: 0, grantedCents: 0, redeemedCents: 0, restoredCents: 0 },
-    ...{ takenBackCents: 0, voidedCents: 0, expiredCents: 0 },
-    ...{ closingCents: 0, closingHeldCents: 0, closingDebtCents: 0 },
-  };
-  const add = (member: keyof typeof row, cents: number): void => void (row[member] = exactCents(row[member] + cents));
-  for (const { kind, isBefore, cents } of sums) {
-    const isDebt = kind === 'debt' || kind === 'repay';
-    const counted = MEMBERS[kind];
-    if (counted === null) add('closingHeldCents', -cents);
-    if (isDebt) add('closingDebtCents', cents);
-    if (counted === null) continue;
-    const ownedCents = isDebt ? -cents : cents;
-    add('closingCents', ownedCents);
-    if (isBefore) add('openingCents', ownedCents);
-    else add(counted[0], counted[1] * cents);
-  }
-  return row;
+function addTo(sums: Sums, { kind, is_before: isBefore, cents: sum }: SumRow): void {
+  const add = (member: keyof Sums, cents: number): void => void (sums[member] = exactCents(sums[member] + cents));
+  const cents = exactCents(sum);
+  const isDebt = kind === 'debt' || kind === 'repay';
+  const counted = MEMBERS[kind];
+  if (counted === null) return add('closingHeldCents', -cents);
+  if (isDebt) add('closingDebtCents', cents);
+  const ownedCents = isDebt ? -cents : cents;
+  add('closingCents', ownedCents);
+  if (Number(isBefore) === 1) add('openingCents', ownedCents);
+  else add(counted[0], counted[1] * cents);
 }

@@ -34,30 +34,30 @@ export function sessionCommands(): Command {
   return session;
 }
 
+interface CustomerOptions extends DocumentOptions {
+  merchant: string;
+}
+
 export function customerCommands(): Command {
   const customer = new Command('customer').description("merchants' customers");
-  withDocument(
-    customer
-      .command('erase')
-      .description(
-        'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
-      )
-      .requiredOption('--merchant <id>', 'the merchant'),
-  ).action(async (options: { merchant: string } & DocumentOptions) => {
+  const add = (name: string, description: string): Command =>
+    withDocument(customer.command(name).description(description).requiredOption('--merchant <id>', 'the merchant'));
+  add(
+    'erase',
+    'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
     const document = await documentOf(options);
-    await runChange('customer erase', { merchant_id: options.merchant }, async (services) => {
-      const result = await services.get(ErasureService).erase(options.merchant, document);
+    await runChange('customer erase', { merchant_id: merchant }, async (services) => {
+      const result = await services.get(ErasureService).erase(merchant, document);
       return { result, changed: result };
     });
   });
-  withDocument(
-    customer
-      .command('export')
-      .description('print all that is stored about a customer: wallet, credits, grants, ledger, orders and refunds')
-      .requiredOption('--merchant <id>', 'the merchant'),
-  ).action(async (options: { merchant: string } & DocumentOptions) => {
+  add(
+    'export',
+    'print all that is stored about a customer: wallet, credits, grants, ledger, orders and refunds',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
     const document = await documentOf(options);
-    await runWithServices((services) => services.get(RecordsService).customer(options.merchant, document));
+    await runWithServices((services) => services.get(RecordsService).customer(merchant, document));
   });
   return customer;
 }

@@ -2,25 +2,24 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
-import { notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 
 /** The days from now of which `expiringCents` is the sum. */
 const EXPIRING_DAYS = 30;
 
-/** The number of merchants that are read at a time. */
-const PAGE_SIZE = 500;
-
 /** What a merchant owes its customers, in centavos. */
-export interface Outstanding {
-  wallets: number;
-  availableCents: number;
-  pendingCents: number;
-  heldCents: number;
-  debtCents: number;
+const NOTHING = {
+  wallets: 0,
+  availableCents: 0,
+  pendingCents: 0,
+  heldCents: 0,
+  debtCents: 0,
   /** The part of the available and pending cashback that expires within 30 days if nobody spends it. */
-  expiringCents: number;
-}
+  expiringCents: 0,
+};
+export type Outstanding = typeof NOTHING;
+const MEMBERS = Object.keys(NOTHING) as (keyof Outstanding)[];
 
 export interface MerchantOutstanding extends Outstanding {
   merchantId: string;
@@ -46,58 +45,29 @@ const HELD = `
 export class OutstandingService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Reports all merchants, or one, from one consistent snapshot.
    *
-   * @param report is called for each merchant, ordered by ID.
-   * @returns the instant of the report, the number of merchants, and the sums of all of them.
+   * @returns the instant of the report, a row per merchant, and the sums of all of them.
    * @throws Problem not_found for an unknown merchant.
    */
   async report(
     merchantId: string | undefined,
-    report: (row: MerchantOutstanding) => void,
-  ): Promise<Outstanding & { asOf: Date; merchants: number }> {
+  ): Promise<{ asOf: Date; rows: MerchantOutstanding[]; sums: Outstanding }> {
+    const merchants = await this.merchants.select(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
-      const now = this.clock.now();
-      const total = { asOf: now, merchants: 0, ...NOTHING };
-      for await (const { id, name } of merchantsOf(manager, merchantId)) {
-        const row = await outstandingOf(manager, id, now);
-        report({ merchantId: id, name, ...row });
-        total.merchants++;
-        for (const member of MEMBERS) total[member] = exactCents(total[member] + row[member]);
-      }
-      if (merchantId !== undefined && total.merchants === 0) throw notFound('no merchant has this ID');
-      return total;
+      const asOf = this.clock.now();
+      const rows: MerchantOutstanding[] = [];
+      for (const { id, name } of merchants)
+        rows.push({ merchantId: id, name, ...(await outstandingOf(manager, id, asOf)) });
+      const sums = { ...NOTHING };
+      for (const row of rows) for (const member of MEMBERS) sums[member] = exactCents(sums[member] + row[member]);
+      return { asOf, rows, sums };
     });
-  }
-}
-
-const NOTHING: Outstanding = {
-  wallets: 0,
-  availableCents: 0,
-  pendingCents: 0,
-  heldCents: 0,
-  debtCents: 0,
-  expiringCents: 0,
-};
-const MEMBERS = Object.keys(NOTHING) as (keyof Outstanding)[];
-
-async function* merchantsOf(
-  manager: EntityManager,
-  merchantId: string | undefined,
-): AsyncGenerator<{ id: string; name: string }> {
-  const [condition, parameters] = merchantId === undefined ? ['', []] : ['AND id = ?', [merchantId]];
-  for (let last = ''; ;) {
-    const page = await manager.query<{ id: string; name: string }[]>(
-      `SELECT id, name FROM merchants WHERE id > ? ${condition} ORDER BY id LIMIT ?`,
-      [last, ...parameters, PAGE_SIZE],
-    );
-    yield* page;
-    if (page.length < PAGE_SIZE) return;
-    last = page.at(-1)!.id;
   }
 }
 

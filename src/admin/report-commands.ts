@@ -4,7 +4,7 @@ import { runWithServices } from './application.js';
 import { month, wholeNumber } from './arguments.js';
 import { ExpiringService } from './expiring.service.js';
 import { LedgerService } from './ledger.service.js';
-import { type MerchantOutstanding, type Outstanding, OutstandingService } from './outstanding.service.js';
+import { type Outstanding, OutstandingService } from './outstanding.service.js';
 import { type Format, formatOption, printAs, type Row, usualFormat } from './rows.js';
 import { toJson } from './to-json.js';
 
@@ -39,25 +39,16 @@ export function reportCommands(): Command {
 
 function outstanding({ merchant, format = usualFormat() }: ReportOptions): Promise<void> {
   return runWithServices(async (services) => {
-    const rows: Row[] = [];
-    const add = ({ merchantId, name, ...row }: MerchantOutstanding): void =>
-      void rows.push({ merchant_id: merchantId, name, ...membersOf(row) });
-    const { asOf, merchants, ...sums } = await services.get(OutstandingService).report(merchant, add);
-    if (format === 'table') rows.push({ merchant_id: 'sums', name: '', ...membersOf(sums) });
-    printAs(format, rows);
-    if (format === 'json') console.log(JSON.stringify({ as_of: asOf, merchants, ...membersOf(sums) }));
+    const { asOf, rows, sums } = await services.get(OutstandingService).report(merchant);
+    const shown = rows.map(membersOf);
+    if (format === 'table') shown.push({ merchant_id: 'sums', name: '', ...membersOf(sums) });
+    printAs(format, shown);
+    if (format === 'json') console.log(JSON.stringify({ as_of: asOf, merchants: rows.length, ...membersOf(sums) }));
   });
 }
 
-function membersOf(row: Outstanding): Row {
-  return {
-    wallets: row.wallets,
-    available: formatMoney(row.availableCents),
-    pending: formatMoney(row.pendingCents),
-    held: formatMoney(row.heldCents),
-    debt: formatMoney(row.debtCents),
-    expiring_in_30_days: formatMoney(row.expiringCents),
-  };
+function membersOf({ expiringCents, ...others }: Outstanding): Row {
+  return { ...toJson(others), expiring_in_30_days: formatMoney(expiringCents) };
 }
 
 function ledger({ month: of, merchant, format = usualFormat() }: ReportOptions & { month: string }): Promise<void> {

@@ -66,10 +66,9 @@ function addSwitch(user: Command, name: 'disable' | 'enable', description: strin
     .description(description)
     .requiredOption('--email <email>', "the user's email", email)
     .action((options: { email: string }) =>
-      runChange(`user ${name}`, { email: options.email }, async (services) => {
-        const changed = await services.get(ApiUsersService).setDisabled(options.email, name === 'disable');
-        return { result: toJson(changed), changed: idsOf(changed) };
-      }),
+      runChange(`user ${name}`, { email: options.email }, async (services) =>
+        changeOf(await services.get(ApiUsersService).setDisabled(options.email, name === 'disable')),
+      ),
     );
 }
 
@@ -80,10 +79,9 @@ function addPermission(user: Command, name: 'allow' | 'deny', description: strin
     .argument('<email>', "the user's email", email)
     .addArgument(new Argument('<permission>', 'the permission').choices(OPTIONAL_PERMISSIONS))
     .action((address: string, permission: OptionalPermission) =>
-      runChange(`user ${name}`, { email: address, permission }, async (services) => {
-        const changed = await services.get(ApiUsersService).setMayGrant(address, name === 'allow');
-        return { result: toJson(changed), changed: idsOf(changed) };
-      }),
+      runChange(`user ${name}`, { email: address, permission }, async (services) =>
+        changeOf(await services.get(ApiUsersService).setMayGrant(address, name === 'allow')),
+      ),
     );
 }
 
@@ -95,14 +93,14 @@ async function changeWithPassword(
 ): Promise<void> {
   const given = await passwordOf(options);
   const password = given ?? Passwords.generate();
-  await runChange(command, details, async (services) => {
-    const user = await change(services.get(ApiUsersService), password);
-    return { result: given === undefined ? { ...toJson(user), password } : toJson(user), changed: idsOf(user) };
-  });
+  await runChange(command, details, async (services) =>
+    changeOf(await change(services.get(ApiUsersService), password), given === undefined ? { password } : {}),
+  );
 }
 
-function idsOf({ id, merchantId }: ApiUser): Record<string, unknown> {
-  return { api_user_id: id, merchant_id: merchantId };
+/** @param shown what is only shown once, and not recorded. */
+function changeOf(user: ApiUser, shown = {}): { result: unknown; changed: Record<string, unknown> } {
+  return { result: { ...toJson(user), ...shown }, changed: { api_user_id: user.id, merchant_id: user.merchantId } };
 }
 
 function toJson(user: ApiUser): Record<string, unknown> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { doEach, type SharedWork } from '../common/sweep.js';
+import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
 import type { Wallet } from './wallet.entity.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -40,6 +40,6 @@ export class CreditExpiryService implements SharedWork {
         if (locked !== null) await this.wallets.save(manager, record, locked);
       }),
     );
-    return due.length < LIMIT ? now : due.at(-1)!.expiresAt;
+    return doneUntil(due, LIMIT, now);
   }
 }

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { AVAILABLE, availableParameters } from './balance-sql.js';
@@ -40,9 +40,8 @@ export function expiredCredits(
   now: Date,
   limit: number,
 ): Promise<Credit[]> {
-  return read(
+  return readCredits(
     manager,
-    Credit,
     (columns) => `
     SELECT ${columns} FROM cashback_credits
      WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
@@ -58,7 +57,7 @@ export async function creditsById(
   const sql = (columns: string): string =>
     `SELECT ${columns} FROM cashback_credits WHERE merchant_id = ? AND id IN (?)`;
   const credits: Credit[] = [];
-  for (const batch of batches(ids)) credits.push(...(await read(manager, Credit, sql, [merchantId, batch])));
+  for (const batch of batches(ids)) credits.push(...(await readCredits(manager, sql, [merchantId, batch])));
   return credits;
 }
 
@@ -83,9 +82,8 @@ export function openCredits(
     (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
       WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${availableOnly ? 'AND available_at <= ?' : ''}
       ORDER BY expires_at, id LIMIT ?)`;
-  return read(
+  return readCredits(
     manager,
-    Credit,
     (columns) => `
     SELECT ${columns} FROM (${ranges.map(([condition]) => select(columns, condition)).join(' UNION ALL ')}) found
      ORDER BY expires_at, id LIMIT ?`,
@@ -134,12 +132,11 @@ export function* batches<T>(rows: Iterable<T>): Generator<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-async function read<T extends ObjectLiteral>(
+async function readCredits(
   manager: EntityManager,
-  target: EntityTarget<T>,
   sql: (columns: string) => string,
   parameters: unknown[],
-): Promise<T[]> {
-  const rows = await manager.query<Row[]>(sql(columnNames(manager, target).join(', ')), parameters);
-  return rows.map((row) => toEntity(manager, target, row));
+): Promise<Credit[]> {
+  const rows = await manager.query<Row[]>(sql(columnNames(manager, Credit).join(', ')), parameters);
+  return rows.map((row) => toEntity(manager, Credit, row));
 }

@@ -59,6 +59,11 @@ export class Sweep {
   }
 }
 
+/** Returns the instant up to which nothing is due any more, after the `due` that were found first were done. */
+export function doneUntil(due: readonly { expiresAt: Date }[], limit: number, now: Date): Date {
+  return due.length < limit ? now : due.at(-1)!.expiresAt;
+}
+
 /** Does each of some things, also after one of them failed. @throws the first error, at the end. */
 export async function doEach<T>(things: Iterable<T>, doOne: (thing: T) => Promise<void>): Promise<void> {
   const errors: unknown[] = [];

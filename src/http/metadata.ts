@@ -1,21 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
+import { rule } from './validators.js';
 import { textFault } from './value-faults.js';
 
 /** An object of a few strings that the service keeps for the caller. */
 export function IsMetadata(): PropertyDecorator {
-  return applyDecorators(
-    ValidateBy({
-      name: 'isMetadata',
-      validator: {
-        validate: (value: unknown) => faultOf(value) === undefined,
-        defaultMessage: (args?: ValidationArguments) => faultOf(args?.value) ?? '',
-      },
-    }),
-    ApiMetadata({ isLimited: true }),
-  );
+  return applyDecorators(rule('isMetadata', faultOf), ApiMetadata({ isLimited: true }));
 }
 
 /** Documents metadata. @param isLimited whether the limits are part of it, as in requests. */

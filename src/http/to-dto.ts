@@ -23,7 +23,7 @@ const members = new WeakMap<Type<object>, Map<string, Conversion | undefined>>()
 export const Converted = (convert: Conversion): PropertyDecorator => Reflect.metadata(CONVERSION, convert);
 
 /**
- * Creates a DTO from parsed JSON or from a query.
+ * Creates a DTO from parsed JSON or from a query. A member that is null is absent.
  *
  * It only reads the values of members that the class declares (those with a validator), so a member named `constructor`
  * or `__proto__` has no effect. class-validator's `forbidNonWhitelisted` would need such members in the DTO.
@@ -34,8 +34,8 @@ export function toDto<T extends object>(type: Type<T>, given: object, { pointer,
   const dto = new type();
   const declared = membersOf(type);
   for (const [member, convert] of declared) {
-    if (!Object.hasOwn(given, member)) continue;
-    const value = (given as Record<string, unknown>)[member];
+    const value = Object.hasOwn(given, member) ? (given as Record<string, unknown>)[member] : undefined;
+    if (value === undefined || value === null) continue;
     const converted = convert === undefined ? value : convert(value, { pointer: `${pointer}/${member}`, unknown });
     (dto as Record<string, unknown>)[member] = converted;
   }

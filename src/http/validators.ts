@@ -29,7 +29,7 @@ import {
 export const CHECK_DIGITS = 'check_digits';
 
 /** A rule whose message says what is wrong with the value. */
-const rule = (name: string, faultOf: FaultOf, options?: ValidationOptions): PropertyDecorator =>
+export const rule = (name: string, faultOf: FaultOf, options?: ValidationOptions): PropertyDecorator =>
   ValidateBy(
     {
       name,

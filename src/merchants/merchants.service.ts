@@ -31,6 +31,11 @@ export class MerchantsService {
     return merchant;
   }
 
+  /** Returns all merchants, or only one. @throws Problem not_found for an unknown ID. */
+  async select(id: string | undefined): Promise<Merchant[]> {
+    return id === undefined ? this.list() : [await this.get(id)];
+  }
+
   list(): Promise<Merchant[]> {
     return this.unitOfWork.statement((manager) => manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }

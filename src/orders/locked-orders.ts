@@ -25,7 +25,7 @@ export class LockedOrders {
    *
    * @returns the wallet, with the order's holds.
    */
-  async lockWallet(manager: EntityManager, order: Order, record: Recorder): Promise<WalletAggregate> {
+  async lockWallet(manager: EntityManager, record: Recorder, order: Order): Promise<WalletAggregate> {
     const wallet = await this.wallets.lock(manager, order, order);
     if (order.status === 'pending' && order.expiresAt <= wallet.now) {
       wallet.releaseHold(order);
@@ -49,35 +49,27 @@ export class LockedOrders {
     return true;
   }
 
-  /** Saves an order that has expired, with its wallet. @returns the order. */
-  async saveExpired(
-    manager: EntityManager,
-    record: Recorder,
-    order: Order,
-    wallet: WalletAggregate,
-  ): Promise<OrderDto> {
-    await this.wallets.save(manager, record, wallet);
-    const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
-    const changed = { status, redemptionCents, lapsedCents, version, updatedAt };
-    await manager.update(Order, { id, merchantId }, changed);
-    return toOrderDto(order, wallet.availableCents, wallet.now);
-  }
-
-  /** Saves the wallet and, if the order changes, its next version. @returns the order in its new state. */
+  /**
+   * Saves the wallet and, if the order changes or has expired, its next version.
+   *
+   * @param changes none for an order that did not change, apart from having expired.
+   * @returns the order in its new state.
+   */
   async save(
     manager: EntityManager,
     record: Recorder,
     order: Order,
     wallet: WalletAggregate,
-    changes: Partial<Order>,
+    changes: Partial<Order> = {},
   ): Promise<OrderDto> {
     await this.wallets.save(manager, record, wallet);
-    if (Object.keys(changes).length > 0) {
+    const isChanged = Object.keys(changes).length > 0;
+    if (isChanged) Object.assign(order, { lapsedCents: 0, ...changes, ...nextVersion(order, wallet.now) });
+    if (isChanged || order.status === 'expired') {
       // An order that was due has expired in memory only.
-      const { status, redemptionCents } = order;
-      const changed = { status, redemptionCents, lapsedCents: 0, ...changes, ...nextVersion(order, wallet.now) };
-      await manager.update(Order, { id: order.id, merchantId: order.merchantId }, changed);
-      Object.assign(order, changed);
+      const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
+      const changed = { ...changes, status, redemptionCents, lapsedCents, version, updatedAt };
+      await manager.update(Order, { id, merchantId }, changed);
     }
     return toOrderDto(order, wallet.availableCents, wallet.now);
   }

@@ -23,7 +23,7 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
     externalId: request.external_id,
     document: request.document,
     ...readContent(request),
-    requestedExpiresAt: typeof request.expires_at === 'string' ? new Date(request.expires_at) : null,
+    requestedExpiresAt: request.expires_at === undefined ? null : new Date(request.expires_at),
   };
 }
 
@@ -40,8 +40,8 @@ export function readContent(request: OrderContentDto): AmendableContent {
     items: request.items.map(({ id, price, description, quantity }) => ({
       id,
       priceCents: parseMoney(price),
-      ...(typeof description === 'string' && { description }),
-      ...(typeof quantity === 'number' && quantity !== 1 && { quantity }),
+      ...(description !== undefined && { description }),
+      ...(quantity !== undefined && quantity !== 1 && { quantity }),
     })),
     paymentMethods: readPaymentMethods(request.payment_methods, totalCents),
     metadata: readMetadata(request.metadata),
@@ -49,8 +49,8 @@ export function readContent(request: OrderContentDto): AmendableContent {
 }
 
 /** @returns centavos; null if the whole total is eligible, so that an omitted member equals the total. */
-function readEligibleTotal(eligibleTotal: string | null | undefined, totalCents: number): number | null {
-  const eligibleTotalCents = typeof eligibleTotal === 'string' ? parseMoney(eligibleTotal) : totalCents;
+function readEligibleTotal(eligibleTotal: string | undefined, totalCents: number): number | null {
+  const eligibleTotalCents = eligibleTotal === undefined ? totalCents : parseMoney(eligibleTotal);
   return eligibleTotalCents === totalCents ? null : eligibleTotalCents;
 }
 

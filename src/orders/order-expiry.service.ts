@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
-import { doEach, type SharedWork } from '../common/sweep.js';
+import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { byMerchant } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -48,7 +48,7 @@ export class OrderExpiryService implements SharedWork {
     const groups = byMerchant(withoutHold, ({ id }) => id);
     await doEach(groups, ([merchantId, ids]) => this.#expireWithoutHold(merchantId, ids, now));
     await doEach(due.filter(holdsCashback), (order) => this.#expire(order));
-    return due.length < LIMIT ? now : due.at(-1)!.expiresAt;
+    return doneUntil(due, LIMIT, now);
   }
 
   /** Expires orders that hold nothing: their wallet does not change. */
@@ -67,8 +67,8 @@ export class OrderExpiryService implements SharedWork {
       const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
       const order = await manager.findOne(Order, { where: { id, merchantId, status: 'pending' }, lock });
       if (order === null) return;
-      const wallet = await this.orders.lockWallet(manager, order, record);
-      if (order.status === 'expired') await this.orders.saveExpired(manager, record, order, wallet);
+      const wallet = await this.orders.lockWallet(manager, record, order);
+      if (order.status === 'expired') await this.orders.save(manager, record, order, wallet);
     });
   }
 }

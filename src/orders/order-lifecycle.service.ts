@@ -55,10 +55,9 @@ export class OrderLifecycleService {
     const amountCents = parseMoney(request.amount);
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, order.status === 'expired' ? 'renew' : 'hold');
-      if (isLastHold(order, amountCents, request.expires_at))
-        return this.orders.saveExpired(manager, record, order, wallet);
+      if (isLastHold(order, amountCents, request.expires_at)) return this.orders.save(manager, record, order, wallet);
       const expiresAt = newExpiry(order, request.expires_at, wallet.now);
       const isMoved = +expiresAt !== +order.expiresAt;
       const isChanged = wallet.heldCents !== amountCents;
@@ -85,14 +84,14 @@ export class OrderLifecycleService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       refuseOtherIdentity(order, request);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'amend');
       const amended = { ...order, ...content };
       const isChanged = differences(amended, order).length > 0;
       if (isChanged) requireVersion(order, versions);
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
-      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet, {});
+      if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet);
       record({ type: 'order.amended', merchantId, orderId });
       if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
       return this.orders.save(manager, record, order, wallet, { ...content, redemptionCents });
@@ -119,11 +118,11 @@ export class OrderLifecycleService {
         refuseOtherCompletion(order, request);
         return this.#view(manager, order);
       }
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'complete');
       requireVersion(order, versions);
-      if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
-      const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
+      if (request.redeem === undefined) refuseLapsed(order, wallet.availableCents);
+      const redeemCents = request.redeem === undefined ? order.redemptionCents : parseMoney(request.redeem);
       refuseOverMaximum(order, wallet, redeemCents, '/redeem', UNDERPAID);
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
@@ -153,7 +152,7 @@ export class OrderLifecycleService {
     return this.unitOfWork.transaction(async (manager, record) => {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (order.cancelledAt !== null) return this.#view(manager, order);
-      const wallet = await this.orders.lockWallet(manager, order, record);
+      const wallet = await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'cancel');
       requireVersion(order, versions);
       wallet.releaseHold(order);
@@ -173,14 +172,14 @@ export class OrderLifecycleService {
 
 /** Returns whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
 function isLastHold(order: Order, amountCents: number, requested: string | undefined): boolean {
-  const isSame = typeof requested === 'string' && Date.parse(requested) === +order.expiresAt;
+  const isSame = requested !== undefined && Date.parse(requested) === +order.expiresAt;
   return order.status === 'expired' && isSame && amountCents === order.lapsedCents;
 }
 
 /** Returns when the order expires after the request. @throws Problem validation_failed if that is out of bounds. */
 function newExpiry(order: Order, requested: string | undefined, now: Date): Date {
   const isExpired = order.status === 'expired';
-  if (typeof requested !== 'string') return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
+  if (requested === undefined) return isExpired ? defaultExpiry(order.policy, now) : order.expiresAt;
   const expiresAt = new Date(requested);
   // A repeated request can come later than one minute before the instant that it sets.
   const isRepeated = !isExpired && +expiresAt === +order.expiresAt;
@@ -210,9 +209,9 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, vali
 /** An amendment may repeat what identifies an order, and cannot change it. */
 function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
   const faults: Fault[] = [];
-  if (typeof external_id === 'string' && external_id !== order.externalId)
+  if (external_id !== undefined && external_id !== order.externalId)
     faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, or absent' });
-  if (typeof document === 'string' && document !== order.document)
+  if (document !== undefined && document !== order.document)
     faults.push({ pointer: '/document', detail: 'must be the document of the order, or absent' });
   if (faults.length > 0) throw validationFailed(faults);
 }
@@ -223,7 +222,7 @@ const DIFFERENT_COMPLETION =
 /** Completing again with the same values is a replay. With different values it is an error. */
 function refuseOtherCompletion(order: Order, request: CompleteOrderDto): void {
   const errors: Fault[] = [];
-  if (typeof request.redeem === 'string' && parseMoney(request.redeem) !== order.redemptionCents) {
+  if (request.redeem !== undefined && parseMoney(request.redeem) !== order.redemptionCents) {
     errors.push({ pointer: '/redeem', detail: `the order was completed with ${formatMoney(order.redemptionCents)}` });
   }
   if (request.payment_methods) {

@@ -4,7 +4,6 @@ import { availableOf } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { OrderPageDto } from './dto/list-orders.dto.js';
-import type { SearchOrdersDto } from './dto/search-orders.dto.js';
 import { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
 import { cursorAfter, findPage, type OrderFilter, type PageRow } from './order-page.query.js';
@@ -21,8 +20,8 @@ const FIXED_BYTES = 2048;
 /** An item without a quantity has `,"quantity":1` in the response only. */
 const QUANTITY_BYTES = 13;
 
-/** The default page size. */
-const DEFAULT_LIMIT = 20;
+/** The number of orders whose sizes are read first: the default page size. */
+const FIRST_PART = 20;
 
 /** Lists orders. */
 @Injectable()
@@ -33,21 +32,7 @@ export class OrderListingService {
   ) {}
 
   /**
-   * Returns a page of a customer's orders, newest first. An optional member that is null is absent.
-   *
-   * @throws Problem validation_failed if the cursor is not valid.
-   */
-  search(merchantId: string, { document, status, limit, cursor }: SearchOrdersDto): Promise<OrderPageDto> {
-    return this.list(merchantId, {
-      document,
-      limit: limit ?? DEFAULT_LIMIT,
-      ...(Array.isArray(status) && { status }),
-      ...(typeof cursor === 'string' && { cursor }),
-    });
-  }
-
-  /**
-   * Returns a page of the merchant's orders, the latest creation or completion first.
+   * Returns a page of the merchant's or a customer's orders, the latest creation or completion first.
    *
    * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
    */
@@ -80,7 +65,7 @@ async function pageLength(
 ): Promise<number> {
   const wanted = found.slice(0, limit);
   let bytes = 0;
-  for (const part of [wanted.slice(0, DEFAULT_LIMIT), wanted.slice(DEFAULT_LIMIT)]) {
+  for (const part of [wanted.slice(0, FIRST_PART), wanted.slice(FIRST_PART)]) {
     const sizes = await jsonSizes(manager, merchantId, part);
     for (const row of part) {
       bytes += FIXED_BYTES + (sizes.get(row.id) ?? 0);

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { validationFailed } from '../common/problem.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
+import type { SearchOrdersDto } from './dto/search-orders.dto.js';
 import { ORDER_STATUSES } from './order.entity.js';
 import { COMPLETED_STATUSES } from './order-status.js';
 
@@ -9,7 +10,7 @@ import { COMPLETED_STATUSES } from './order-status.js';
 type Condition = [sql: string, ...parameters: unknown[]];
 
 /** The orders to list. With `document`, only the status is a filter, and the request has its members in its body. */
-export type OrderFilter = ListOrdersDto & { readonly document?: string };
+export type OrderFilter = ListOrdersDto & Partial<Pick<SearchOrdersDto, 'document'>>;
 
 /** Orders in one range of an index, in the order of the index. */
 interface IndexRange {

@@ -70,7 +70,7 @@ export class OrdersController {
   @HttpCode(200)
   @ApiProblems.query()
   searchOrders(@MerchantId() merchantId: string, @Body() body: SearchOrdersDto): Promise<OrderPageDto> {
-    return this.listing.search(merchantId, body);
+    return this.listing.list(merchantId, body);
   }
 
   /**

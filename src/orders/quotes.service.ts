@@ -22,14 +22,14 @@ export class QuotesService {
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
   async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
-    const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : 0;
+    const redeemCents = request.redeem === undefined ? 0 : parseMoney(request.redeem);
     const sent = { document: request.document ?? '', payment_methods: request.payment_methods ?? [] };
     const requested = readOrder({ ...request, ...sent, external_id: '', items: [] });
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
     // A quote is not stored, so nothing is compared with its digest.
     const order = newOrder(requested, { merchantId, policy, contentDigest: Buffer.alloc(0) }, now);
-    const isKnown = typeof request.document === 'string';
+    const isKnown = request.document !== undefined;
     // Without a customer, only the policy limits what is redeemed.
     const availableCents = isKnown ? await this.balances.availableNow(order) : order.totalCents;
     refuseOverMaximum(order, { availableCents }, redeemCents, '/redeem');

@@ -15,7 +15,7 @@ export function readRefund(request: CreateRefundDto): RequestedRefund {
   return {
     externalId: request.external_id,
     amountCents: parseMoney(request.amount),
-    eligibleCents: typeof request.eligible_amount === 'string' ? parseMoney(request.eligible_amount) : null,
+    eligibleCents: request.eligible_amount === undefined ? null : parseMoney(request.eligible_amount),
   };
 }
 

@@ -49,7 +49,7 @@ export class RefundsService {
       }
 
       // An order that is due expires first, so that the refusal names the status that it has.
-      if (isOpen(order)) await this.orders.lockWallet(manager, order, record);
+      if (isOpen(order)) await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'refund');
       requireVersion(order, versions);
       const refund = await this.#refund(manager, record, order, sent);

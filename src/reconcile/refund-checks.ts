@@ -4,27 +4,21 @@ import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 const HAS_EXPIRED_UNSPENT = `EXISTS (
   SELECT 1 FROM cashback_credits c JOIN cashback_entries x ON x.credit_id = c.id AND x.kind = 'expire' WHERE c.order_id = o.id)`;
 
-/** The SQL expressions of a part that a refund moves, and of what it is a share of. */
-interface Share {
-  part: string;
-  whole: string;
-  refunded: string;
-  total: string;
-}
+/**
+ * SQL expression: the part that a refund moved less whole × refunded / total, times the total. Its absolute value is a
+ * total or more where the part is a centavo or more away from its share. DECIMAL is exact.
+ */
+const aboveItsShare = (part: string, whole: string, refunded: string, total: string): string =>
+  `(CAST(${part} AS DECIMAL(40)) * ${total} - CAST(${whole} AS DECIMAL(40)) * ${refunded})`;
 
 const ELIGIBLE_TOTAL = 'COALESCE(o.eligible_total_cents, o.total_cents)';
-const RETURNED: Share = {
-  part: 'r.returned_cents',
-  whole: 'o.redemption_cents',
-  refunded: 'r.amount_cents',
-  total: 'o.total_cents',
-};
-const TAKEN_BACK: Share = {
-  part: 'r.taken_back_cents',
-  whole: 'o.earned_cents',
-  refunded: 'r.eligible_cents',
-  total: ELIGIBLE_TOTAL,
-};
+const RETURNED_ABOVE_SHARE = aboveItsShare('r.returned_cents', 'o.redemption_cents', 'r.amount_cents', 'o.total_cents');
+const TAKEN_BACK_ABOVE_SHARE = aboveItsShare(
+  'r.taken_back_cents',
+  'o.earned_cents',
+  'r.eligible_cents',
+  ELIGIBLE_TOTAL,
+);
 
 /**
  * Checks of refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it is less
@@ -48,9 +42,9 @@ export const REFUND_CHECKS: SqlChecks = {
            o.total_cents, o.eligible_total_cents, o.redemption_cents, o.earned_cents
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
-       AND (r.amount_cents <= 0 OR ABS(${aboveItsShare(RETURNED)}) >= o.total_cents
-            OR (ABS(${aboveItsShare(TAKEN_BACK)}) >= GREATEST(${ELIGIBLE_TOTAL}, 1)
-                AND NOT (${aboveItsShare(TAKEN_BACK)} < 0 AND ${HAS_EXPIRED_UNSPENT})))`,
+       AND (r.amount_cents <= 0 OR ABS(${RETURNED_ABOVE_SHARE}) >= o.total_cents
+            OR (ABS(${TAKEN_BACK_ABOVE_SHARE}) >= GREATEST(${ELIGIBLE_TOTAL}, 1)
+                AND NOT (${TAKEN_BACK_ABOVE_SHARE} < 0 AND ${HAS_EXPIRED_UNSPENT})))`,
 
   'the amounts of a refund are the sums of its entries, which have the same instant': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
@@ -64,11 +58,3 @@ export const REFUND_CHECKS: SqlChecks = {
         OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };
-
-/**
- * SQL expression: the part less whole × refunded / total, times the total. Its absolute value is a total or more where
- * the part is a centavo or more away from its share. DECIMAL is exact.
- */
-function aboveItsShare({ part, whole, refunded, total }: Share): string {
-  return `(CAST(${part} AS DECIMAL(40)) * ${total} - CAST(${whole} AS DECIMAL(40)) * ${refunded})`;
-}

@@ -39,22 +39,13 @@ export async function readNames(
   merchantId: string,
   lines: readonly Named[],
 ): Promise<ExternalNames> {
-  const read = async (sql: string, ids: (string | null | undefined)[]): Promise<NameRow[]> => {
-    const known = [...new Set(ids.filter((id) => typeof id === 'string'))];
-    return known.length === 0 ? [] : manager.query<NameRow[]>(sql, [merchantId, known]);
+  const read = async (sql: string, member: keyof Named): Promise<NameRow[]> => {
+    const ids = [...new Set(lines.map((line) => line[member]).filter((id) => typeof id === 'string'))];
+    return ids.length === 0 ? [] : manager.query<NameRow[]>(sql, [merchantId, ids]);
   };
-  const orders = await read(
-    ORDERS,
-    lines.map(({ orderId }) => orderId),
-  );
-  const refunds = await read(
-    REFUNDS,
-    lines.map(({ refundId }) => refundId),
-  );
-  const grants = await read(
-    GRANTS,
-    lines.map(({ creditId }) => creditId),
-  );
+  const orders = await read(ORDERS, 'orderId');
+  const refunds = await read(REFUNDS, 'refundId');
+  const grants = await read(GRANTS, 'creditId');
   const externalId = (row: NameRow): string => row.external_id.toString('utf8');
   return {
     orders: new Map(orders.map((row) => [row.id, externalId(row)])),

@@ -6,7 +6,7 @@ import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import type { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 
-/** Reads a request whose members have been validated. An optional member that is null is absent. */
+/** Reads a request whose members have been validated. */
 export function readGrant(request: CreateGrantDto): NamedGrant {
   const { document, amount, external_id: externalId, reason, available_on: availableOn, expires_on } = request;
   return {
@@ -14,9 +14,9 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
     amountCents: parseMoney(amount),
     externalId,
     metadata: readMetadata(request.metadata),
-    ...(typeof reason === 'string' && { reason }),
-    ...(typeof availableOn === 'string' && { availableOn }),
-    ...(typeof expires_on === 'string' && { expiresOn: expires_on }),
+    ...(reason !== undefined && { reason }),
+    ...(availableOn !== undefined && { availableOn }),
+    ...(expires_on !== undefined && { expiresOn: expires_on }),
   };
 }
 

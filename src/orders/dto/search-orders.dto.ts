@@ -36,7 +36,8 @@ export class SearchOrdersDto {
    */
   @IsOptional()
   @IsWholeNumber(1, 100)
-  readonly limit?: number;
+  @ApiProperty({ required: false })
+  readonly limit: number = 20;
 
   /** The `next_cursor` of the previous page. */
   @IsOptional()
