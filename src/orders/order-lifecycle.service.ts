@@ -104,8 +104,8 @@ export class OrderLifecycleService {
    * `expires_at` too, if the balance still allows it.
    *
    * @throws Problem not_found; invalid_transition, also where it was completed with different values;
-   *   precondition_failed; payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum;
-   *   redemption_no_longer_available.
+   *   redemption_lapsed; redemption_no_longer_available; redemption_exceeds_maximum; precondition_failed;
+   *   payments_exceed_total.
    */
   complete(
     merchantId: string,
@@ -121,10 +121,11 @@ export class OrderLifecycleService {
       }
       const wallet = await this.orders.lockWallet(manager, order, record);
       requireTransition(order, 'complete');
-      requireVersion(order, versions);
       if (typeof request.redeem !== 'string') refuseLapsed(order, wallet.availableCents);
       const redeemCents = typeof request.redeem === 'string' ? parseMoney(request.redeem) : order.redemptionCents;
       refuseOverMaximum(order, wallet, redeemCents, '/redeem');
+      // After the 409 of a hold that lapsed, which says what to send.
+      requireVersion(order, versions);
       if (request.payment_methods)
         order.finalPaymentMethods = readPaymentMethods(request.payment_methods, order.totalCents, redeemCents);
       await this.orders.holdExactly(manager, order, wallet, redeemCents);

@@ -176,6 +176,20 @@ describe('If-Match of the other operations on an order', () => {
     },
   );
 
+  it('complete with another version returns the 409 of a hold that lapsed, and then 412', async () => {
+    const order = await anOrderWithBalance();
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    await service.clock.advance({ minutes: 31 });
+    const complete = (redeem?: string): Promise<Answer> =>
+      merchant.client.post(`/orders/${order.id}/complete`, { redeem }, { headers: { 'if-match': '"2"' } });
+    expectProblem(await complete(), 409, 'redemption_lapsed');
+    expectProblem(await complete('20.00'), 412, 'precondition_failed');
+    const other = await aCreatedOrder(merchant, { document: order.document });
+    await merchant.client.post(`/orders/${other.id}/complete`, { redeem: '70.00' });
+    expectProblem(await complete('20.00'), 409, 'redemption_no_longer_available');
+    expectProblem(await complete('0.00'), 412, 'precondition_failed');
+  });
+
   it('exactly one of 25 concurrent holds with the same If-Match changes the order', async () => {
     const order = await anOrderWithBalance();
     const hold = (at: number): Promise<Answer> =>
