@@ -15,7 +15,7 @@ const METHODS = ['card', 'pix', 'PIX', 'boleto', 'Boleto'];
 
 export function randomContent(dice: Dice): Content {
   const total = dice.once(4) ? 1n + dice.amountUpTo(20_000n) : dice.pick(TOTALS);
-  const eligible = dice.pick([...Array<bigint>(8).fill(total), dice.amountUpTo(total), 0n, total + 1n]);
+  const eligible = dice.pick([...Array<bigint>(6).fill(total), dice.amountUpTo(total), total / 2n, 0n, total + 1n]);
   const coffee = { id: 'sku-2', price: '0.00', quantity: 1, description: 'Café em grãos' };
   return {
     items: [
@@ -29,7 +29,7 @@ export function randomContent(dice: Dice): Content {
 
 /** Payment methods that usually add up to at most an amount, rarely to a centavo more. */
 export function randomPayments(dice: Dice, most: bigint): Amounts['payment_methods'] {
-  let left = dice.once(12) ? most + 1n : most;
+  let left = dice.once(7) ? most + 1n : most;
   const payments = new Map<string, string>();
   for (const id of [dice.pick(METHODS), dice.pick(METHODS)].slice(0, dice.upTo(3))) {
     const amount = dice.pick([left, left / 2n, min(left, 1n), dice.amountUpTo(left)]);

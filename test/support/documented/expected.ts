@@ -1,6 +1,6 @@
 import type { Answer } from '../client.js';
 
-/** What the documents say about a response. In `body`, a function checks a value that is not known or not determined. */
+/** What the documents say about a response. In `body`, a function checks a value that they do not determine. */
 export interface Outcome {
   status: number;
   body: unknown;

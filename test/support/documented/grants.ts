@@ -121,7 +121,7 @@ export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
   await shop.write({ method: 'POST', path: `/grants/${grant.id}/void`, body }, [invalid(wrong)], () => {
     const voided = wallet.void(credit, shop.now);
     if (voided > 0n && isHeld(shop, grant)) count('a grant is voided while a part is held');
-    if (voided > 0n && grant.voided > 0n) count('a grant is voided again after an amount returned');
+    if (voided > 0n && grant.voidedAt !== undefined) count('a grant is voided again after an amount returned');
     if (voided > 0n && voided < credit.amount) count('a grant is voided partly');
     grant.voided += voided;
     grant.voidedAt ??= shop.now;

@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  contentBody,
-  contentRefusals,
-  differingMembers,
-  exceedsTotal,
-  randomContent,
-  randomPayments,
-} from './content.js';
-import type { Content } from './content.js';
+import { type Content, contentBody, contentRefusals, differingMembers, exceedsTotal } from './content.js';
+import { randomContent, randomPayments } from './content.js';
 import type { Dice } from './dice.js';
 import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
 import { limitsView, Order } from './order.js';
@@ -23,8 +16,8 @@ const isLapsed = ({ lapsed }: Order): boolean => lapsed > 0n;
 /** An `expires_at` for a request, at the bounds, at other dates, or absent. */
 function randomExpiry(shop: Shop, dice: Dice, ...own: number[]): number | undefined {
   const [first, last] = [shop.now + MINUTE, shop.now + shop.rules.maxOrderTtlMinutes * MINUTE];
-  const choices = [first, last, first - 1, last + 1, first + dice.upTo(last - first), ...shop.dates(), ...own, ...own];
-  return dice.once(4) ? dice.pick(choices) : undefined;
+  const choices = [first, last, last, first - 1, last + 1, first + dice.upTo(last - first), ...shop.dates(), ...own];
+  return dice.once(3) ? dice.pick(choices) : undefined;
 }
 
 /** "from 1 minute to the policy's `max_order_ttl_minutes` ahead" */
@@ -80,14 +73,12 @@ export async function recreateOrder(shop: Shop, dice: Dice): Promise<void> {
 
 /** Sends a request that changes an order, often with `If-Match`. @param happen if the request changes something */
 async function change(
-  ...[shop, dice, order, request, refusals, happen]: [
-    Shop,
-    Dice,
-    Order,
-    Request,
-    (Outcome | false)[],
-    false | (() => void),
-  ]
+  shop: Shop,
+  dice: Dice,
+  order: Order,
+  request: Request,
+  refusals: (Outcome | false)[],
+  happen: false | (() => void),
 ): Promise<void> {
   const { version } = order;
   const matching = [`"${version}"`, `"${version - 1}", "${version}"`, '*'];
@@ -95,7 +86,7 @@ async function change(
   const malformed = String(version);
   const ifMatch = dice.pick([...Array<undefined>(14).fill(undefined), ...matching, ...others, malformed]);
   const all = [...refusals, ifMatch === malformed && problem('malformed_request')].filter((one) => one !== false);
-  // "404, 400 and 409 come before 412." "A request that already happened changes nothing, so its repeat … is not a 412."
+  // "404, 400 and 409 come before 412." "A request that already happened changes nothing, so its repeat is not a 412."
   const isOther = ifMatch !== undefined && others.includes(ifMatch) && happen;
   if (isOther && all.every(({ status }) => status === 422)) all.push(problem('precondition_failed'));
   await shop.write({ ...request, ifMatch }, all, () => {
@@ -118,7 +109,8 @@ export async function holdCashback(shop: Shop, dice: Dice): Promise<void> {
   const limits = order.limits(now);
   const { maximum } = limits;
   const isRenewal = isExpired(order);
-  const requested = randomExpiry(shop, dice, order.expiresAt);
+  const isRepeated = isRenewal && dice.once(4);
+  const requested = isRepeated ? order.datedHold?.expiresAt : randomExpiry(shop, dice, order.expiresAt);
   const isLate = isOpen && requested === order.expiresAt && !isAllowed(shop, requested);
   const others = [maximum + 1n, dice.amountUpTo(maximum), lapsed, maximum / 2n];
   const amount = isLate ? held + lapsed : dice.pick([...Array<bigint>(6).fill(maximum), held, 0n, ...others]);
@@ -151,7 +143,9 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, isHolding, isPending);
   const { content: current, held } = order;
   const more = { ...current, total: brl(cents(current.total) + 1n) };
-  const content = dice.pick([randomContent(dice), randomContent(dice), current, order.contents[0]!, more]);
+  const half = brl(cents(current.total) / 2n + 1n);
+  const less = { ...current, total: half, eligible_total: half, payment_methods: [] };
+  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more]);
   const redeem = dice.pick([undefined, 'maximum']);
   const [own, wrong] = dice.pick<[object, string | false]>([
     [{}, false],
@@ -190,46 +184,32 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   const redeem = given ?? held + redeemedAmount;
   const payable = cents(content.total) - (dice.once(8) ? 0n : min(redeem, cents(content.total)));
   const payments = dice.once(2) ? randomPayments(dice, payable) : undefined;
-  const body =
-    given === undefined && !payments && dice.once(3)
-      ? undefined
-      : { redeem: optional(given, brl), payment_methods: payments };
+  const hasBody = given !== undefined || payments !== undefined || !dice.once(3);
+  const body = hasBody ? { redeem: optional(given, brl), payment_methods: payments } : undefined;
   // "Completing again with the same values returns the order." An omitted member has no other value.
   const isOther = redeem !== redeemedAmount || (payments !== undefined && !isDeepStrictEqual(payments, order.payments));
   const isImpossible = !isOpen && (status === 'cancelled' || isOther);
   const isExceeding = isOpen && redeem > maximum;
+  const noLonger = problem('redemption_no_longer_available', limitsView(limits), pointersTo('redeem'));
   const refusals = [
     isImpossible && order.invalidTransition(),
     (isOpen || isImpossible) && payments !== undefined && exceedsTotal(content.total, isOpen ? redeem : 0n, payments),
     given === undefined && lapsed > 0n && problem('redemption_lapsed', { lapsed: brl(lapsed), maximum: brl(maximum) }),
     // Of an amount that an expired order did not hold, the documents do not say which of the two it is.
-    isExceeding &&
-      status === 'expired' &&
-      problem('redemption_no_longer_available', limitsView(limits), pointersTo('redeem')),
+    isExceeding && status === 'expired' && noLonger,
     isExceeding && (status === 'pending' || redeem !== lapsed) && exceedsMaximum(limits, 'redeem'),
   ];
   const happen = (): void => {
     if (lapsed > 0n) count(`a lapsed hold is ${redeem === lapsed ? '' : 'not '}redeemed at completion`);
     order.redeemed = wallet.capture(order.externalId, redeem, now);
-    Object.assign(order, {
-      status: 'completed',
-      completedAt: now,
-      lapsed: 0n,
-      redeemedAmount: redeem,
-      finalPayments: payments,
-    });
+    Object.assign(order, { status: 'completed', completedAt: now, lapsed: 0n });
+    Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
     order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem);
     if (order.granted > 0n)
       order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), now);
   };
-  await change(
-    shop,
-    dice,
-    order,
-    requestOf(dice, 'POST', `/orders/${order.id}/complete`, body),
-    refusals,
-    isOpen && happen,
-  );
+  const request = requestOf(dice, 'POST', `/orders/${order.id}/complete`, body);
+  await change(shop, dice, order, request, refusals, isOpen && happen);
 }
 
 export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
@@ -245,10 +225,12 @@ export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
   await change(shop, dice, order, request, refusals, order.isOpen && happen);
 }
 
-/** Bodies of an operation that takes none, with the member that is refused: "Operations that take no body accept `{}`." */
+/** Bodies with the member that is refused: "Operations that take no body accept `{}`." */
 export const NO_BODY: [body: object | undefined, wrong: string | false][] = [
   [undefined, false],
   [undefined, false],
+  [undefined, false],
+  [{}, false],
   [{}, false],
   [{ amount: '1.00' }, 'amount'],
 ];

@@ -1,13 +1,7 @@
 import { Dice } from './dice.js';
 import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
-import {
-  amendOrder,
-  cancelOrder,
-  completeOrder,
-  createOrder,
-  holdCashback,
-  recreateOrder,
-} from './order-operations.js';
+import { amendOrder, cancelOrder, completeOrder } from './order-operations.js';
+import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
 import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundOrder, repeatRefund } from './refund-operations.js';
 import type { Sequence, Shop } from './shop.js';
@@ -73,8 +67,7 @@ async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
   const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30))].map((minutes) => minutes * MINUTE)];
-  const target = dice.once(2)
-    ? now + dice.pick(steps)
-    : dice.pick([midnight, ...dates.slice(0, 3)]) + dice.pick([0, -1, 1]);
+  const date = dice.pick([midnight, ...dates.slice(0, 3)]) + dice.pick([0, -1, 1]);
+  const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }

@@ -55,8 +55,8 @@ export class Sequence {
   }
 
   /**
-   * Lets time pass in the model and in the service, with or without a sweep of the service at the end. Until a sweep "the
-   * order and the wallet can still show the hold", so there is a sweep at each date at which a hold lapses.
+   * Lets time pass in the model and in the service, with or without a sweep of the service at the end. Until a sweep
+   * "the order and the wallet can still show the hold", so there is a sweep at each date at which a hold lapses.
    */
   async pass(ms: number, isSwept: boolean): Promise<void> {
     const end = this.clock.at + ms;
@@ -156,7 +156,11 @@ export class Shop {
     const path = request.path.replace(/[0-9a-f-]{36}/g, '{id}').replace(/(\?|(?<=external-id\/)).*/, '');
     const replayed = answer.headers.has('idempotency-replayed') ? ' replayed' : '';
     count(`${request.method} ${path} ${answer.body.code ?? answer.status}${replayed}`);
-    if (answer.status < 300 && /{id}|external-id/.test(path) && this.sequence.compared % 10 === 0) {
+    if (
+      answer.status < 300 &&
+      /{id}|external-id/.test(path) &&
+      this.sequence.compared % (request.method === 'GET' ? 3 : 15) === 0
+    ) {
       // "An order of another merchant is 404."
       const other = this.sequence.shops.find((shop) => shop !== this) as Shop;
       await other.#exchange(request, [problem('not_found')]);

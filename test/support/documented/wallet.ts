@@ -151,14 +151,14 @@ export class Wallet {
       const isExpired = credit.expiresAt <= cause.at;
       this.#give(kind, part, cause);
       if (isExpired && !credit.reinstated) {
-        // "reinstated once, for 7 days, by the first amount that returns to it"; "through the local date of the return + 7"
+        // "by the first amount that returns to it"; "can be spent through the local date of the return + 7"
         count(`a ${kind} reinstates an expired credit`);
         if (this.debt > 0n) count('a debt is repaid by a reinstated credit');
         credit.reinstated = true;
         credit.expiresAt = startOfDay(addDays(localDate(cause.at, this.timeZone), 8), this.timeZone);
       } else if (isExpired) {
         // "An amount that returns later expires immediately … It repays no debt and creates none"
-        count(`a ${kind} returns to a credit that expired twice`);
+        count('an amount returns to a credit that expired twice');
         this.#expire(credit);
       }
     }
