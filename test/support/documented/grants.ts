@@ -46,15 +46,8 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   const today = localDate(now, rules.timeZone);
   const aDay = (): string | undefined =>
     dice.pick([undefined, undefined, undefined, today, addDays(today, 1), addDays(today, 3), addDays(today, -1)]);
-  const amount = dice.pick([
-    500n,
-    1n,
-    1000n,
-    2000n,
-    dice.amountUpTo(3000n),
-    dice.amountUpTo(300n),
-    dice.once(9) ? most : most + 1n,
-  ]);
+  const random = [dice.amountUpTo(3000n), dice.amountUpTo(300n)];
+  const amount = dice.pick([500n, 1n, 1000n, 2000n, ...random, dice.once(9) ? most : most + 1n]);
   const document = shop.aDocument(dice);
   const request = {
     ...{ external_id: shop.sequence.newExternalId(), document, amount: brl(amount) },
@@ -84,11 +77,9 @@ const isHeld = (shop: Shop, { request, credit }: Grant): boolean =>
 
 /** A grant, usually one that is partly held or voided, so that something can be voided now or later. */
 function aGrant(shop: Shop, dice: Dice): Grant | undefined {
-  const isInteresting = dice.pick([
-    (grant: Grant) => isHeld(shop, grant),
-    ({ voided }: Grant) => voided > 0n,
-    isUnspent,
-  ]);
+  const isHeldNow = (grant: Grant): boolean => isHeld(shop, grant);
+  const isReturned = (grant: Grant): boolean => grant.voidedAt !== undefined && isUnspent(grant);
+  const isInteresting = dice.pick([isHeldNow, isReturned, isUnspent]);
   const interesting = shop.grants.filter(isInteresting);
   return dice.pick(interesting.length > 0 ? interesting : shop.grants);
 }
@@ -98,18 +89,16 @@ export async function repeatGrant(shop: Shop, dice: Dice): Promise<void> {
   const grant = aGrant(shop, dice);
   if (!grant) return;
   const { request, validity, id } = grant;
+  const amount = request.amount === '0.01' ? '0.02' : brl(cents(request.amount) - 1n);
   const change = dice.pick([
-    ...[{}, {}, {}, { amount: brl(cents(request.amount) + 1n) }, { reason: 'another' }, { metadata: { other: 'x' } }],
+    ...[{}, {}, {}, { amount }, { reason: 'another' }, { metadata: { other: 'x' } }],
     ...[{ expires_on: addDays(validity.expiresOn, 1) }, { available_on: addDays(validity.availableOn, 1) }],
   ]);
   const names = Object.keys(change);
   const conflict = problem('external_id_conflict', { existing_id: id }, pointersTo(...names));
   const replay = (): Outcome => ({ status: 201, body: grantView(shop, grant), replayed: true });
-  await shop.write(
-    requestOf(dice, 'POST', '/grants', { ...request, ...change }),
-    [names.length > 0 && conflict],
-    replay,
-  );
+  const repeated = requestOf(dice, 'POST', '/grants', { ...request, ...change });
+  await shop.write(repeated, [names.length > 0 && conflict], replay);
 }
 
 export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
