@@ -6,6 +6,9 @@ import { brl, cents, instant, max, min } from './values.js';
 import { latestFirst, type Part } from './wallet.js';
 
 const isRefundable = (order: Order): boolean => order.isRefundable;
+/** What a refund returns expires with the reinstated credit, or at once. */
+const isReinstated = (order: Order): boolean =>
+  order.isRefundable && order.redeemed.some(({ amount, credit }) => amount > 0n && credit.reinstated);
 const isRedeemed = (order: Order): boolean => order.isRefundable && order.redeemedAmount > 0n;
 const isEarnedExpired = (order: Order): boolean => order.isRefundable && (order.credit?.expiredUnspent ?? 0n) > 0n;
 /** The customer has spent, or holds, a part of what the order earned: a refund can leave a debt. */
@@ -18,7 +21,15 @@ const refunding = (dice: Dice, order: Order, request: Refund['request']): Reques
   requestOf(dice, 'POST', `/orders/${order.id}/refunds`, request);
 
 export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
-  const order = shop.anOrder(dice, isEarnedSpent, isEarnedSpent, isEarnedExpired, isRedeemed, isRefundable);
+  const order = shop.anOrder(
+    dice,
+    isEarnedSpent,
+    isEarnedSpent,
+    isReinstated,
+    isEarnedExpired,
+    isRedeemed,
+    isRefundable,
+  );
   const [total, eligible] = [cents(order.content.total), cents(order.content.eligible_total)];
   const [refunded, refundedEligible] = [order.refunded('amount'), order.refunded('eligible')];
   const left = total - refunded;

@@ -12,14 +12,14 @@ type Operation = (shop: Shop, dice: Dice) => Promise<void>;
 /** What happens, with how often: single operations, and chains that lead to states which single ones rarely reach. */
 const CHAINS: [number, ...Operation[]][] = [
   // Cashback is earned, spent, and returned: that leaves a debt, which a grant or the next sale repays.
-  [4, createOrder, completeOrder, createOrder, holdCashback, completeOrder, refundOrder, refundOrder],
-  [2, refundOrder, grantCashback],
+  [6, createOrder, completeOrder, createOrder, holdCashback, completeOrder, refundOrder, refundOrder],
+  [4, refundOrder, grantCashback],
   [3, grantCashback, createOrder, holdCashback, voidGrant, cancelOrder, voidGrant],
   [3, createOrder, holdCashback, passTime, completeOrder],
   [3, createOrder, holdCashback, amendOrder, amendOrder],
   // Credits expire while they are held or redeemed, and come back twice.
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
-  [3, createOrder, holdCashback, completeOrder, passTime, refundOrder, passTime, refundOrder],
+  [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
   [5, createOrder],
   [4, grantCashback],
   [7, holdCashback],
@@ -66,7 +66,7 @@ async function passTime(shop: Shop, dice: Dice): Promise<void> {
   const { now, rules } = shop;
   const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
   const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
-  const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30))].map((minutes) => minutes * MINUTE)];
+  const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
   const date = dice.pick([midnight, ...dates.slice(0, 3)]) + dice.pick([0, -1, 1]);
   const target = dice.once(2) ? now + dice.pick(steps) : date;
   await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
