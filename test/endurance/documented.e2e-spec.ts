@@ -12,7 +12,7 @@ import { expectInvariants } from '../support/expectations.js';
 import { aDocument, logIn, PASSWORD } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
-/** Each night; ENDURANCE_SECONDS=600 before a release. A shorter run need not reach all outcomes and states. */
+/** ENDURANCE_SECONDS=600 before a release. A shorter run than by default need not reach all outcomes and states. */
 const DEFAULT_SECONDS = 180;
 const SECONDS = Number(process.env.ENDURANCE_SECONDS ?? DEFAULT_SECONDS);
 /** Set it to repeat a run. */
