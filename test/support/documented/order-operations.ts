@@ -143,13 +143,12 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, isHolding, isPending);
   const { content: current, held } = order;
   const more = { ...current, total: brl(cents(current.total) + 1n) };
-  const half = brl(cents(current.total) / 2n + 1n);
-  const less = { ...current, total: half, eligible_total: half, payment_methods: [] };
-  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more]);
+  const less = { ...current, total: '1.00', eligible_total: '1.00', payment_methods: [] };
+  const overpaid = { ...current, payment_methods: [{ id: 'pix', amount: more.total }] };
+  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more, overpaid]);
   const redeem = dice.pick([undefined, 'maximum']);
   const [own, wrong] = dice.pick<[object, string | false]>([
-    [{}, false],
-    [{}, false],
+    ...Array<[object, false]>(5).fill([{}, false]),
     [{ external_id: order.externalId, document: order.document }, false],
     // "any other member of the response, or another value, is a 400"
     [{ document: '00000000000' }, 'document'],
@@ -179,7 +178,8 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   const { held, status, isOpen, lapsed, content, redeemedAmount, wallet, rules } = order;
   const limits = order.limits(now);
   const { maximum } = limits;
-  const amounts = [held, lapsed, lapsed, 0n, maximum, maximum, maximum + 1n, dice.amountUpTo(maximum), redeemedAmount];
+  const others = [0n, maximum, maximum, maximum + 1n, dice.amountUpTo(maximum)];
+  const amounts = lapsed > 0n ? [lapsed, lapsed, lapsed, ...others] : [held, redeemedAmount, ...others];
   const given = dice.once(2) ? dice.pick(amounts) : undefined;
   const redeem = given ?? held + redeemedAmount;
   const payable = cents(content.total) - (dice.once(8) ? 0n : min(redeem, cents(content.total)));

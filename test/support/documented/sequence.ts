@@ -16,7 +16,7 @@ const CHAINS: [number, ...Operation[]][] = [
   [4, refundOrder, grantCashback],
   [3, grantCashback, createOrder, holdCashback, voidGrant, cancelOrder, voidGrant],
   [3, createOrder, holdCashback, passTime, completeOrder],
-  [3, createOrder, holdCashback, amendOrder, amendOrder],
+  [5, createOrder, holdCashback, amendOrder, amendOrder],
   // Credits expire while they are held or redeemed, and come back twice.
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
   [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
