@@ -13,7 +13,7 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
   return [
     ...compared('/document', sent.document, existing.document),
     ...compared('/total', sent.totalCents, existing.totalCents),
-    ...compared('/eligible_total', sent.eligibleTotalCents, existing.eligibleTotalCents),
+    ...differingEligibleTotal(sent, existing),
     ...differingLists('/items', sent.items, existing.items, {
       id: 'id',
       priceCents: 'price',
@@ -24,6 +24,15 @@ export function differences(sent: RequestedOrder, existing: OrderContent): Fault
     ...differingMetadata(sent.metadata, existing.metadata).map(differing),
     ...differingExpiry(sent.requestedExpiresAt, existing),
   ];
+}
+
+type Totals = Pick<RequestedOrder, 'totalCents' | 'eligibleTotalCents'>;
+
+/** The default is the total: it equals the same amount in `eligible_total`, and does not differ where `total` does. */
+function differingEligibleTotal(sent: Totals, existing: Totals): Fault[] {
+  const effective = ({ totalCents, eligibleTotalCents }: Totals): number => eligibleTotalCents ?? totalCents;
+  const isSame = sent.eligibleTotalCents === existing.eligibleTotalCents;
+  return isSame ? [] : compared('/eligible_total', effective(sent), effective(existing));
 }
 
 /** A request may repeat the expiry that the order was created with, or have its current one, or none. */

@@ -176,6 +176,18 @@ describe('If-Match of the other operations on an order', () => {
     },
   );
 
+  it('complete with the version of a hold that lapsed is 412, and with the version of the expired order completes it', async () => {
+    const order = await anOrderWithBalance();
+    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    await service.clock.advance({ minutes: 31 });
+    const complete = (ifMatch: string, body = {}): Promise<Answer> =>
+      merchant.client.post(`/orders/${order.id}/complete`, body, { headers: { 'if-match': ifMatch } });
+    expectProblem(await complete('"2"'), 412, 'precondition_failed');
+    expectProblem(await complete('"2"', { redeem: '20.00' }), 412, 'precondition_failed');
+    expectProblem(await complete('"3"'), 409, 'redemption_lapsed');
+    expect(await complete('"3"', { redeem: '20.00' })).toMatchObject({ status: 200, body: { version: 4 } });
+  });
+
   it('of two refunds with the version that both read, the first refunds, and its repeat returns it again', async () => {
     const order = await aCompletedOrder(merchant);
     const refund = (external_id: string, ifMatch: string): Promise<Answer> =>

@@ -158,6 +158,19 @@ describe('POST /orders with an external_id that is taken', () => {
     expect(pointersOf(answer)).toEqual([pointer]);
   });
 
+  it('the errors of a 409 name the eligible total only if it is another amount', async () => {
+    const order = anOrder({ total: '150.00' });
+    await merchant.client.post('/orders', order);
+    const pointers = async (changes: object): Promise<string[]> => {
+      const answer = await merchant.client.post('/orders', { ...order, ...changes });
+      expectProblem(answer, 409, 'external_id_conflict');
+      return pointersOf(answer);
+    };
+    expect(await pointers({ total: '250.00', eligible_total: '150.00' })).toEqual(['/total']);
+    expect(await pointers({ total: '250.00' })).toEqual(['/total']);
+    expect(await pointers({ total: '250.00', eligible_total: '100.00' })).toEqual(['/eligible_total', '/total']);
+  });
+
   it('POST /orders with an eligible total replays with the same one and returns 409 without it', async () => {
     const order = anOrder({ eligible_total: '100' });
     const first = await merchant.client.post('/orders', order);

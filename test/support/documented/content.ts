@@ -1,108 +1,84 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Dice } from './dice.js';
-import { brl, cents, min, sum } from './money.js';
-import { problem, type Outcome } from './problems.js';
-import type { Content, Item } from './order.js';
-import type { Payment } from './rules.js';
+import { invalid, type Outcome, pointersTo, problem } from './expected.js';
+import { type Amounts, paid } from './rules.js';
+import { brl, cents, min } from './values.js';
 
-const TOTALS = ['100.00', '0.01', '0.19', '10.00', '33.33', '60.00', '150.00', '49.99', '50.00', '1234.56'].map(cents);
-const METHODS = ['card', 'pix', 'PIX', 'boleto', 'Boleto'];
-
-/** Writes an amount with as many decimals as it needs or more: `"150"` equals `"150.00"`. */
-export function written(dice: Dice, amount: bigint): string {
-  const full = brl(amount);
-  return dice.pick([
-    full,
-    full.replace(/0$/, ''),
-    full.replace(/\.?0+$/, (zeros) => (zeros.includes('.') ? '' : zeros)),
-  ]);
+/** What a caller can create an order with, or amend it to, as responses say it. */
+export interface Content extends Amounts {
+  items: { id: string; price: string; quantity: number; description?: string }[];
+  metadata: Record<string, string>;
 }
 
-/** "An optional member that is `null` counts as absent." */
-export const absent = (dice: Dice): null | undefined => dice.pick([undefined, null]);
+const TOTALS = [10_000n, 19n, 1000n, 3333n, 6000n, 15_000n, 4999n, 5000n, 10_000n, 10_000n, 1n, 123_456n];
+const METHODS = ['card', 'pix', 'PIX', 'boleto', 'Boleto'];
 
 export function randomContent(dice: Dice): Content {
   const total = dice.once(4) ? 1n + dice.amountUpTo(20_000n) : dice.pick(TOTALS);
+  const eligible = dice.pick([...Array<bigint>(6).fill(total), dice.amountUpTo(total), total / 2n, 0n, total + 1n]);
+  const coffee = { id: 'sku-2', price: '0.00', quantity: 1, description: 'Café em grãos' };
   return {
-    items: randomItems(dice, total),
-    total,
-    eligible: dice.pick([total, total, total, dice.amountUpTo(total), 0n, total + 1n]),
-    payments: randomPayments(dice, total),
+    items: [
+      { id: 'sku-1', price: brl(total), quantity: dice.pick([1, 1, 2, 999_999]) },
+      ...(dice.once(3) ? [coffee] : []),
+    ],
+    ...{ total: brl(total), eligible_total: brl(eligible), payment_methods: randomPayments(dice, total) },
     metadata: dice.pick<Record<string, string>>([{}, {}, { store: 'SP-014' }, { store: 'SP-014', till: '3' }]),
   };
 }
 
-function randomItems(dice: Dice, price: bigint): Item[] {
-  const quantity = dice.pick([1, 1, 2, 999_999]);
-  const items: Item[] = [{ id: 'sku-1', price, quantity }];
-  if (dice.once(3)) items.push({ id: 'sku-2', price: 0n, quantity: 1, description: 'Café em grãos' });
-  return items;
-}
-
-/** Payment methods that usually add up to at most the total, rarely to a centavo more. */
-export function randomPayments(dice: Dice, total: bigint): Payment[] {
-  const payments: Payment[] = [];
-  let left = dice.once(12) ? total + 1n : total;
+/** Payment methods that usually add up to at most an amount, rarely to a centavo more. */
+export function randomPayments(dice: Dice, most: bigint): Amounts['payment_methods'] {
+  let left = dice.once(7) ? most + 1n : most;
+  const payments = new Map<string, string>();
   for (const id of [dice.pick(METHODS), dice.pick(METHODS)].slice(0, dice.upTo(3))) {
     const amount = dice.pick([left, left / 2n, min(left, 1n), dice.amountUpTo(left)]);
-    if (amount === 0n || payments.some((payment) => payment.id === id)) continue;
-    payments.push({ id, amount });
+    if (amount === 0n || payments.has(id)) continue;
+    payments.set(id, brl(amount));
     left -= amount;
   }
-  return payments;
+  return [...payments].map(([id, amount]) => ({ id, amount }));
 }
 
-export const paymentsBody = (dice: Dice, payments: Payment[]): unknown[] =>
-  payments.map(({ id, amount }) => ({ id, amount: written(dice, amount) }));
-
-/** The members of a content as a request has them, with the optional ones in any of their forms. */
-export function contentBody(dice: Dice, content: Content): Record<string, unknown> {
-  const { items, total, eligible, payments, metadata } = content;
+/** A content as a request can have it: members that have their default can be absent. */
+export function contentBody(dice: Dice, content: Content): object {
+  const { items, total, eligible_total, metadata } = content;
   return {
-    items: items.map(({ id, price, quantity, description }) => ({
-      ...{ id, price: written(dice, price) },
-      quantity: quantity === 1 ? dice.pick([undefined, null, 1]) : quantity,
-      description: description ?? absent(dice),
+    ...content,
+    items: items.map(({ quantity, description, ...item }) => ({
+      ...{ ...item, description, quantity: quantity === 1 && dice.once(2) ? undefined : quantity },
     })),
-    total: written(dice, total),
-    // "at most `total`, which is the default"
-    eligible_total: eligible === total && !dice.once(3) ? absent(dice) : written(dice, eligible),
-    payment_methods: paymentsBody(dice, payments),
-    metadata: Object.keys(metadata).length === 0 ? dice.pick([undefined, null, {}]) : metadata,
+    eligible_total: eligible_total === total && !dice.once(3) ? undefined : eligible_total,
+    metadata: Object.keys(metadata).length === 0 && dice.once(2) ? undefined : metadata,
   };
 }
 
-/** What is wrong with a content by itself. */
-export function contentRefusals({ total, eligible, payments }: Content): Outcome[] {
-  const paid = sum(payments.map(({ amount }) => amount));
-  return [
-    ...(eligible > total ? [problem('validation_failed', {}, ['eligible_total'])] : []),
-    ...(paid > total ? [exceedsTotal(total, 0n, paid)] : []),
-  ];
+/** Writes a value in a form that means the same: `"150"` equals `"150.00"`, and "`null` counts as absent". */
+export function inAnyForm(dice: Dice, value: unknown): unknown {
+  if (value === undefined) return dice.pick([undefined, null]);
+  if (typeof value === 'string' && /^\d+\.\d\d$/.test(value))
+    return dice.pick([value, value.replace(/0$/, ''), value.replace(/\.?0*$/, '')]);
+  if (Array.isArray(value)) return value.map((one) => inAnyForm(dice, one));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inAnyForm(dice, member)]));
 }
 
-export const exceedsTotal = (total: bigint, redeemed: bigint, paid: bigint): Outcome =>
-  // "`payments` and `redeemed` add up to more than `total`"
-  problem('payments_exceed_total', { total: brl(total), redeemed: brl(redeemed), payments: brl(paid) }, [
-    'payment_methods',
-  ]);
+/** What is wrong with a content by itself, and with other members of its request. */
+export const contentRefusals = (content: Amounts, ...others: (string | false)[]): (Outcome | false)[] => [
+  invalid(cents(content.eligible_total) > cents(content.total) && 'eligible_total', ...others),
+  exceedsTotal(content.total, 0n, content.payment_methods),
+];
+
+export function exceedsTotal(total: string, redeem: bigint, payments: Amounts['payment_methods']): Outcome | false {
+  const members = { total, redeemed: brl(redeem), payments: brl(paid(payments)) };
+  const isExceeded = paid(payments) + redeem > cents(total);
+  return isExceeded && problem('payments_exceed_total', members, pointersTo('payment_methods'));
+}
 
 /** "Content is compared by meaning". @returns the members that differ */
 export function differingMembers(a: Content, b: Content): string[] {
-  const different = (one: unknown, other: unknown): boolean => canonical(one) !== canonical(other);
-  return [
-    ...(different(a.items, b.items) ? ['items'] : []),
-    ...(a.total !== b.total ? ['total'] : []),
-    ...(a.eligible !== b.eligible ? ['eligible_total'] : []),
-    ...(different(a.payments, b.payments) ? ['payment_methods'] : []),
-    ...(different(a.metadata, b.metadata) ? ['metadata'] : []),
-  ];
+  // "at most `total`, which is the default": by default it does not differ where `total` does.
+  const isDefault = a.eligible_total === a.total && b.eligible_total === b.total;
+  const names = ['items', 'total', 'payment_methods', 'metadata', ...(isDefault ? [] : ['eligible_total'])];
+  return (names as (keyof Content)[]).filter((name) => !isDeepStrictEqual(a[name], b[name]));
 }
-
-export const sameContent = (a: Content, b: Content): boolean => differingMembers(a, b).length === 0;
-
-export const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member === 'bigint') return String(member);
-    if (member === null || typeof member !== 'object' || Array.isArray(member)) return member;
-    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });

@@ -1,108 +1,117 @@
-import { absent, written } from './content.js';
-import { countReached, unchecked } from './comparison.js';
 import type { Dice } from './dice.js';
-import { brl, max, min, sum } from './money.js';
-import { type Order, partsToReturn, type Refund, refundView } from './order.js';
-import { type Outcome, problem } from './problems.js';
-import type { Request, Session } from './session.js';
-import type { Shop } from './shop.js';
+import { anId, count, invalid, type Outcome, pointersTo, problem } from './expected.js';
+import type { Order, Refund } from './order.js';
+import { type Request, requestOf, type Shop } from './shop.js';
+import { brl, cents, instant, max, min } from './values.js';
+import { latestFirst, type Part } from './wallet.js';
 
-const refundable = ({ status }: Order): boolean => status === 'completed' || status === 'partially_refunded';
+const isRefundable = (order: Order): boolean => order.isRefundable;
+/** What a refund returns expires with the reinstated credit, or at once. */
+const isReinstated = (order: Order): boolean =>
+  order.isRefundable && order.redeemed.some(({ amount, credit }) => amount > 0n && credit.reinstated);
+const isRedeemed = (order: Order): boolean => order.isRefundable && order.redeemedAmount > 0n;
+const isEarnedExpired = (order: Order): boolean => order.isRefundable && (order.credit?.expiredUnspent ?? 0n) > 0n;
+/** The customer has spent, or holds, a part of what the order earned: a refund can leave a debt. */
+const isEarnedSpent = (order: Order): boolean => {
+  const { remaining, expiredUnspent } = order.credit ?? { remaining: 0n, expiredUnspent: 0n };
+  return order.isRefundable && remaining + expiredUnspent + order.refunded('takenBack') < order.granted;
+};
 
-/** What was refunded before: `S`, and its eligible part `e`. */
-const before = ({ refunds }: Order): [bigint, bigint] => [
-  sum(refunds.map(({ amount }) => amount)),
-  sum(refunds.map(({ eligible }) => eligible)),
-];
+const refunding = (dice: Dice, order: Order, request: Refund['request']): Request =>
+  requestOf(dice, 'POST', `/orders/${order.id}/refunds`, request);
 
-export async function refundOrder(session: Session, shop: Shop, dice: Dice): Promise<void> {
-  const candidates = shop.orders.filter(refundable);
-  const order = candidates.length > 0 && !dice.once(6) ? dice.pick(candidates) : shop.anOrder(dice);
-  const { total, eligible } = order.content;
-  const [refunded, refundedEligible] = before(order);
+export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
+  const order = shop.anOrder(
+    dice,
+    isEarnedSpent,
+    isEarnedSpent,
+    isReinstated,
+    isEarnedExpired,
+    isRedeemed,
+    isRefundable,
+  );
+  const [total, eligible] = [cents(order.content.total), cents(order.content.eligible_total)];
+  const [refunded, refundedEligible] = [order.refunded('amount'), order.refunded('eligible')];
   const left = total - refunded;
-  const amount = dice.pick([left, dice.amountUpTo(left), left / 2n, left / 3n, left + 1n, min(left, 1n), 0n]);
+  const parts = [left, left, left, left / 2n, left / 2n, left / 3n, dice.amountUpTo(left), min(left, 1n)];
+  const amount = dice.pick([...parts, left + 1n, 0n]);
   // "from `max(0, F − (T − E − (S − e)))` to `min(F, E − e)`"
   const lowest = max(0n, amount - (total - eligible - (refunded - refundedEligible)));
   const highest = min(amount, eligible - refundedEligible);
-  const choices = [lowest, highest, max(0n, lowest - 1n), highest + 1n, (lowest + highest) / 2n, 0n];
-  const explicit = dice.once(2) ? dice.pick(choices) : undefined;
-  const externalId = session.externalId();
-  const body = {
-    ...{ external_id: externalId, amount: written(dice, amount) },
-    eligible_amount: explicit === undefined ? absent(dice) : written(dice, explicit),
-  };
-  const request: Request = { method: 'POST', path: `/orders/${order.id}/refunds`, body };
-  const refusals: Outcome[] = [
-    ...(amount === 0n ? [problem('validation_failed', {}, (names) => names.includes('amount'))] : []),
-    ...(refundable(order) ? [] : [problem('invalid_transition', order.transitions())]),
-  ];
-  // "the member in `errors` must be from `minimum` to `maximum`"; the least amount is not documented.
-  const minimum = unchecked('refund_exceeds_total.minimum of the amount');
-  if (amount > left && refundable(order)) {
-    refusals.push(problem('refund_exceeds_total', { minimum, maximum: brl(left) }, ['amount']));
-  } else if (explicit !== undefined && (explicit < lowest || explicit > highest) && refundable(order)) {
-    const bounds = { minimum: brl(lowest), maximum: brl(highest) };
-    refusals.push(problem('refund_exceeds_total', bounds, ['eligible_amount']));
-  }
-  if (refusals.length > 0) return void (await session.write(shop, request, ...refusals));
+  const bounds = [lowest, highest, highest, max(0n, lowest - 1n), highest + 1n, (lowest + highest) / 2n, 0n];
+  const given = dice.once(2) ? dice.pick(bounds) : undefined;
   // "By default it is `floor(E × (S+F) / T) − floor(E × S / T)`, moved into these bounds."
-  const share = (eligible * (refunded + amount)) / total - (eligible * refunded) / total;
-  const part = explicit ?? min(max(share, lowest), highest);
-  const refund = apply(order, { externalId, amount, eligible: part, explicit: explicit !== undefined }, session.now);
-  const answer = await session.write(shop, request, {
-    ...{ status: 201, body: refundView(order, refund), replayed: false },
+  const part = (eligible * (refunded + amount)) / total - (eligible * refunded) / total;
+  const exceeds = (name: string, from: bigint, to: bigint): Outcome | false =>
+    order.isRefundable && problem('refund_exceeds_total', { minimum: brl(from), maximum: brl(to) }, pointersTo(name));
+  const isOutside = given !== undefined && (given < lowest || given > highest);
+  const request = {
+    external_id: shop.sequence.newExternalId(),
+    amount: brl(amount),
+    eligible_amount: given === undefined ? undefined : brl(given),
+  };
+  const refusals = [
+    invalid(amount === 0n && 'amount'),
+    !order.isRefundable && order.invalidTransition(),
+    amount > left ? exceeds('amount', 1n, left) : isOutside && exceeds('eligible_amount', lowest, highest),
+  ];
+  let refund: Refund | undefined;
+  const answer = await shop.write(refunding(dice, order, request), refusals, () => {
+    refund = refundOf(order, request, amount, given ?? min(max(part, lowest), highest), shop.now);
+    if (given === lowest && lowest > 0n) count('a refund has the lowest eligible_amount');
+    if (given === highest && lowest < highest) count('a refund has the highest eligible_amount');
+    return { status: 201, body: refund.body, replayed: false };
   });
-  refund.id = answer.body.id as string;
-  identify(order, externalId, refund.id);
+  if (answer && refund) refund.body.id = answer.body.id;
 }
 
-function apply(
-  order: Order,
-  request: Pick<Refund, 'externalId' | 'amount' | 'eligible' | 'explicit'>,
-  now: number,
-): Refund {
-  const { total, eligible } = order.content;
-  const [refunded, refundedEligible] = before(order);
-  const cause = { at: now, order: order.externalId, refund: request.externalId };
-  // "floor(R × (S+F) / T) less what was returned before"
-  const returned = (order.redeemedAmount * (refunded + request.amount)) / total - order.returned;
-  order.wallet.giveBack('restore', partsToReturn(order, returned), cause);
-  // "G − floor(G × (E−e−f) / E) less what was taken back before, or nothing where `E` is 0"
-  const { granted, credit } = order;
-  const rest = eligible - refundedEligible - request.eligible;
-  const target = eligible === 0n ? 0n : granted - (granted * rest) / eligible;
+/** cashback.md, "Refunds": refunds an amount, of which a part is eligible. */
+function refundOf(order: Order, request: Refund['request'], amount: bigint, eligible: bigint, now: number): Refund {
+  const { granted, credit, content, wallet, redeemedAmount } = order;
+  const [total, allEligible] = [cents(content.total), cents(content.eligible_total)];
+  const cause = { at: now, order: order.externalId, refund: request.external_id };
+  const refunded = order.refunded('amount') + amount;
+  // "`floor(R × (S+F) / T)` less what was returned before"
+  const returned = (redeemedAmount * refunded) / total - order.refunded('returned');
+  wallet.giveBack('restore', partsToReturn(order, returned), cause);
+  // "`G − floor(G × (E−e−f) / E)` less what was taken back before, or nothing where `E` is 0"
+  const rest = allEligible - order.refunded('eligible') - eligible;
+  const due = (allEligible === 0n ? 0n : granted - (granted * rest) / allEligible) - order.refunded('takenBack');
   // "The part of `G` that expired unspent counts first, and nothing is taken back for it."
-  const takenBack = max(0n, target - (credit?.expiredUnspent ?? 0n) - order.takenBack);
-  if (credit && credit.expiredUnspent > 0n) countReached('a refund of an order whose cashback has expired');
-  if (returned > 0n) countReached('a refund returns cashback');
-  order.wallet.takeBack(takenBack, credit, cause);
-  const refund = { ...request, returned, takenBack, at: now };
+  const takenBack = max(0n, due - (credit?.expiredUnspent ?? 0n));
+  if (takenBack < due) count('a refund takes nothing back for cashback that expired');
+  wallet.takeBack(takenBack, credit, cause);
+  const body = {
+    ...{ id: anId, external_id: request.external_id, order_id: order.id, created_at: instant(now) },
+    ...{ amount: brl(amount), eligible_amount: brl(eligible) },
+    ...{ cashback_returned: brl(returned), cashback_taken_back: brl(takenBack) },
+    // "money to pay back: `F` less what was returned"
+    amount_to_pay_back: brl(amount - returned),
+  };
+  const refund = { request, body, amount, eligible, returned, takenBack };
   order.refunds.push(refund);
-  order.status = refunded + request.amount === total ? 'refunded' : 'partially_refunded';
+  order.status = refunded === total ? 'refunded' : 'partially_refunded';
   order.changed(now);
   return refund;
 }
 
-/** The entries of a refund have its ID, which its response is the first to tell. */
-function identify({ wallet }: Order, externalId: string, id: string): void {
-  for (const entry of wallet.entries) if (entry.refund === externalId) entry.refund = id;
+/** "to the credits it came from, latest expiry first, even if they have expired a second time" */
+function partsToReturn({ redeemed }: Order, amount: bigint): Part[] {
+  return latestFirst(redeemed).flatMap((part) => {
+    const returned = min(part.amount, amount);
+    part.amount -= returned;
+    amount -= returned;
+    return returned > 0n ? [{ credit: part.credit, amount: returned }] : [];
+  });
 }
 
 /** Sends a refund again, with the same content or with another amount. */
-export async function repeatRefund(session: Session, shop: Shop, dice: Dice): Promise<void> {
-  const orders = shop.orders.filter(({ refunds }) => refunds.length > 0);
-  if (orders.length === 0) return;
-  const order = dice.pick(orders);
-  const refund = dice.pick(order.refunds);
-  const same = !dice.once(3);
-  const body = {
-    ...{ external_id: refund.externalId, amount: written(dice, same ? refund.amount : refund.amount + 1n) },
-    eligible_amount: refund.explicit ? written(dice, refund.eligible) : absent(dice),
-  };
-  const request: Request = { method: 'POST', path: `/orders/${order.id}/refunds`, body };
-  const outcome = same
-    ? { status: 201, body: refundView(order, refund), replayed: true }
-    : problem('external_id_conflict', {}, ['amount']);
-  await session.write(shop, request, outcome);
+export async function repeatRefund(shop: Shop, dice: Dice): Promise<void> {
+  const order = shop.anOrder(dice, ({ refunds }) => refunds.length > 0);
+  if (order.refunds.length === 0) return;
+  const { request, body, amount } = dice.pick(order.refunds);
+  const other = dice.once(3) && { amount: brl(amount + 1n) };
+  const conflict = other && problem('external_id_conflict', { existing_id: body.id }, pointersTo('amount'));
+  const replay = (): Outcome => ({ status: 201, body, replayed: true });
+  await shop.write(refunding(dice, order, { ...request, ...other }), [conflict], replay);
 }

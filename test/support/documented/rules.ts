@@ -1,59 +1,73 @@
-import { addDays, localDate, startOfDay } from './days.js';
-import { max, min, sum } from './money.js';
+import { addDays, brl, cents, localDate, max, min, startOfDay, sum } from './values.js';
 
-/** A policy as docs/cashback.md lists it. Rates and shares are basis points, amounts are centavos. */
-export interface Rules {
-  earnRate: bigint;
-  earnRates: Record<string, bigint>;
-  redeemShare: bigint;
-  redeemMinimumTotal: bigint;
-  releaseDays: number;
-  validityDays: number;
-  orderTtlMinutes: number;
-  maxOrderTtlMinutes: number;
-  grantMaximum: bigint;
-  timeZone: string;
+/** The default policy of docs/cashback.md. Rates and shares are basis points. */
+const DEFAULTS = {
+  ...{ earnRate: 500n, earnRates: {} as Record<string, bigint>, redeemShare: 5000n, redeemMinimumTotal: 0n },
+  ...{ releaseDays: 8, validityDays: 180, timeZone: 'America/Sao_Paulo' },
+  ...{ orderTtlMinutes: 30, maxOrderTtlMinutes: 10_080, grantMaximum: 100_000n },
+};
+export type Rules = typeof DEFAULTS;
+const ALL_NOW = { redeemShare: 10_000n, releaseDays: 0 };
+
+/** Policies under which dates, rates and limits meet often. Days of Havana begin at 01:00 once a year. */
+export const policies: Record<string, Rules> = {
+  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n } },
+  immediate: { ...DEFAULTS, ...ALL_NOW, earnRate: 5000n, validityDays: 1 },
+  far: { ...DEFAULTS, ...ALL_NOW, earnRate: 10_000n, validityDays: 3, timeZone: 'Pacific/Kiritimati' },
+  odd: {
+    ...{ earnRate: 725n, earnRates: { card: 333n }, redeemShare: 9999n, redeemMinimumTotal: 5000n },
+    ...{ releaseDays: 1, validityDays: 2, timeZone: 'America/Havana' },
+    ...{ orderTtlMinutes: 10, maxOrderTtlMinutes: 4320, grantMaximum: 5000n },
+  },
+};
+
+/** The arguments of `merchant create` for a policy. */
+export function policyArguments(rules: Rules): string[] {
+  const percent = (basisPoints: bigint): string => `${brl(basisPoints)}%`;
+  const rates = Object.entries(rules.earnRates).flatMap(([id, rate]) => ['--earn-rate', `${id}=${percent(rate)}`]);
+  const values = {
+    ...{ '--earn-rate': percent(rules.earnRate), '--redeem-share': percent(rules.redeemShare) },
+    ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
+    ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
+    ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
+  };
+  return [...Object.entries(values).flat().map(String), ...rates];
 }
 
-export interface Payment {
-  id: string;
-  amount: bigint;
+/** What an order costs, as responses say it: with all members, and with two decimals. */
+export interface Amounts {
+  total: string;
+  eligible_total: string;
+  payment_methods: { id: string; amount: string }[];
 }
-
-export type LimitedBy = 'minimum_total' | 'order_share' | 'balance' | null;
 
 /** "rates match `payment_methods[].id` ignoring ASCII case" */
 export const rateOf = (rules: Rules, id: string): bigint => rules.earnRates[id.toLowerCase()] ?? rules.earnRate;
 
-/** cashback.md, "What an order says". Without a balance: "`redeem` is not compared with a balance". */
+export const paid = (payments: Amounts['payment_methods']): bigint => sum(payments.map(({ amount }) => cents(amount)));
+
+/** "maximum `= min(B, floor(E × redeem_share))`". Without a balance "`redeem` is not compared with a balance". */
 export function maximumOf(
   rules: Rules,
-  { total, eligible }: { total: bigint; eligible: bigint },
-  balance: bigint | undefined,
-): { maximum: bigint; limitedBy: LimitedBy } {
-  // "or 0 where `T < redeem_minimum_total`. `limited_by` is `minimum_total` where that rule gives 0"
+  amounts: Amounts,
+  balance?: bigint,
+): { maximum: bigint; limitedBy: string | null } {
+  const total = cents(amounts.total);
   if (total < rules.redeemMinimumTotal) return { maximum: 0n, limitedBy: 'minimum_total' };
-  // "`min(B, floor(E × redeem_share))`"
-  const share = (eligible * rules.redeemShare) / 10_000n;
-  const maximum = balance === undefined ? share : min(balance, share);
-  // "else `order_share` where the share is less than both `B` and `T`"
+  const share = (cents(amounts.eligible_total) * rules.redeemShare) / 10_000n;
+  const maximum = min(balance ?? share, share);
+  // "`order_share` where the share is less than both `B` and `T`; else `balance` where `B` is less than `T`"
   if (share < total && (balance === undefined || share < balance)) return { maximum, limitedBy: 'order_share' };
-  // "else `balance` where `B` is less than `T`; else `null`"
   return { maximum, limitedBy: balance !== undefined && balance < total ? 'balance' : null };
 }
 
-/** "floor( (E − R) × (Σ A_i r_i + U r_0) / ((ΣA_i + U) × 10000) ); 0 where ΣA_i + U = 0" */
-export function toReceive(
-  rules: Rules,
-  { total, eligible, payments }: { total: bigint; eligible: bigint; payments: Payment[] },
-  redeemed: bigint,
-): bigint {
-  const paid = sum(payments.map(({ amount }) => amount));
-  // "`U = max(0, T − ΣA_i − R)`, earns the base rate `r_0`"
-  const uncovered = max(0n, total - paid - redeemed);
-  if (paid + uncovered === 0n) return 0n;
-  const weighted = sum(payments.map(({ id, amount }) => amount * rateOf(rules, id))) + uncovered * rules.earnRate;
-  return ((eligible - redeemed) * weighted) / ((paid + uncovered) * 10_000n);
+/** "to receive `= floor( (E − R) × (Σ A_i r_i + U r_0) / ((ΣA_i + U) × 10000) )`; 0 where `ΣA_i + U = 0`" */
+export function toReceive(rules: Rules, { total, eligible_total, payment_methods }: Amounts, redeemed: bigint): bigint {
+  const uncovered = max(0n, cents(total) - paid(payment_methods) - redeemed);
+  const base = paid(payment_methods) + uncovered;
+  const rated = payment_methods.map(({ id, amount }) => cents(amount) * rateOf(rules, id));
+  if (base === 0n) return 0n;
+  return ((cents(eligible_total) - redeemed) * (sum(rated) + uncovered * rules.earnRate)) / (base * 10_000n);
 }
 
 export interface Validity {
@@ -63,31 +77,20 @@ export interface Validity {
   expiresOn: string;
 }
 
-/** cashback.md, "Days": the validity of cashback that is earned at an instant. */
+/** "`available_on = d + release_days`"; "`expires_on = available_on + validity_days − 1`" */
 export function earnedValidity(rules: Rules, at: number): Validity {
-  // "`available_on = d + release_days`. The cashback can be spent from 00:00 of that day, but never before completion"
-  const availableOn = addDays(localDate(at, rules.timeZone), rules.releaseDays);
-  // "it can be spent through `expires_on = available_on + validity_days − 1`; `expires_at` is 00:00 of the day after"
-  const expiresOn = addDays(availableOn, rules.validityDays - 1);
-  return {
-    availableAt: Math.max(at, startOfDay(availableOn, rules.timeZone)),
-    expiresAt: startOfDay(addDays(expiresOn, 1), rules.timeZone),
-    availableOn,
-    expiresOn,
-  };
+  return validity(rules, at, addDays(localDate(at, rules.timeZone), rules.releaseDays));
 }
 
-/** cashback.md, "Grants": the days of a grant. */
-export function grantValidity(rules: Rules, at: number, from: string | undefined, to: string | undefined): Validity {
+/** "A past `available_on` means now … Without `expires_on` the grant is valid for `validity_days`." */
+export function grantValidity(rules: Rules, at: number, from?: string, to?: string): Validity {
   const today = localDate(at, rules.timeZone);
-  // "A past `available_on` means now." "Without `expires_on` the grant is valid for `validity_days`."
-  const availableOn = from !== undefined && from > today ? from : today;
+  return validity(rules, at, from !== undefined && from > today ? from : today, to);
+}
+
+/** "from 00:00 of that day, but never before completion"; "`expires_at` is 00:00 of the day after" */
+function validity(rules: Rules, at: number, availableOn: string, to?: string): Validity {
   const expiresOn = to ?? addDays(availableOn, rules.validityDays - 1);
-  return {
-    availableAt: Math.max(at, startOfDay(availableOn, rules.timeZone)),
-    // "until the end of the other"
-    expiresAt: startOfDay(addDays(expiresOn, 1), rules.timeZone),
-    availableOn,
-    expiresOn,
-  };
+  const availableAt = Math.max(at, startOfDay(availableOn, rules.timeZone));
+  return { availableAt, expiresAt: startOfDay(addDays(expiresOn, 1), rules.timeZone), availableOn, expiresOn };
 }

@@ -1,89 +1,73 @@
-import { localDate, startOfDay } from './days.js';
 import { Dice } from './dice.js';
-import { grantCashback, quote, repeatGrant, voidGrant } from './grant-operations.js';
-import {
-  amendOrder,
-  cancelOrder,
-  completeOrder,
-  createOrder,
-  holdCashback,
-  recreateOrder,
-} from './order-operations.js';
-import {
-  listOrders,
-  readForeign,
-  readGrant,
-  readOrder,
-  readPolicy,
-  readRefunds,
-  readStatement,
-} from './read-operations.js';
+import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
+import { amendOrder, cancelOrder, completeOrder } from './order-operations.js';
+import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
+import { listOrders, readOrder, readRefunds, readWallet } from './reads.js';
 import { refundOrder, repeatRefund } from './refund-operations.js';
-import type { Session } from './session.js';
-import type { Shop } from './shop.js';
+import type { Sequence, Shop } from './shop.js';
+import { DAY, localDate, MINUTE, startOfDay } from './values.js';
 
-type Operation = (session: Session, shop: Shop, dice: Dice) => Promise<void>;
+type Operation = (shop: Shop, dice: Dice) => Promise<void>;
 
-/** The operations with how often they occur. */
-const OPERATIONS: [number, Operation][] = [
-  [12, createOrder],
-  [9, grantCashback],
-  [18, holdCashback],
-  [13, completeOrder],
-  [8, passTime],
-  [11, refundOrder],
-  [9, amendOrder],
-  [6, quote],
-  [4, cancelOrder],
-  [5, voidGrant],
-  [6, recreateOrder],
-  [3, repeatGrant],
+/** What happens, with how often: single operations, and chains that lead to states which single ones rarely reach. */
+const CHAINS: [number, ...Operation[]][] = [
+  // Cashback is earned, spent, and returned: that leaves a debt, which a grant or the next sale repays.
+  [6, createOrder, completeOrder, createOrder, holdCashback, completeOrder, refundOrder, refundOrder],
+  [4, refundOrder, grantCashback],
+  [3, grantCashback, createOrder, holdCashback, voidGrant, cancelOrder, voidGrant],
+  [3, createOrder, holdCashback, passTime, completeOrder],
+  [5, createOrder, holdCashback, amendOrder, amendOrder],
+  // Credits expire while they are held or redeemed, and come back twice.
+  [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
+  [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
+  [5, createOrder],
+  [4, grantCashback],
+  [7, holdCashback],
+  [6, completeOrder],
+  [4, passTime],
+  [6, refundOrder],
+  [5, amendOrder],
+  [3, quote],
+  [2, cancelOrder],
+  [2, voidGrant],
+  [4, recreateOrder],
+  [2, repeatGrant],
   [3, repeatRefund],
-  [4, readOrder],
-  [3, readStatement],
+  [2, readOrder],
+  [3, readWallet],
   [2, listOrders],
-  [2, readRefunds],
-  [2, readGrant],
-  [2, readForeign],
+  [1, readRefunds],
+  [1, readGrant],
   [1, readPolicy],
 ];
-const WEIGHTED = OPERATIONS.flatMap(([weight, operation]) => Array<Operation>(weight).fill(operation));
-const NEEDS_NO_ORDER = new Set<Operation>([
-  createOrder,
-  grantCashback,
-  passTime,
-  quote,
-  readPolicy,
-  repeatGrant,
-  voidGrant,
-]);
+const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weight).fill(chain));
+/** The operations that are mostly refused without an order that is pending or expired. */
+const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, completeOrder, amendOrder]);
+const NEEDS_NO_ORDER = new Set<Operation>([grantCashback, passTime, quote, readPolicy, repeatGrant, voidGrant]);
 
-/** Runs one operation that the numbers describe, then compares wallets. */
-export async function runOperation(session: Session, numbers: number[]): Promise<void> {
+/** Runs a chain that the numbers describe, then compares a wallet. */
+export async function runChain(sequence: Sequence, numbers: number[]): Promise<void> {
   const dice = new Dice(numbers);
-  const operation = dice.pick(WEIGHTED);
-  const shop = dice.pick(session.shops);
-  if (shop.orders.length === 0 && !NEEDS_NO_ORDER.has(operation)) await createOrder(session, shop, dice);
-  else await operation(session, shop, dice);
-  // Of two credits that expire together, the documents do not say which comes first. The older one does.
-  if (operation === grantCashback || operation === completeOrder) await session.pass(1, false);
-  await session.compareWallets(shop, dice.once(3) ? session.documents : [dice.pick(session.documents)]);
+  const chain = dice.pick(WEIGHTED);
+  const shop = sequence.shops[dice.once(6) ? 1 : 0] as Shop;
+  for (const operation of chain) {
+    const hasOrder =
+      NEEDS_NO_ORDER.has(operation) || shop.orders.some(({ isOpen }) => isOpen || !NEEDS_OPEN_ORDER.has(operation));
+    if (!hasOrder) await createOrder(shop, dice);
+    if (hasOrder || shop.orders.length > 0) await operation(shop, dice);
+    // Of two credits that expire together, the documents do not say which comes first. The older one does.
+    if (operation === grantCashback || operation === completeOrder) await sequence.pass(1, false);
+  }
+  await shop.compareWallet(shop.aDocument(dice));
 }
 
 /** Lets time pass: a little, to exactly a date at which something happens, to a millisecond before or after it. */
-async function passTime(session: Session, shop: Shop, dice: Dice): Promise<void> {
-  const { now } = session;
-  const midnight = startOfDay(localDate(now + 86_400_000, shop.rules.timeZone), shop.rules.timeZone);
-  const dates = [midnight, ...session.shops.flatMap((one) => one.dates(now))];
-  const steps = [
-    1,
-    30_000,
-    60_000,
-    11 * 60_000,
-    31 * 60_000,
-    3_600_000 * (1 + dice.upTo(30)),
-    86_400_000 * (1 + dice.upTo(4)),
-  ];
-  const target = dice.once(2) ? dice.pick(dates) + dice.pick([0, -1, 1]) : now + dice.pick(steps);
-  await session.pass(Math.max(target - now, 0), dice.once(2));
+async function passTime(shop: Shop, dice: Dice): Promise<void> {
+  const { now, rules } = shop;
+  const midnight = startOfDay(localDate(now + DAY, rules.timeZone), rules.timeZone);
+  const dates = shop.sequence.shops.flatMap((one) => one.dates()).sort((a, b) => a - b);
+  const steps = [1, 30_000, ...[1, 11, 31, 60 * (1 + dice.upTo(30)), 9 * 24 * 60].map((minutes) => minutes * MINUTE)];
+  const date = dice.pick([midnight, ...dates.slice(0, 3)]) + dice.pick([0, -1, 1]);
+  const target = dice.once(2) ? now + dice.pick(steps) : date;
+  await shop.sequence.pass(Math.max(target - now, 0), dice.once(2));
 }

@@ -1,26 +1,92 @@
-import type { Client } from '../client.js';
-import { brl } from './money.js';
-import { eitherOf, numerically, unchecked } from './comparison.js';
-import { instant, localDate, startOfDay } from './days.js';
+import type { Answer, Client } from '../client.js';
+import { TestClock } from '../clock.js';
+import { inAnyForm } from './content.js';
+import { anId, anything, count, differences, oneOf, type Outcome, outcomeDifferences, problem } from './expected.js';
 import type { Dice } from './dice.js';
-import { identifier, type Order } from './order.js';
-import type { Rules, Validity } from './rules.js';
+import type { Grant } from './grants.js';
+import type { Order } from './order.js';
+import type { Rules } from './rules.js';
+import { brl, instant, sum } from './values.js';
 import { type Credit, Wallet } from './wallet.js';
 
-export interface Grant {
-  id?: string;
-  externalId: string;
-  document: string;
-  amount: bigint;
-  reason: string | undefined;
-  metadata: Record<string, string>;
-  from: string | undefined;
-  to: string | undefined;
-  validity: Validity;
-  credit: Credit;
-  createdAt: number;
-  voided: bigint;
-  voidedAt: number | undefined;
+/** A clock that stands still until it is moved, so that every instant of a response is known. */
+export class StoppedClock extends TestClock {
+  at = Date.now();
+
+  override now(): Date {
+    return new Date(this.at);
+  }
+
+  override skip(ms: number): void {
+    this.at += ms;
+  }
+}
+
+export interface Request {
+  method: 'GET' | 'POST' | 'PUT';
+  path: string;
+  body?: unknown;
+  ifMatch?: string | undefined;
+}
+
+/** A request whose body is in any of its forms. */
+export function requestOf(dice: Dice, method: 'POST' | 'PUT', path: string, body: object | undefined): Request {
+  return { method, path, body: body && inAnyForm(dice, body) };
+}
+
+/** One random sequence of operations: time passes for all of its merchants. */
+export class Sequence {
+  readonly shops: Shop[];
+  compared = 0;
+  /** What was sent and returned, for the message of a failure. */
+  readonly #transcript: [sent: string, received?: unknown][] = [];
+  #externalIds = 0;
+
+  constructor(
+    readonly clock: StoppedClock,
+    merchants: { name: string; rules: Rules; client: () => Promise<Client> }[],
+    readonly documents: string[],
+  ) {
+    this.shops = merchants.map(({ name, rules, client }) => new Shop(this, name, rules, client));
+  }
+
+  newExternalId(): string {
+    return `${this.documents[0]}-${++this.#externalIds}`;
+  }
+
+  /**
+   * Lets time pass in the model and in the service, with or without a sweep of the service at the end. Until a sweep
+   * "the order and the wallet can still show the hold", so there is a sweep at each date at which a hold lapses.
+   */
+  async pass(ms: number, isSwept: boolean): Promise<void> {
+    const end = this.clock.at + ms;
+    for (;;) {
+      const pending = this.shops.flatMap(({ orders }) => orders).filter(({ status }) => status === 'pending');
+      const lapse = Math.min(...pending.map(({ held, expiresAt }) => (held > 0n ? expiresAt : Infinity)));
+      await this.#passTo(Math.min(lapse, end), isSwept || lapse <= end);
+      if (lapse > end) return;
+    }
+  }
+
+  async #passTo(at: number, isSwept: boolean): Promise<void> {
+    this.clock.skip(at - this.clock.at);
+    if (isSwept) await this.clock.sweep();
+    this.record(`--- ${instant(at)}${isSwept ? ', swept' : ''}`);
+    for (const shop of this.shops) shop.settle(at);
+  }
+
+  record(sent: string, received?: unknown): void {
+    this.#transcript.push([sent, received]);
+  }
+
+  /** Fails with what was sent in this sequence, and with the last bodies. */
+  fail(message: string): never {
+    const lines = this.#transcript.map(([sent, received], index) =>
+      index < this.#transcript.length - 4 ? sent : `${sent} ${JSON.stringify(received)}`,
+    );
+    const shown = lines.filter((line) => !line.includes(' /wallets/search ') || line === lines.at(-1));
+    throw new Error(`${message}\n\n${shown.join('\n')}`);
+  }
 }
 
 /** One merchant, what it has done in a sequence, and what it should see. */
@@ -30,10 +96,15 @@ export class Shop {
   readonly #wallets = new Map<string, Wallet>();
 
   constructor(
+    readonly sequence: Sequence,
     readonly name: string,
     readonly rules: Rules,
     readonly client: () => Promise<Client>,
   ) {}
+
+  get now(): number {
+    return this.sequence.clock.at;
+  }
 
   wallet(document: string): Wallet {
     let wallet = this.#wallets.get(document);
@@ -41,97 +112,121 @@ export class Shop {
     return wallet;
   }
 
+  /** A customer, usually the same one, so that many operations meet in a wallet. */
+  aDocument(dice: Dice): string {
+    return this.sequence.documents[dice.once(6) ? 1 : 0]!;
+  }
+
+  /** An order, usually a recent one, and usually one of those that make the operation interesting. */
+  anOrder(dice: Dice, ...interesting: ((order: Order) => boolean)[]): Order {
+    const choices = interesting.map((is) => this.orders.filter(is)).filter(({ length }) => length > 0);
+    const orders = choices.length > 0 && !dice.once(6) ? dice.pick(choices) : this.orders;
+    return dice.pick(dice.once(4) ? orders : orders.slice(-3));
+  }
+
   /** Lets expire what is due, in the order of time: "The dates decide exactly." */
   settle(now: number): void {
+    const wallets = [...this.#wallets.values()];
     for (;;) {
+      const credits = wallets.flatMap((wallet) => wallet.credits).filter(({ remaining }) => remaining > 0n);
       const pending = this.orders.filter(({ status }) => status === 'pending');
-      const at = Math.min(
-        ...[...this.#wallets.values()].map((wallet) => wallet.nextCreditExpiry()),
-        ...pending.map(({ expiresAt }) => expiresAt),
-      );
+      const at = Math.min(...[...credits, ...pending].map(({ expiresAt }) => expiresAt));
       if (at > now) return;
-      for (const wallet of this.#wallets.values()) wallet.expire(at);
-      for (const order of pending.filter(({ expiresAt }) => expiresAt === at)) {
-        order.expire();
-      }
+      for (const wallet of wallets) wallet.expire(at);
+      for (const order of pending.filter(({ expiresAt }) => expiresAt === at)) order.expire();
     }
   }
 
-  /** An order, usually a recent one, so that several operations meet. */
-  anOrder(dice: Dice): Order {
-    return dice.pick(dice.once(5) ? this.orders : this.orders.slice(-3));
-  }
-
-  /** The dates at which holds lapse. */
-  lapses(): number[] {
-    return this.orders.flatMap(({ status, held, expiresAt }) => (status === 'pending' && held > 0n ? [expiresAt] : []));
+  /** Lets the service write what has expired. Until then, what reads an order may still show it as pending. */
+  sweep(): Promise<void> {
+    return this.sequence.pass(0, true);
   }
 
   /** The dates of what can happen next, for time to pass to exactly there. */
-  dates(now: number): number[] {
+  dates(): number[] {
+    const pending = this.orders.filter(({ status }) => status === 'pending').map(({ expiresAt }) => expiresAt);
     const credits = [...this.#wallets.values()].flatMap((wallet) => wallet.credits);
-    return [
-      ...this.orders.flatMap(({ status, expiresAt }) => (status === 'pending' ? [expiresAt] : [])),
-      ...credits.flatMap(({ availableAt, expiresAt }) => [availableAt, expiresAt]),
-    ].filter((at) => at > now);
+    const dates = [...pending, ...credits.flatMap(({ availableAt, expiresAt }) => [availableAt, expiresAt])];
+    return dates.filter((at) => at > this.now);
   }
 
-  walletView(document: string, now: number): Record<string, unknown> {
+  /** Sends a request and fails unless the response is one of the outcomes. */
+  async send(request: Request, ...outcomes: Outcome[]): Promise<Answer> {
+    const answer = await this.#exchange(request, outcomes);
+    const path = request.path.replace(/[0-9a-f-]{36}/g, '{id}').replace(/(\?|(?<=external-id\/)).*/, '');
+    const replayed = answer.headers.has('idempotency-replayed') ? ' replayed' : '';
+    count(`${request.method} ${path} ${answer.body.code ?? answer.status}${replayed}`);
+    if (
+      answer.status < 300 &&
+      /{id}|external-id/.test(path) &&
+      this.sequence.compared % (request.method === 'GET' ? 3 : 15) === 0
+    ) {
+      // "An order of another merchant is 404."
+      const other = this.sequence.shops.find((shop) => shop !== this) as Shop;
+      await other.#exchange(request, [problem('not_found')]);
+      count(`${request.method} ${path} of another merchant`);
+    }
+    return answer;
+  }
+
+  async #exchange(request: Request, outcomes: Outcome[]): Promise<Answer> {
+    const { method, path, body, ifMatch } = request;
+    const client = await this.client();
+    const answer = await client.send(method, path, { body, ...(ifMatch && { headers: { 'if-match': ifMatch } }) });
+    const field = ifMatch === undefined ? '' : ` If-Match: ${ifMatch}`;
+    const sent = `${this.name} ${method} ${path}${field} ${JSON.stringify(body) ?? ''}\n    ${answer.status}`;
+    this.sequence.record(sent, answer.body);
+    this.sequence.compared++;
+    const wrong = outcomes.map((outcome) => outcomeDifferences(outcome, answer).join('\n'));
+    if (wrong.every(Boolean)) this.sequence.fail(wrong.join('\nor\n'));
+    return answer;
+  }
+
+  /**
+   * Sends a request that writes, then the same again: "Every operation is safe to repeat."
+   *
+   * @param refusals why it is refused. Of several, the documents do not say which comes first
+   * @param happen changes the model if nothing refuses the request, and returns the outcome
+   * @returns the response if the request was not refused
+   */
+  async write(request: Request, refusals: (Outcome | false)[], happen: () => Outcome): Promise<Answer | undefined> {
+    const possible = refusals.filter((one) => one !== false);
+    const answer = await this.send(request, ...(possible.length > 0 ? possible : [happen()]));
+    const { status } = answer;
+    const body = { ...answer.body, request_id: anything };
+    await this.#exchange(request, [{ status, body, ...(status === 201 && { replayed: true }) }]);
+    return possible.length > 0 ? undefined : answer;
+  }
+
+  /** Compares a value that is a part of a response, or follows from several responses. */
+  expectSame(expected: unknown, actual: unknown, what: string): void {
+    const wrong = differences(expected, actual, what);
+    if (wrong.length > 0) this.sequence.fail(wrong.join('\n'));
+  }
+
+  async compareWallet(document: string): Promise<void> {
+    const request: Request = { method: 'POST', path: '/wallets/search', body: { document } };
+    const { body } = await this.send(request, { status: 200, body: this.walletView(document) });
+    this.wallet(document).id ??= (body.id as string | null) ?? undefined;
+  }
+
+  walletView(document: string): Record<string, unknown> {
+    const { now } = this;
     const wallet = this.wallet(document);
-    const show = (next: { amount: bigint; at: number } | null): unknown =>
-      next && { amount: brl(next.amount), at: instant(next.at) };
+    const open = wallet.open(now);
     return {
       // "null for an unknown customer": the documents do not say whether an order makes a customer known.
-      id: wallet.id ?? (wallet.entries.length > 0 ? identifier : unchecked('wallet id without entries')),
+      id: wallet.id ?? (wallet.entries.length > 0 ? anId : oneOf(null, anId)),
       ...{ available: brl(wallet.available(now)), pending: brl(wallet.pending(now)) },
       ...{ held: brl(wallet.held()), debt: brl(wallet.debt) },
-      ...{ next_release: show(wallet.nextRelease(now)), next_expiry: show(wallet.nextExpiry(now)) },
+      next_release: nextAmount(open, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
+      next_expiry: nextAmount(open, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
     };
   }
+}
 
-  grantView(grant: Grant): Record<string, unknown> {
-    const { validity, credit, createdAt } = grant;
-    const { timeZone } = this.rules;
-    const today = localDate(createdAt, timeZone);
-    const expiry = credit.reinstated
-      ? {
-          expires_at: eitherOf('grant.expires_at, reinstated', instant(credit.expiresAt), instant(validity.expiresAt)),
-          expires_on: eitherOf(
-            'grant.expires_on, reinstated',
-            localDate(credit.expiresAt - 1, timeZone),
-            validity.expiresOn,
-          ),
-        }
-      : { expires_at: instant(validity.expiresAt), expires_on: validity.expiresOn };
-    return {
-      ...{ id: grant.id ?? identifier, external_id: grant.externalId, document: grant.document },
-      wallet_id: this.wallet(grant.document).id ?? identifier,
-      ...{ amount: brl(grant.amount), remaining: brl(credit.remaining), voided: brl(grant.voided) },
-      ...{ reason: grant.reason ?? null, metadata: grant.metadata },
-      available_at:
-        grant.from === today
-          ? eitherOf('grant.available_at of today', instant(createdAt), instant(startOfDay(today, timeZone)))
-          : instant(validity.availableAt),
-      // "A past `available_on` means now, and the response shows today."
-      available_on: validity.availableOn,
-      ...expiry,
-      created_at: instant(createdAt),
-      voided_at: grant.voidedAt === undefined ? null : instant(grant.voidedAt),
-    };
-  }
-
-  policyView(): Record<string, unknown> {
-    const { rules } = this;
-    const share = (basisPoints: bigint): unknown => numerically(Number(basisPoints) / 10_000);
-    return {
-      earn_rate: share(rules.earnRate),
-      earn_rates_by_payment_method: Object.fromEntries(
-        Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)]),
-      ),
-      ...{ redeem_share: share(rules.redeemShare), redeem_minimum_total: brl(rules.redeemMinimumTotal) },
-      ...{ release_days: rules.releaseDays, validity_days: rules.validityDays, time_zone: rules.timeZone },
-      ...{ order_ttl_minutes: rules.orderTtlMinutes, max_order_ttl_minutes: rules.maxOrderTtlMinutes },
-      ...{ grant_maximum: brl(rules.grantMaximum), document_check_digits: false },
-    };
-  }
+function nextAmount(credits: Credit[], dateOf: (credit: Credit) => number): { amount: string; at: string } | null {
+  const at = Math.min(...credits.map(dateOf));
+  const due = credits.filter((credit) => dateOf(credit) === at);
+  return at === Infinity ? null : { amount: brl(sum(due.map(({ remaining }) => remaining))), at: instant(at) };
 }

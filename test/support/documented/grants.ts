@@ -1,0 +1,170 @@
+import { contentRefusals, randomContent } from './content.js';
+import type { Dice } from './dice.js';
+import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
+import { limitsView, paymentsView, quotedToReceive } from './order.js';
+import { NO_BODY } from './order-operations.js';
+import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
+import { requestOf, type Shop } from './shop.js';
+import { addDays, brl, cents, instant, localDate, startOfDay } from './values.js';
+import type { Credit } from './wallet.js';
+
+export interface Grant {
+  id: string;
+  /** The request, with two decimals. */
+  request: { external_id: string; document: string; amount: string; metadata: object | undefined } & Record<
+    'reason' | 'available_on' | 'expires_on',
+    string | undefined
+  >;
+  validity: Validity;
+  credit: Credit;
+  createdAt: number;
+  voided: bigint;
+  voidedAt: number | undefined;
+}
+
+export function grantView(shop: Shop, { id, request, validity, credit, createdAt, ...grant }: Grant): object {
+  const { timeZone } = shop.rules;
+  // Whether a grant shows the dates of its reinstated credit is not documented, nor at which time of today it began.
+  const expiries = [credit.expiresAt, validity.expiresAt];
+  const isToday = request.available_on === localDate(createdAt, timeZone);
+  const starts = [validity.availableAt, isToday ? startOfDay(validity.availableOn, timeZone) : validity.availableAt];
+  return {
+    ...{ ...request, id: id || anId, wallet_id: shop.wallet(request.document).id ?? anId },
+    ...{ remaining: brl(credit.remaining), voided: brl(grant.voided), metadata: request.metadata ?? {} },
+    // "A past `available_on` means now, and the response shows today."
+    ...{ available_at: oneOf(...starts.map(instant)), available_on: validity.availableOn },
+    expires_at: oneOf(...expiries.map(instant)),
+    expires_on: oneOf(...expiries.map((at) => localDate(at - 1, timeZone))),
+    // "When it was first voided, even if nothing was left to void"
+    ...{ created_at: instant(createdAt), voided_at: grant.voidedAt === undefined ? null : instant(grant.voidedAt) },
+  };
+}
+
+export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
+  const { now, rules } = shop;
+  const most = rules.grantMaximum;
+  const today = localDate(now, rules.timeZone);
+  const aDay = (): string | undefined =>
+    dice.pick([undefined, undefined, undefined, today, addDays(today, 1), addDays(today, 3), addDays(today, -1)]);
+  const random = [dice.amountUpTo(3000n), dice.amountUpTo(300n)];
+  const amount = dice.pick([500n, 1n, 1000n, 2000n, ...random, dice.once(9) ? most : most + 1n]);
+  const document = shop.aDocument(dice);
+  const request = {
+    ...{ external_id: shop.sequence.newExternalId(), document, amount: brl(amount) },
+    ...{ reason: dice.pick([undefined, 'Late delivery']), metadata: dice.pick([undefined, { campaign: 'natal' }]) },
+    ...{ available_on: aDay(), expires_on: aDay() },
+  };
+  const { available_on: from, expires_on: to } = request;
+  const refusals = [
+    // "The days are the first and the last on which it can be spent."
+    invalid(to !== undefined && (to < today || (from ?? today) > to) && 'expires_on', amount === 0n && 'amount'),
+    amount > most && problem('grant_exceeds_maximum', { maximum: brl(most) }, pointersTo('amount')),
+  ];
+  const answer = await shop.write(requestOf(dice, 'POST', '/grants', request), refusals, () => {
+    const validity = grantValidity(rules, now, from, to);
+    const credit = shop.wallet(document).add('grant', request.external_id, amount, validity, now);
+    shop.grants.push({ id: '', request, validity, credit, createdAt: now, voided: 0n, voidedAt: undefined });
+    return { status: 201, body: grantView(shop, shop.grants.at(-1)!), replayed: false };
+  });
+  if (!answer) return;
+  shop.grants.at(-1)!.id = answer.body.id as string;
+  shop.wallet(document).id = answer.body.wallet_id as string;
+}
+
+const isUnspent = ({ credit }: Grant): boolean => credit.remaining > 0n;
+const isHeld = (shop: Shop, { request, credit }: Grant): boolean =>
+  [...shop.wallet(request.document).holds.values()].flat().some((part) => part.credit === credit);
+
+/** A grant, usually one that is partly held or voided, so that something can be voided now or later. */
+function aGrant(shop: Shop, dice: Dice): Grant | undefined {
+  const isHeldNow = (grant: Grant): boolean => isHeld(shop, grant);
+  const isReturned = (grant: Grant): boolean => grant.voidedAt !== undefined && isUnspent(grant);
+  const isInteresting = dice.pick([isHeldNow, isReturned, isUnspent]);
+  const interesting = shop.grants.filter(isInteresting);
+  return dice.pick(interesting.length > 0 ? interesting : shop.grants);
+}
+
+/** Sends a grant again, as it was or with a different member. */
+export async function repeatGrant(shop: Shop, dice: Dice): Promise<void> {
+  const grant = aGrant(shop, dice);
+  if (!grant) return;
+  const { request, validity, id } = grant;
+  const amount = request.amount === '0.01' ? '0.02' : brl(cents(request.amount) - 1n);
+  const change = dice.pick([
+    ...[{}, {}, {}, { amount }, { reason: 'another' }, { metadata: { other: 'x' } }],
+    ...[{ expires_on: addDays(validity.expiresOn, 1) }, { available_on: addDays(validity.availableOn, 1) }],
+  ]);
+  const names = Object.keys(change);
+  const conflict = problem('external_id_conflict', { existing_id: id }, pointersTo(...names));
+  const replay = (): Outcome => ({ status: 201, body: grantView(shop, grant), replayed: true });
+  const repeated = requestOf(dice, 'POST', '/grants', { ...request, ...change });
+  await shop.write(repeated, [names.length > 0 && conflict], replay);
+}
+
+export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
+  const grant = aGrant(shop, dice);
+  if (!grant) return;
+  const [body, wrong] = dice.pick(NO_BODY);
+  const { credit, request } = grant;
+  const wallet = shop.wallet(request.document);
+  await shop.write({ method: 'POST', path: `/grants/${grant.id}/void`, body }, [invalid(wrong)], () => {
+    const voided = wallet.void(credit, shop.now);
+    if (voided > 0n && isHeld(shop, grant)) count('a grant is voided while a part is held');
+    if (voided > 0n && grant.voidedAt !== undefined) count('a grant is voided again after an amount returned');
+    if (voided > 0n && voided < credit.amount) count('a grant is voided partly');
+    grant.voided += voided;
+    grant.voidedAt ??= shop.now;
+    return { status: 200, body: grantView(shop, grant) };
+  });
+}
+
+export async function readGrant(shop: Shop, dice: Dice): Promise<void> {
+  const grant = aGrant(shop, dice);
+  if (!grant) return;
+  await shop.send({ method: 'GET', path: `/grants/${grant.id}` }, { status: 200, body: grantView(shop, grant) });
+}
+
+export async function readPolicy(shop: Shop): Promise<void> {
+  await shop.send({ method: 'GET', path: '/policy' }, { status: 200, body: policyView(shop.rules) });
+}
+
+function policyView(rules: Rules): object {
+  const rates = Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)]);
+  return {
+    ...{ earn_rate: share(rules.earnRate), earn_rates_by_payment_method: Object.fromEntries(rates) },
+    ...{ redeem_share: share(rules.redeemShare), redeem_minimum_total: brl(rules.redeemMinimumTotal) },
+    ...{ release_days: rules.releaseDays, validity_days: rules.validityDays, time_zone: rules.timeZone },
+    ...{ order_ttl_minutes: rules.orderTtlMinutes, max_order_ttl_minutes: rules.maxOrderTtlMinutes },
+    ...{ grant_maximum: brl(rules.grantMaximum), document_check_digits: false },
+  };
+}
+
+/** "the `cashback`, `payment_methods` and `amount_to_pay` of such an order that holds `redeem`, and the `policy`" */
+export async function quote(shop: Shop, dice: Dice): Promise<void> {
+  const { now, rules } = shop;
+  const document = dice.once(4) ? undefined : shop.aDocument(dice);
+  const content = randomContent(dice);
+  const { total, eligible_total, payment_methods } = content;
+  const balance = document === undefined ? undefined : shop.wallet(document).available(now);
+  const limits = maximumOf(rules, content, balance);
+  const { maximum } = limits;
+  const given = dice.once(2) ? dice.pick([maximum, maximum + 1n, 0n, dice.amountUpTo(maximum)]) : undefined;
+  const redeem = given ?? 0n;
+  const body = {
+    ...{ document, total, redeem: given === undefined ? undefined : brl(given) },
+    eligible_total: eligible_total === total ? undefined : eligible_total,
+    payment_methods: payment_methods.length === 0 ? dice.pick([undefined, []]) : payment_methods,
+  };
+  const exceeds = problem('redemption_exceeds_maximum', limitsView(limits), pointersTo('redeem'));
+  const toRedeem = balance !== undefined && {
+    ...{ available: brl(balance - redeem), ...limitsView(limits), held: brl(redeem) },
+    ...{ lapsed: '0.00', redeemed: '0.00', returned: '0.00' },
+  };
+  const quoted = {
+    cashback: { to_redeem: toRedeem || null, to_receive: quotedToReceive(rules, content, redeem, now) },
+    ...{ payment_methods: paymentsView(rules, payment_methods), amount_to_pay: brl(cents(total) - redeem) },
+    policy: policyView(rules),
+  };
+  const refusals = [...contentRefusals(content), redeem > maximum && exceeds];
+  await shop.write(requestOf(dice, 'POST', '/quotes', body), refusals, () => ({ status: 200, body: quoted }));
+}

@@ -1,0 +1,68 @@
+import { seen } from './expected.js';
+
+const CHANGE =
+  'of another merchant, 200, validation_failed, malformed_request, invalid_transition, precondition_failed';
+
+/** The outcomes of each operation. */
+const OUTCOMES: Record<string, string> = {
+  'POST /orders': '201, 201 replayed, validation_failed, external_id_conflict, payments_exceed_total',
+  'PUT /orders/{id}': `${CHANGE}, payments_exceed_total, redemption_exceeds_maximum`,
+  'PUT /orders/{id}/redemption': `${CHANGE}, redemption_exceeds_maximum`,
+  'POST /orders/{id}/complete':
+    'of another merchant, 200, malformed_request, invalid_transition, precondition_failed, redemption_lapsed, ' +
+    'redemption_no_longer_available, redemption_exceeds_maximum, payments_exceed_total',
+  'POST /orders/{id}/cancel': CHANGE,
+  'POST /orders/{id}/refunds':
+    'of another merchant, 201, 201 replayed, validation_failed, external_id_conflict, invalid_transition, refund_exceeds_total',
+  'POST /grants': '201, 201 replayed, validation_failed, external_id_conflict, grant_exceeds_maximum',
+  'POST /grants/{id}/void': 'of another merchant, 200, validation_failed',
+  'POST /quotes': '200, validation_failed, payments_exceed_total, redemption_exceeds_maximum',
+  'POST /wallets/search': '200',
+  'POST /orders/search': '200',
+  'GET /orders': '200',
+  'GET /orders/{id}': '200, of another merchant',
+  'GET /orders/by-external-id/': '200, of another merchant',
+  'GET /orders/{id}/refunds': '200, of another merchant',
+  'GET /orders/{id}/refunds/{id}': '200',
+  'GET /grants/{id}': '200, of another merchant',
+  'GET /wallets/{id}': '200, of another merchant',
+  'GET /wallets/{id}/credits': '200, of another merchant',
+  'GET /wallets/{id}/entries': '200, of another merchant',
+  'GET /policy': '200',
+};
+
+/** States that need several operations. */
+const STATES = [
+  'If-Match allows a change',
+  'a hold is repeated after its own expires_at',
+  'an expired order is renewed',
+  'an expired order is renewed with a hold',
+  'an amendment keeps a hold',
+  'an amendment lowers a hold',
+  'a lapsed hold is redeemed at completion',
+  'a lapsed hold is not redeemed at completion',
+  'a credit expires unspent',
+  'a hold on an expired credit is changed',
+  'a hold reinstates an expired credit',
+  'a restore reinstates an expired credit',
+  'an amount returns to a credit that expired twice',
+  'a refund leaves a debt',
+  'a debt is repaid by: grant',
+  'a debt is repaid by: earn',
+  'a debt is repaid by: hold',
+  'a debt is repaid by: restore',
+  'a refund takes nothing back for cashback that expired',
+  'a refund has the lowest eligible_amount',
+  'a refund has the highest eligible_amount',
+  'a grant is voided partly',
+  'a grant is voided while a part is held',
+  'a grant is voided again after an amount returned',
+];
+
+/** Returns what a run of the default length reaches, and this one did not. */
+export function missing(): string[] {
+  const outcomes = Object.entries(OUTCOMES).flatMap(([operation, all]) =>
+    all.split(', ').map((outcome) => `${operation} ${outcome}`),
+  );
+  return [...outcomes, ...STATES].filter((what) => !seen.has(what));
+}
