@@ -86,7 +86,8 @@ async function change(
   const malformed = String(version);
   const ifMatch = dice.pick([...Array<undefined>(14).fill(undefined), ...matching, ...others, malformed]);
   const all = [...refusals, ifMatch === malformed && problem('malformed_request')].filter((one) => one !== false);
-  // "404, 400 and 409 `invalid_transition` come before 412." "A request that already happened changes nothing, so its repeat is not a 412."
+  // "404, 400 and 409 `invalid_transition` come before 412."
+  // "A request that already happened changes nothing, so its repeat is not a 412."
   const isOther = ifMatch !== undefined && others.includes(ifMatch) && happen;
   const isFirst = ({ status, body }: Outcome): boolean =>
     status === 400 || (body as { code: string }).code === 'invalid_transition';
