@@ -42,7 +42,7 @@ async function measureLists(lab, plan) {
     const statement = `/wallets/${walletId}/entries`;
     const deep = DEPTHS.map((depth) => [
       label('', depth),
-      `${statement}?cursor=${cursor(['entries', Math.round(count * (1 - depth))])}`,
+      `${statement}?cursor=${cursor([`entries ${walletId}`, Math.round(count * (1 - depth))])}`,
     ]);
     entries.push({
       name: `${count}`,

@@ -7,11 +7,12 @@ export interface PageRequest {
   readonly cursor?: string;
 }
 
-/** The lists that have pages. A cursor is only valid in the list that it comes from. */
-type List = 'orders' | 'completed_orders' | 'refunds' | 'credits' | 'entries';
-
-/** Encodes the sort key of a page's last row as an opaque cursor. */
-export function encodeCursor(list: List, key: readonly (string | number)[]): string {
+/**
+ * Encodes the sort key of a page's last row as an opaque cursor.
+ *
+ * @param list a name of the list, such as `entries <wallet ID>`. A cursor is only valid in the list that it comes from.
+ */
+export function encodeCursor(list: string, key: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify([list, ...key])).toString('base64url');
 }
 
@@ -23,7 +24,7 @@ export function encodeCursor(list: List, key: readonly (string | number)[]): str
  * @throws Problem validation_failed if it is not a valid cursor.
  */
 export function decodeCursor<const T extends readonly ('string' | 'number')[]>(
-  list: List,
+  list: string,
   cursor: string,
   types: T,
   place: { parameter: string } | { pointer: string } = { parameter: 'cursor' },
@@ -55,7 +56,7 @@ function isSortable(part: unknown): boolean {
  * @param keyOf the sort key of a row, for the cursor.
  */
 export function pageOf<T>(
-  list: List,
+  list: string,
   rows: readonly T[],
   limit: number,
   keyOf: (row: T) => readonly (string | number)[],

@@ -6,7 +6,7 @@ import { cashbackToReceive } from '../cashback/quote.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
-import { type Fault, validationFailed } from '../common/problem.js';
+import { type Fault, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
@@ -14,6 +14,7 @@ import type { OrderDto } from './dto/order.dto.js';
 import { readContent, readPaymentMethods } from './order-content.js';
 import { differences, differingPaymentMethods } from './order-replay.js';
 import type { Order } from './order.entity.js';
+import { Refund } from './refund.entity.js';
 import { LockedOrders, requireVersion } from './locked-orders.js';
 import {
   effectivePaymentMethods,
@@ -30,7 +31,7 @@ import { toOrderDto } from './order.mapper.js';
  * row, then the wallet's; repeating one that has happened returns the same result again.
  *
  * `versions` are the versions of the order that the caller allows to change; undefined allows any. A request that
- * changes nothing is not refused for its versions.
+ * changes nothing is not refused for its versions, unless another version was completed.
  */
 @Injectable()
 export class OrderLifecycleService {
@@ -116,6 +117,7 @@ export class OrderLifecycleService {
       const order = await this.orders.findForUpdate(manager, merchantId, orderId);
       if (wasCompleted(order)) {
         refuseOtherCompletion(order, request);
+        await requireCompletedVersion(manager, order, versions);
         return this.#view(manager, order);
       }
       const wallet = await this.orders.lockWallet(manager, record, order);
@@ -210,10 +212,30 @@ function earn(order: Order, wallet: WalletAggregate, redeemedCents: number, vali
 function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
   const faults: Fault[] = [];
   if (external_id !== undefined && external_id !== order.externalId)
-    faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, or absent' });
+    faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' });
   if (document !== undefined && document !== order.document)
-    faults.push({ pointer: '/document', detail: 'must be the document of the order, or absent' });
+    faults.push({ pointer: '/document', detail: 'must be the document of the order, which cannot be changed' });
   if (faults.length > 0) throw validationFailed(faults);
+}
+
+/**
+ * A repeat names the version that was completed. With another version it is another request, perhaps for a second
+ * charge.
+ *
+ * @throws Problem precondition_failed.
+ */
+async function requireCompletedVersion(
+  manager: EntityManager,
+  { id: orderId, merchantId, version }: Order,
+  versions: readonly string[] | undefined,
+): Promise<void> {
+  if (versions === undefined) return;
+  // Since then, only refunds have changed the order.
+  const completed = version - 1 - (await manager.countBy(Refund, { orderId, merchantId }));
+  if (versions.includes(String(completed))) return;
+  throw new Problem('precondition_failed', {
+    detail: `version ${completed} of the order was completed, and If-Match does not name "${completed}"; if the customer was charged again, pay that back`,
+  });
 }
 
 const DIFFERENT_COMPLETION =

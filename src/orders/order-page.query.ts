@@ -103,8 +103,11 @@ function startOf(filter: OrderFilter): Start | undefined {
   return decodeCursor(listOf(filter), filter.cursor, ['number', 'string'], place);
 }
 
-/** A cursor by creation is not valid by completion, and vice versa. */
-const listOf = (filter: OrderFilter) => (isByCompletion(filter) ? 'completed_orders' : 'orders');
+/** A cursor by creation is not valid by completion, and one of a customer's orders not in all of them. */
+function listOf(filter: OrderFilter): string {
+  if (filter.document !== undefined) return 'customer orders';
+  return isByCompletion(filter) ? 'completed orders' : 'orders';
+}
 
 const isByCompletion = ({ completed_from: from, completed_to: to }: Partial<OrderFilter>): boolean =>
   from !== undefined || to !== undefined;

@@ -27,7 +27,8 @@ export async function findEntries(
   { id, merchantId, lastSeq }: Pick<Wallet, 'id' | 'merchantId' | 'lastSeq'>,
   { limit, cursor, summary = false }: StatementRequest,
 ): Promise<{ page: Entry[]; next_cursor: string | null }> {
-  const [before = lastSeq + 1] = cursor === undefined ? [] : decodeCursor('entries', cursor, ['number']);
+  const list = `entries ${id}`;
+  const [before = lastSeq + 1] = cursor === undefined ? [] : decodeCursor(list, cursor, ['number']);
   const from = summary ? before - READ_FOR_SUMMARY : 1;
   const query = manager
     .createQueryBuilder(Entry, 'e')
@@ -37,6 +38,6 @@ export async function findEntries(
     .limit(limit + 1);
   if (summary)
     query.leftJoin(Hold, 'h', OPEN_HOLD).andWhere("(e.kind NOT IN ('hold', 'release') OR h.orderId IS NOT NULL)");
-  const { page, next_cursor } = pageOf('entries', await query.getMany(), limit, ({ seq }) => [seq]);
-  return { page, next_cursor: next_cursor ?? (from > 1 ? encodeCursor('entries', [from]) : null) };
+  const { page, next_cursor } = pageOf(list, await query.getMany(), limit, ({ seq }) => [seq]);
+  return { page, next_cursor: next_cursor ?? (from > 1 ? encodeCursor(list, [from]) : null) };
 }

@@ -120,10 +120,11 @@ export class StatementsService {
     timeZone: string,
     { limit, cursor }: PageRequest,
   ): Promise<CreditPageDto> {
-    const after = cursor === undefined ? undefined : positionOf(cursor);
+    const list = `credits ${wallet.id}`;
+    const after = cursor === undefined ? undefined : positionOf(list, cursor);
     const now = this.clock.now();
     const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
-    const { page, next_cursor } = pageOf('credits', found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
+    const { page, next_cursor } = pageOf(list, found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
     const lines = page.map(({ id: creditId, orderId }) => ({ creditId, orderId }));
     const names = await readNames(manager, wallet.merchantId, lines);
     return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
@@ -135,8 +136,8 @@ export class StatementsService {
 }
 
 /** @throws Problem validation_failed if the cursor is not valid. */
-function positionOf(cursor: string): CreditPosition {
-  const [at, id] = decodeCursor('credits', cursor, ['number', 'string']);
+function positionOf(list: string, cursor: string): CreditPosition {
+  const [at, id] = decodeCursor(list, cursor, ['number', 'string']);
   return { expiresAt: new Date(at), id };
 }
 

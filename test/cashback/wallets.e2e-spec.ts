@@ -212,6 +212,10 @@ describe('GET /wallets/{id}/entries', () => {
     expectProblem(await other.client.get(`/wallets/${id}/entries`), 404, 'not_found');
     const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=1`);
     expectProblem(await other.client.get(`/wallets/${id}/entries?cursor=${body.next_cursor}`), 404, 'not_found');
+    const { id: another } = await aWalletWithEntries();
+    const foreign = await merchant.client.get(`/wallets/${another}/entries?cursor=${body.next_cursor}`);
+    expectProblem(foreign, 400, 'validation_failed');
+    expect(foreign.body.errors).toMatchObject([{ parameter: 'cursor' }]);
   });
 
   it.each(['null', '1', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '52998224725', '%F0%9F%8D%95'])(

@@ -72,7 +72,7 @@ describeWithEdge('the build with a heap of 256 MiB, behind the edge, under the m
       expect(process.env.ENDURANCE_SECONDS === undefined ? 0 : victim.orders!.p99).toBeLessThan(1000);
 
       const { code, stdout } = await runNode('dist/src/admin.js', ['reconcile'], testEnvironment(database.url));
-      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.any(String) });
+      expect(code === 0 ? 'no findings' : stdout).toBe('no findings');
     },
     (seconds + 600) * 1000,
   );

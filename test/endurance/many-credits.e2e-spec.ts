@@ -180,7 +180,8 @@ describe('a wallet with a million open credits and as many entries', () => {
         [wallet, Math.max(0, depth - 1)],
       );
       const [last] = rows;
-      const cursor = depth === 0 ? '' : `&cursor=${encodeCursor('credits', [last.expires_at.getTime(), last.id])}`;
+      const cursor =
+        depth === 0 ? '' : `&cursor=${encodeCursor(`credits ${wallet}`, [last.expires_at.getTime(), last.id])}`;
       let answer: any;
       const read = await rowsReadBy(service, async () => {
         answer = await merchant.client.get(`/wallets/${wallet}/credits?limit=20${cursor}`);
@@ -204,7 +205,7 @@ describe('a wallet with a million open credits and as many entries', () => {
       cursor = `&cursor=${answer.body.next_cursor}`;
     }
     const last = await merchant.client.get(
-      `/wallets/${wallet}/entries?summary=true&cursor=${encodeCursor('entries', [500])}`,
+      `/wallets/${wallet}/entries?summary=true&cursor=${encodeCursor(`entries ${wallet}`, [500])}`,
     );
     expect(last.body).toMatchObject({ data: [{ seq: 1, kind: 'grant' }], next_cursor: null });
     expect(await rowsReadBy(service, () => merchant.client.get(`/wallets/${wallet}/entries`))).toBeLessThan(400);

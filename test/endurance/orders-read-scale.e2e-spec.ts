@@ -232,7 +232,7 @@ describe('GET /orders of a merchant with 10,000 orders', () => {
         .sort((a, b) => Number(b.completed_at) - Number(a.completed_at) || (a.id < b.id ? 1 : -1));
       const statuses = merchantOrders.statuses.filter((one) => /completed|refunded/.test(one));
       const cursors = [undefined, ...[0.01, 0.5, 0.99].map((share) => orders[Math.floor(orders.length * share)])];
-      const after = ({ id, completed_at }: Row): string => encodeCursor('completed_orders', [Number(completed_at), id]);
+      const after = ({ id, completed_at }: Row): string => encodeCursor('completed orders', [Number(completed_at), id]);
       const reads: [number, string][] = [];
       for (const filter of completionFilters(orders, statuses))
         for (const cursor of cursors)
@@ -262,7 +262,7 @@ describe('POST /orders/search of a customer with a million orders', () => {
         merchant.id,
         `PED-${n}`,
       ]);
-      return encodeCursor('orders', [clock.now().getTime() - 1000 * n, row.id]);
+      return encodeCursor('customer orders', [clock.now().getTime() - 1000 * n, row.id]);
     };
     const reads: [number, string][] = [];
     for (const filter of [undefined, ...STATUSES.map((one) => [one]), ['refunded', 'cancelled'], STATUSES])

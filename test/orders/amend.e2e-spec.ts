@@ -140,8 +140,8 @@ describe('PUT /orders/{id} with what identifies the order', () => {
     const answer = await amend(order, { ...aCart('120.00'), external_id, document });
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toEqual([
-      { pointer: '/external_id', detail: 'must be the external_id of the order, or absent' },
-      { pointer: '/document', detail: 'must be the document of the order, or absent' },
+      { pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' },
+      { pointer: '/document', detail: 'must be the document of the order, which cannot be changed' },
     ]);
     for (const external_id of [`${order.external_id} `, order.external_id.toLowerCase()])
       expectProblem(await amend(order, { ...aCart('120.00'), external_id }), 400, 'validation_failed');

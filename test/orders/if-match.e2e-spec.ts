@@ -188,6 +188,29 @@ describe('If-Match of the other operations on an order', () => {
     expect(await complete('"3"', { redeem: '20.00' })).toMatchObject({ status: 200, body: { version: 4 } });
   });
 
+  it('complete with another version than the one that was completed is 412 also with the same values, and after refunds', async () => {
+    const order = await aCreatedOrder(merchant);
+    const complete = (ifMatch?: string): Promise<Answer> =>
+      merchant.client.post(
+        `/orders/${order.id}/complete`,
+        { redeem: '0.00' },
+        { headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } },
+      );
+    await amend(order, '100.00', '"1"');
+    expect(await complete('"2"')).toMatchObject({ status: 200, body: { version: 3 } });
+    for (const refunds of [0, 1, 2]) {
+      if (refunds > 0)
+        await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: `R-${refunds}`, amount: '10.00' });
+      for (const stale of ['"1"', '"3"', `"${3 + refunds}"`]) {
+        const answer = await complete(stale);
+        expectProblem(answer, 412, 'precondition_failed');
+        expect(answer.body.detail).toContain('version 2 of the order was completed');
+      }
+      for (const same of ['"2"', '"7", "2"', '*', undefined])
+        expect(await complete(same)).toMatchObject({ status: 200, body: { version: 3 + refunds } });
+    }
+  });
+
   it('of two refunds with the version that both read, the first refunds, and its repeat returns it again', async () => {
     const order = await aCompletedOrder(merchant);
     const refund = (external_id: string, ifMatch: string): Promise<Answer> =>

@@ -80,7 +80,9 @@ async function change(
   refusals: (Outcome | false)[],
   happen: false | (() => void),
 ): Promise<void> {
-  const { version } = order;
+  // "`complete` is repeated only with the version that was completed."
+  const completed = request.path.endsWith('/complete') ? order.completedVersion : undefined;
+  const version = completed ?? order.version;
   const matching = [`"${version}"`, `"${version - 1}", "${version}"`, '*'];
   const others = [`"${version + 1}"`, `"${version - 1}"`, `W/"${version}"`];
   const malformed = String(version);
@@ -88,7 +90,7 @@ async function change(
   const all = [...refusals, ifMatch === malformed && problem('malformed_request')].filter((one) => one !== false);
   // "404, 400 and 409 `invalid_transition` come before 412."
   // "A request that already happened changes nothing, so its repeat is not a 412."
-  const isOther = ifMatch !== undefined && others.includes(ifMatch) && happen;
+  const isOther = ifMatch !== undefined && others.includes(ifMatch) && (happen || completed);
   const isFirst = ({ status, body }: Outcome): boolean =>
     status === 400 || (body as { code: string }).code === 'invalid_transition';
   if (isOther && !all.some(isFirst)) all.push(problem('precondition_failed'));
@@ -205,7 +207,7 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   const happen = (): void => {
     if (lapsed > 0n) count(`a lapsed hold is ${redeem === lapsed ? '' : 'not '}redeemed at completion`);
     order.redeemed = wallet.capture(order.externalId, redeem, now);
-    Object.assign(order, { status: 'completed', completedAt: now, lapsed: 0n });
+    Object.assign(order, { status: 'completed', completedAt: now, completedVersion: order.version, lapsed: 0n });
     Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
     order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem);
     if (order.granted > 0n)

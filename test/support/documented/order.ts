@@ -33,6 +33,8 @@ export class Order {
   version = 1;
   updatedAt: number;
   completedAt: number | undefined;
+  /** The version that was completed. */
+  completedVersion: number | undefined;
   cancelledAt: number | undefined;
   /** What an expired order held until it expired. */
   lapsed = 0n;

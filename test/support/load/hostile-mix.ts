@@ -85,15 +85,20 @@ async function seedOrders(sql: Connection, merchant: TestMerchant, count: number
   });
 }
 
-/** Creates a customer with 50,000 credits, each with its entry. */
+/** Creates a customer with 50,000 credits, each with its grant and its entry. */
 async function seedCredits(service: Service, sql: Connection, merchant: TestMerchant): Promise<string> {
   const document = aDocument();
   await grant(service, merchant, document, '1.00');
   const [[wallet]] = await sql.query<RowDataPacket[]>('SELECT id FROM wallets WHERE document = ?', [document]);
   if (wallet === undefined) throw new Error('the grant created no wallet');
   const ofWallet = `wallet_id = '${wallet.id}'`;
+  const [[original]] = await sql.query<RowDataPacket[]>(`SELECT id FROM cashback_credits WHERE ${ofWallet}`);
   const later = { expires_at: 'expires_at + INTERVAL n SECOND' };
   await copyRow(sql, 'cashback_credits', ofWallet, CREDITS - 1, { id: ID_OF_COPY, ...later });
+  await copyRow(sql, 'cashback_grants', `credit_id = '${original!.id}'`, CREDITS - 1, {
+    credit_id: ID_OF_COPY,
+    external_id: ID_OF_COPY,
+  });
   await copyRow(sql, 'cashback_entries', ofWallet, CREDITS - 1, {
     seq: 'n + 1',
     credit_id: ID_OF_COPY,

@@ -244,6 +244,7 @@ export class World {
   refund(order: ModelOrder, externalId: string, cents: bigint, asked: bigint | null): Expected {
     const before = order.refunds.get(externalId);
     if (before !== undefined) return refundAgain(externalId, before, cents, asked);
+    this.#expire(order);
     const left = order.total - order.refunded;
     if (order.end !== 'completed' || left === 0n) return this.#impossible(order);
     if (cents > left)
