@@ -79,7 +79,10 @@ describe('GET /orders/{id}/refunds', () => {
     ['limit', 'limit=2e0'],
     ['cursor', 'cursor=abc'],
     ['cursor', `cursor=${Buffer.from('["refunds",1]').toString('base64url')}`],
-    ['cursor', `cursor=${Buffer.from('["refunds 0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10",1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
+    [
+      'cursor',
+      `cursor=${Buffer.from('["refunds 0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10",1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`,
+    ],
   ])('GET /orders/{id}/refunds returns 400 when %s is invalid: %s', async (parameter, query) => {
     const { order } = await aRefundedOrder([]);
     const answer = await list(order, `?${query}`);
