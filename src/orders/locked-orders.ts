@@ -87,6 +87,6 @@ function nextVersion({ version }: Order, now: Date): Pick<Order, 'version' | 'up
 export function requireVersion({ version }: Order, versions: readonly string[] | undefined): void {
   if (versions === undefined || versions.includes(String(version))) return;
   throw new Problem('precondition_failed', {
-    detail: `the order is at version ${version}: If-Match does not name "${version}"`,
+    detail: `the order is at version ${version}: If-Match does not name "${version}" (a weak tag never matches)`,
   });
 }
