@@ -65,14 +65,12 @@ export class RefundsService {
    *   this service.
    */
   list(merchantId: string, orderId: string, { limit, cursor }: PageRequest): Promise<RefundPageDto> {
-    const before = cursor === undefined ? undefined : decodeCursor(`refunds ${orderId}`, cursor, ['number', 'string']);
+    const list = `refunds ${orderId}`;
+    const before = cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string']);
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
       const rows = await refundsBefore(manager, { merchantId, orderId }, before, limit + 1);
-      const { page, next_cursor } = pageOf(`refunds ${orderId}`, rows, limit, ({ createdAt, id }) => [
-        createdAt.getTime(),
-        id,
-      ]);
+      const { page, next_cursor } = pageOf(list, rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
       return { data: page.map(toRefundDto), next_cursor };
     });
   }
