@@ -12,8 +12,10 @@ const LAYERS = [
   ['metrics'],
   ['auth'],
   ['orders', 'wallets'],
+  ['events'],
+  ['webhooks'],
   ['reconcile', 'audit'],
-  ['expiry'],
+  ['sweeps'],
   ['health'],
   ['admin'],
 ];
@@ -63,7 +65,7 @@ export const importRules = LAYERS.flatMap((layer, at) => {
       ['http', 'openapi', 'metrics'],
       'A service knows neither HTTP nor metrics; its controller does.',
     );
-    return ['auth', 'orders', 'wallets', 'reconcile'].includes(module)
+    return ['auth', 'orders', 'wallets', 'events', 'webhooks', 'reconcile'].includes(module)
       ? [
           rule(files, patterns),
           rule(

@@ -50,6 +50,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         INDEX ix_cashback_credits_expiry (wallet_id, merchant_id, is_open, expires_at, id, available_at, remaining_cents),
         INDEX ix_cashback_credits_release (wallet_id, merchant_id, is_open, available_at, expires_at, remaining_cents),
         INDEX ix_cashback_credits_due (is_open, expires_at, wallet_id, merchant_id),
+        INDEX ix_cashback_credits_start (is_open, available_at, wallet_id, merchant_id),
         CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)

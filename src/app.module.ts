@@ -6,7 +6,7 @@ import { PermissionGuard } from './auth/permission.guard.js';
 import { ClockModule } from './common/clock.js';
 import { type Config, ConfigModule } from './config/config.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';
-import { ExpiryModule } from './expiry/expiry.module.js';
+import { EventsModule } from './events/events.module.js';
 import { HttpModule } from './http/http.module.js';
 import { Admission } from './http/admission.js';
 import { HealthModule } from './health/health.module.js';
@@ -16,6 +16,7 @@ import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
 import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
 import { SCHEMA } from './schema.js';
+import { SweepsModule } from './sweeps/sweeps.module.js';
 import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
 
@@ -37,7 +38,8 @@ export class AppModule {
         AuthModule,
         OrdersModule,
         WalletsModule,
-        ExpiryModule,
+        EventsModule,
+        SweepsModule,
         HealthModule,
         MetricsModule,
         ReconcileModule,

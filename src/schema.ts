@@ -10,6 +10,8 @@ import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';
 import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
+import { OutboxEvent } from './database/event-outbox.js';
+import { EventFeed, EventSweep, FeedEntry } from './events/event.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './rate-limits/rate-limit.entity.js';
@@ -38,6 +40,10 @@ export const SCHEMA = {
     Grant,
     Order,
     Refund,
+    OutboxEvent,
+    EventFeed,
+    FeedEntry,
+    EventSweep,
     RateLimit,
     AuditRecord,
   ],

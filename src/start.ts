@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
-import { ExpiryService } from './expiry/expiry.service.js';
 import { createLogger, NestLogger } from './logging/logger.js';
 import { loadProcessConfig } from './config/config.js';
 import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { httpAdapter } from './http/http-server.js';
+import { SweepsService } from './sweeps/sweeps.service.js';
 
 /** Reads the configuration and starts the service, which shuts down on SIGTERM. */
 export async function start(): Promise<void> {
@@ -19,7 +19,7 @@ export async function start(): Promise<void> {
   configureApp(app, logger);
   app.enableShutdownHooks(undefined, { useProcessExit: true });
   await app.listen(config.PORT, config.HOST);
-  app.get(ExpiryService).start();
+  app.get(SweepsService).start();
   if (config.TRUST_PROXY === '' && !listensOnLoopback(app.getHttpServer() as Server))
     logger.warn('listening beyond loopback without TRUST_PROXY: run the service behind the edge (ops/edge.cfg)');
   logger.info({ url: await app.getUrl() }, 'listening');

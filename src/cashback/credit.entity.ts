@@ -22,6 +22,7 @@ import { Wallet } from './wallet.entity.js';
   'remainingCents',
 ])
 @Index('ix_cashback_credits_due', ['isOpen', 'expiresAt', 'walletId', 'merchantId'])
+@Index('ix_cashback_credits_start', ['isOpen', 'availableAt', 'walletId', 'merchantId'])
 @Index('uq_cashback_credits_order', ['orderId', 'merchantId'], { unique: true })
 export class Credit {
   @PrimaryId()

@@ -20,6 +20,7 @@ import {
   validityOfGrant,
 } from './grants.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
+import { grantEvent } from './wallet-events.js';
 import { Wallet } from './wallet.entity.js';
 import { WalletsService } from './wallets.service.js';
 
@@ -91,8 +92,12 @@ export class GrantsService {
       return { creditId: credits[at]!.id, content, contentDigest: this.digests.of(digestedContent(content)) };
     });
     await insertGrants(manager, owner.merchantId, grants);
-    for (const { id: creditId, amountCents } of credits)
-      record({ type: 'cashback.granted', merchantId: owner.merchantId, creditId, amountCents });
+    credits.forEach((credit, at) => {
+      const { externalId = credit.id } = contents[at]!;
+      const { amountCents } = credit;
+      const { timeZone } = policy;
+      record(grantEvent('cashback.granted', wallet, credit, { externalId, amountCents, timeZone }));
+    });
     return credits;
   }
 
@@ -127,7 +132,8 @@ export class GrantsService {
         grant.voidedAt ??= wallet.now;
         const { voidedCents, voidedAt } = grant;
         await manager.update(Grant, { creditId: credit.id, merchantId }, { voidedCents, voidedAt });
-        record({ type: 'cashback.voided', merchantId, creditId: credit.id, amountCents });
+        const { externalId } = grant;
+        record(grantEvent('cashback.voided', wallet, state.credit, { externalId, amountCents, timeZone }));
       }
       return { ...state, timeZone };
     });

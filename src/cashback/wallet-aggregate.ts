@@ -9,6 +9,7 @@ import type { Hold } from './hold.entity.js';
 import { HoldBook, type HoldingOrder } from './hold-book.js';
 import { LoadedCredits, takeEarliest } from './loaded-credits.js';
 import { reinstatementEnd } from './validity.js';
+import type { WalletSums } from './wallet-summary.js';
 import type { Wallet } from './wallet.entity.js';
 
 /** The part of a wallet that every use case loads first. */
@@ -16,6 +17,10 @@ export interface LoadedWallet {
   wallet: Wallet;
   /** Centavos of all credits, loaded or not, that can be spent. */
   availableCents: number;
+  /** Centavos of all credits that have expired and have not been written off. */
+  expiredCents: number;
+  /** Centavos of the holds of all orders. */
+  allHeldCents: number;
   /** The holds of the use case's order. */
   holds: Hold[];
   /** The credits of these holds. */
@@ -32,12 +37,14 @@ export class WalletAggregate {
   readonly #credits: LoadedCredits;
   readonly #holds: HoldBook;
   readonly #log: EntryLog;
+  readonly #loaded: { heldCents: number; expiredCents: number };
 
   constructor(
-    { wallet, availableCents, holds, credits }: LoadedWallet,
+    { wallet, availableCents, expiredCents, allHeldCents, holds, credits }: LoadedWallet,
     readonly now: Date,
   ) {
     this.wallet = wallet;
+    this.#loaded = { heldCents: allHeldCents, expiredCents };
     this.#log = new EntryLog(wallet, now);
     this.#credits = new LoadedCredits(availableCents, now);
     this.#holds = new HoldBook(holds);
@@ -76,6 +83,15 @@ export class WalletAggregate {
     return this.#credits.availableCents;
   }
 
+  /** The sums of the whole wallet in its current state. */
+  get sums(): WalletSums {
+    const { id, balanceCents, debtCents } = this.wallet;
+    const { availableCents } = this.#credits;
+    const pendingCents = balanceCents - availableCents - this.#loaded.expiredCents;
+    const heldCents = this.#loaded.heldCents - this.#log.sumOf('hold', 'release');
+    return { id, availableCents, pendingCents, heldCents, debtCents };
+  }
+
   /** The amount held for the use case's order. */
   get heldCents(): number {
     return sumCents(Array.from(this.#holds.open, (hold) => hold.amountCents));
@@ -92,7 +108,10 @@ export class WalletAggregate {
       const known = this.#credits.find(credit.id);
       if (known !== undefined) return known;
       this.#credits.add(credit);
-      if (credit.expiresAt <= this.now) this.#log.recordAll(writeOff(credit));
+      if (credit.expiresAt <= this.now) {
+        this.#loaded.expiredCents -= credit.remainingCents;
+        this.#log.recordAll(writeOff(credit));
+      }
       return credit;
     });
   }

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AVAILABLE, availableParameters } from './balance-sql.js';
+import { SUMS, sumsParameters, type SumsRow } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Hold } from './hold.entity.js';
 import type { LoadedWallet } from './wallet-aggregate.js';
@@ -23,14 +23,22 @@ export async function loadWallet(
   orderId?: string,
 ): Promise<LoadedWallet> {
   const { id, merchantId } = wallet;
-  const [balance] = await manager.query<{ cents: string }[]>(
-    `SELECT ${AVAILABLE} AS cents FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`,
-    [...availableParameters(now), id, merchantId],
-  );
+  const [sums] = await manager.query<SumsRow[]>(`SELECT ${SUMS} FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`, [
+    ...sumsParameters(now),
+    id,
+    merchantId,
+  ]);
   const holds = orderId === undefined ? [] : await manager.findBy(Hold, { orderId, merchantId });
   const held = holds.map(({ creditId }) => creditId);
   const credits = await creditsById(manager, merchantId, held);
-  return { wallet, availableCents: exactCents(balance?.cents ?? 0), holds, credits };
+  return {
+    wallet,
+    availableCents: exactCents(sums?.available_cents ?? 0),
+    expiredCents: exactCents(sums?.expired_cents ?? 0),
+    allHeldCents: exactCents(sums?.held_cents ?? 0),
+    holds,
+    credits,
+  };
 }
 
 /** Reads expired credits that have not been written off, at most `limit`. */

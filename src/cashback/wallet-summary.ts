@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
-import { AVAILABLE, availableParameters } from './balance-sql.js';
+import { SUMS, sumsParameters, type SumsRow } from './balance-sql.js';
 import type { WalletOwner } from './wallet.entity.js';
 
 /** An amount that changes its state at an instant. */
@@ -10,26 +10,26 @@ export interface DatedAmount {
 }
 
 /** The sums of a wallet at an instant, in centavos. */
-export interface WalletSummary {
+export interface WalletSums {
   id: string;
   availableCents: number;
   pendingCents: number;
   heldCents: number;
   debtCents: number;
+}
+
+/** The sums of a wallet, and the next dates that change them. */
+export interface WalletSummary extends WalletSums {
   nextRelease: DatedAmount | null;
   nextExpiry: DatedAmount | null;
 }
 
-const SUMS = `
-  SELECT w.id, w.available_as_of, w.balance_cents, w.debt_cents, ${AVAILABLE} AS available_cents,
-         COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
-                    WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1
-                      AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired_cents,
-         COALESCE((SELECT SUM(h.amount_cents) FROM cashback_holds h
-                    WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held_cents
-    FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+const BY = {
+  id: `SELECT w.id, w.document, w.available_as_of, ${SUMS} FROM wallets w WHERE w.merchant_id = ? AND w.id = ?`,
+  document: `SELECT w.id, w.document, w.available_as_of, ${SUMS} FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`,
+};
 
-type Sum = 'balance_cents' | 'debt_cents' | 'available_cents' | 'expired_cents' | 'held_cents';
+type WalletRow = SumsRow & { id: string; document: string; available_as_of: Date };
 
 const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
@@ -51,20 +51,47 @@ export async function summarize(
   { merchantId, document }: WalletOwner,
   now: Date,
 ): Promise<WalletSummary | null> {
-  const parameters = [...availableParameters(now), now, merchantId, document];
-  const [sums] = await manager.query<({ id: string; available_as_of: Date } & Record<Sum, string>)[]>(SUMS, parameters);
-  if (sums === undefined) return null;
-  const cents = (sum: Sum): number => exactCents(sums[sum]);
+  const [row] = await manager.query<WalletRow[]>(BY.document, [...sumsParameters(now), merchantId, document]);
+  if (row === undefined) return null;
   // The clock of the instance that wrote the wallet last can be ahead.
-  const at = sums.available_as_of > now ? sums.available_as_of : now;
+  const at = row.available_as_of > now ? row.available_as_of : now;
   return {
-    id: sums.id,
-    availableCents: cents('available_cents'),
-    pendingCents: exactCents(cents('balance_cents') - cents('available_cents') - cents('expired_cents')),
-    heldCents: cents('held_cents'),
-    debtCents: cents('debt_cents'),
-    nextRelease: await first(manager, NEXT_RELEASE, [sums.id, merchantId, at]),
-    nextExpiry: await first(manager, NEXT_EXPIRY, [sums.id, merchantId, at, at]),
+    ...toSums(row),
+    nextRelease: await first(manager, NEXT_RELEASE, [row.id, merchantId, at]),
+    nextExpiry: await first(manager, NEXT_EXPIRY, [row.id, merchantId, at, at]),
+  };
+}
+
+/**
+ * Adds up several wallets of one merchant in one statement.
+ *
+ * @returns the sums by `column`, without the wallets that do not exist.
+ */
+export async function sumWallets(
+  manager: EntityManager,
+  merchantId: string,
+  column: keyof typeof BY,
+  values: readonly string[],
+  now: Date,
+): Promise<Map<string, WalletSums>> {
+  if (values.length === 0) return new Map();
+  // One SELECT per wallet, because servers use the index for a range of dates only for one wallet at a time.
+  const sql = values.map(() => BY[column]).join(' UNION ALL ');
+  const rows = await manager.query<WalletRow[]>(
+    sql,
+    values.flatMap((value) => [...sumsParameters(now), merchantId, value]),
+  );
+  return new Map(rows.map((row) => [row[column], toSums(row)]));
+}
+
+function toSums(row: WalletRow): WalletSums {
+  const [availableCents, expiredCents] = [exactCents(row.available_cents), exactCents(row.expired_cents)];
+  return {
+    id: row.id,
+    availableCents,
+    pendingCents: exactCents(exactCents(row.balance_cents) - availableCents - expiredCents),
+    heldCents: exactCents(row.held_cents),
+    debtCents: exactCents(row.debt_cents),
   };
 }
 

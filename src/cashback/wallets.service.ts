@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { sumCents } from '../common/money.js';
+import { formatMoney, sumCents } from '../common/money.js';
 import { insertRows } from '../database/rows.js';
 import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
@@ -19,6 +19,7 @@ import {
   openCredits,
   redeemedByCredit,
 } from './wallet-rows.js';
+import { walletEvent } from './wallet-events.js';
 import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
@@ -120,7 +121,12 @@ export class WalletsService {
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
     await saveWallet(manager, wallet);
     const { id: walletId, merchantId } = wallet.wallet;
-    record({ type: 'cashback.moved', merchantId, walletId, centsByKind: centsByKind(wallet.entries) });
+    const moved = centsByKind(wallet.entries);
+    record({ type: 'cashback.moved', merchantId, walletId, centsByKind: moved });
+    if (moved.expire !== undefined)
+      record(walletEvent('cashback.expired', wallet, { amount: formatMoney(moved.expire) }));
+    const debtCents = (moved.debt ?? 0) - (moved.repay ?? 0);
+    if (debtCents !== 0) record(walletEvent('wallet.debt_changed', wallet, { change: formatMoney(debtCents) }));
   }
 
   async #lockRow(manager: EntityManager, { merchantId, document }: WalletOwner): Promise<Wallet> {

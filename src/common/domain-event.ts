@@ -1,23 +1,57 @@
 import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 
+/** The changes of an order after its creation: each has one of these events, and a new version of the order. */
+export const ORDER_EVENTS = [
+  'order.amended',
+  'order.redemption_held',
+  'order.redemption_released',
+  'order.renewed',
+  'order.expired',
+  'order.completed',
+  'order.cancelled',
+  'order.refunded',
+] as const;
+export type OrderEventType = (typeof ORDER_EVENTS)[number];
+
+/** The types of the events in a merchant's feed (docs/events.md). */
+export const FEED_EVENTS = [
+  ...ORDER_EVENTS,
+  'cashback.granted',
+  'cashback.voided',
+  'cashback.available',
+  'cashback.expiring',
+  'cashback.expired',
+  'wallet.debt_changed',
+] as const;
+export type FeedEventType = (typeof FEED_EVENTS)[number];
+
+/** An event that is stored in the transaction of its use case, for the merchant's feed. */
+export interface FeedEvent {
+  type: FeedEventType;
+  merchantId: string;
+  /** The order of an order's event; otherwise the wallet. */
+  subjectId: string;
+  at: Date;
+  /**
+   * What the merchant reads. Without documents, metadata and reasons: they are added when the event is read, so that an
+   * erased customer is erased from events too.
+   */
+  data: object;
+}
+
 /**
- * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction; it is not
- * stored. Consequences, such as metrics, happen after the commit, outside the use case.
+ * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction.
+ * Consequences, such as metrics, happen after the commit, outside the use case.
  */
 export type DomainEvent =
-  | {
-      type: 'order.created' | 'order.replayed' | 'order.amended' | 'order.cancelled' | 'order.expired';
-      merchantId: string;
-      orderId: string;
-    }
-  | { type: 'order.renewed'; merchantId: string; orderId: string; expiresAt: Date }
-  | { type: 'order.redemption_held'; merchantId: string; orderId: string; amountCents: number }
-  | { type: 'order.completed'; merchantId: string; orderId: string; redeemedCents: number; earnedCents: number }
-  | { type: 'order.refunded'; merchantId: string; orderId: string; amountCents: number }
-  | { type: 'cashback.granted' | 'cashback.voided'; merchantId: string; creditId: string; amountCents: number }
+  | FeedEvent
+  | { type: 'order.created' | 'order.replayed'; merchantId: string; orderId: string }
   | { type: 'cashback.moved'; merchantId: string; walletId: string; centsByKind: Readonly<Record<string, number>> }
   | { type: 'session.theft_detected'; merchantId: string; sessionId: string };
+
+/** Returns whether the event belongs into the merchant's feed. */
+export const isFeedEvent = (event: DomainEvent): event is FeedEvent => 'data' in event;
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;

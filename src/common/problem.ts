@@ -35,6 +35,7 @@ const CATALOGUE = {
   invalid_transition: [409, 'The order does not allow this operation in its current state', 'read_order'],
   redemption_lapsed: [409, 'The cashback that the order held was released', 'fix_request'],
   redemption_no_longer_available: [409, 'The cashback is no longer available', 'fix_request'],
+  events_expired: [410, 'Events after this sequence are no longer kept', 'fix_request'],
   precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
   payload_too_large: [413, 'The request body is too large', 'fix_request'],
   unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],

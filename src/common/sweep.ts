@@ -8,16 +8,22 @@ export interface SharedWork {
   next(): Promise<Date>;
 }
 
-/** Does work every second, and without a pause while there is more. */
+/** The work that is announced within this time is done together. */
+const GATHER_MS = 50;
+
+/** Does work regularly, and without a pause while there is more. */
 export class Sweep {
   readonly #log = new Logger('Sweep');
   #doneUntil: Date;
   #isFailing = false;
+  #isWoken = false;
+  #endPause: () => void = () => undefined;
 
   constructor(
     private readonly name: string,
     private readonly work: SharedWork,
     private readonly clock: Clock,
+    private readonly intervalMs = SECOND_MS,
   ) {
     this.#doneUntil = clock.now();
   }
@@ -36,12 +42,24 @@ export class Sweep {
 
   /** Works until the signal. What fails is logged once and tried again. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const isMore = await this.#next();
-      // Instances do not stay in step.
-      const pauseMs = isMore ? 0 : SECOND_MS * (0.75 + Math.random() / 2);
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    }
+    signal.addEventListener('abort', () => this.wake(), { once: true });
+    while (!signal.aborted) if (!(await this.#next())) await this.#pause();
+  }
+
+  /** Ends the pause: there is work. */
+  wake(): void {
+    this.#isWoken = true;
+    this.#endPause();
+  }
+
+  async #pause(): Promise<void> {
+    const pause = new AbortController();
+    this.#endPause = () => pause.abort();
+    // Instances do not stay in step.
+    const pauseMs = this.#isWoken ? 0 : this.intervalMs * (0.75 + Math.random() / 2);
+    await sleep(pauseMs, undefined, { signal: pause.signal }).catch(() => undefined);
+    if (this.#isWoken) await sleep(GATHER_MS);
+    this.#isWoken = false;
   }
 
   /** @returns whether there is more. */

@@ -92,6 +92,9 @@ export class Config {
   @IntegerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
+  @IntegerBetween(1, 3650)
+  readonly EVENT_RETENTION_DAYS: number = 90;
+
   @IsOptional()
   @Satisfies(
     (value) => /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),

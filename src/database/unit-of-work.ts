@@ -5,6 +5,7 @@ import { Subject } from 'rxjs';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { type DomainEvent, DomainEvents, type Recorder } from '../common/domain-event.js';
 import { prepared } from './connections.js';
+import { storeEvents } from './event-outbox.js';
 import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
 
 const ATTEMPTS = 6;
@@ -32,7 +33,7 @@ export class UnitOfWork {
   ) {}
 
   /**
-   * Runs a use case as one transaction.
+   * Runs a use case as one transaction, in which the recorded events of merchants' feeds are stored.
    *
    * @param useCase receives the transaction's manager and passes it on; it never opens another transaction.
    *   It may run several times, so it must have no effect except through the manager and the recorder.
@@ -40,17 +41,25 @@ export class UnitOfWork {
    */
   transaction<T>(useCase: UseCase<T>): Promise<T> {
     return this.#retryOnConflict(() =>
-      this.#run((runner, record) => inTransaction(runner, (manager) => useCase(manager, record))),
+      this.#run((runner, recorded) =>
+        inTransaction(runner, async (manager) => {
+          const result = await useCase(manager, (event) => recorded.push(event));
+          await storeEvents(manager, recorded);
+          return result;
+        }),
+      ),
     );
   }
 
   /**
-   * Runs a use case with at most one write statement, outside an explicit transaction.
+   * Runs a use case with at most one write statement, outside an explicit transaction. Events of merchants' feeds need
+   * a transaction.
    *
    * @param isRetried whether it is retried after a conflict with another transaction.
    */
   statement<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> => this.#run((runner, record) => useCase(runner.manager, record));
+    const attempt = (): Promise<T> =>
+      this.#run((runner, recorded) => useCase(runner.manager, (event) => recorded.push(event)));
     return isRetried ? this.#retryOnConflict(attempt) : attempt();
   }
 
@@ -70,12 +79,12 @@ export class UnitOfWork {
   }
 
   /** Runs work once, on a connection of its own, and then publishes what it recorded. */
-  async #run<T>(work: (runner: QueryRunner, record: Recorder) => Promise<T>): Promise<T> {
+  async #run<T>(work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>): Promise<T> {
     const recorded: DomainEvent[] = [];
     const runner = await this.#connect();
     let result: T;
     try {
-      result = await work(runner, (event) => recorded.push(event));
+      result = await work(runner, recorded);
     } catch (error) {
       if (isDiskFull(error)) this.#diskFullAt = performance.now();
       await abandon(runner, error);

@@ -97,6 +97,18 @@ export class Metrics {
     });
   }
 
+  /** Adds a gauge that is measured each time the metrics are read. */
+  figure(name: string, help: string, measure: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(measure());
+      },
+    });
+  }
+
   #counter(name: string, help: string, ...labelNames: string[]): Counter {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }

@@ -34,6 +34,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('auth', 'Login, refresh and logout of API users')
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
+    .addTag('events', 'The feed of changes')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   Object.assign(document.info, {

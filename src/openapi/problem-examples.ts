@@ -116,6 +116,14 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       limited_by: { ...limitedBy, example: 'balance' },
     },
   },
+  events_expired: {
+    detail:
+      'the oldest event that is kept has the sequence 1200: read the orders that you need, then continue after 1199',
+    instance: '/events',
+    extensions: {
+      oldest: { type: 'integer', minimum: 1, description: 'The oldest `sequence` that is kept.', example: 1200 },
+    },
+  },
   precondition_failed: { detail: 'the order is at version 3: If-Match does not name "3"', instance: ORDER },
   payload_too_large: { detail: 'a request body is limited to 262144 bytes' },
   unsupported_media_type: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },

@@ -2,11 +2,19 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { WalletsService } from '../cashback/wallets.service.js';
-import type { Recorder } from '../common/domain-event.js';
+import type { OrderEventType, Recorder } from '../common/domain-event.js';
 import { notFound, Problem } from '../common/problem.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { Order } from './order.entity.js';
+import { orderEvent } from './order-events.js';
 import { toOrderDto } from './order.mapper.js';
+
+/** A change of an order: its columns, and what the event of it says apart from the order and the wallet. */
+export interface OrderChange {
+  event: OrderEventType;
+  values: Partial<Order>;
+  more?: object;
+}
 
 /** Locks orders and saves their changes. The order's row is always locked first, before the wallet's. */
 @Injectable()
@@ -29,9 +37,9 @@ export class LockedOrders {
     const wallet = await this.wallets.lock(manager, order, order);
     if (order.status === 'pending' && order.expiresAt <= wallet.now) {
       wallet.releaseHold(order);
-      const { redemptionCents: lapsedCents, merchantId, id: orderId } = order;
+      const { redemptionCents: lapsedCents } = order;
       Object.assign(order, { status: 'expired', redemptionCents: 0, lapsedCents, ...nextVersion(order, wallet.now) });
-      record({ type: 'order.expired', merchantId, orderId });
+      record(orderEvent('order.expired', order, wallet.sums, wallet.now));
     }
     return wallet;
   }
@@ -52,7 +60,8 @@ export class LockedOrders {
   /**
    * Saves the wallet and, if the order changes or has expired, its next version.
    *
-   * @param changes none for an order that did not change, apart from having expired.
+   * @param change what changes, and the event of it; undefined for an order that did not change, apart from having
+   *   expired.
    * @returns the order in its new state.
    */
   async save(
@@ -60,15 +69,17 @@ export class LockedOrders {
     record: Recorder,
     order: Order,
     wallet: WalletAggregate,
-    changes: Partial<Order> = {},
+    change?: OrderChange,
   ): Promise<OrderDto> {
     await this.wallets.save(manager, record, wallet);
-    const isChanged = Object.keys(changes).length > 0;
-    if (isChanged) Object.assign(order, { lapsedCents: 0, ...changes, ...nextVersion(order, wallet.now) });
-    if (isChanged || order.status === 'expired') {
+    if (change !== undefined) {
+      Object.assign(order, { lapsedCents: 0, ...change.values, ...nextVersion(order, wallet.now) });
+      record(orderEvent(change.event, order, wallet.sums, wallet.now, change.more));
+    }
+    if (change !== undefined || order.status === 'expired') {
       // An order that was due has expired in memory only.
       const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
-      const changed = { ...changes, status, redemptionCents, lapsedCents, version, updatedAt };
+      const changed = { ...change?.values, status, redemptionCents, lapsedCents, version, updatedAt };
       await manager.update(Order, { id, merchantId }, changed);
     }
     return toOrderDto(order, wallet.availableCents, wallet.now);

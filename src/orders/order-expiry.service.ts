@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { sumWallets } from '../cashback/wallet-summary.js';
 import { Clock } from '../common/clock.js';
 import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { byMerchant } from '../database/by-merchant.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { orderEvent } from './order-events.js';
 import { LockedOrders } from './locked-orders.js';
 import { Order } from './order.entity.js';
 
@@ -15,8 +18,8 @@ const DUE = `/* ${ALL_MERCHANTS} */
     FROM orders FORCE INDEX (ix_orders_expiry)
    WHERE status = 'pending' AND expires_at <= ? ORDER BY expires_at LIMIT ?`;
 
-const LOCK_WITHOUT_HOLD = `
-  SELECT id FROM orders FORCE INDEX (PRIMARY)
+const lockWithoutHold = (columns: string): string => `
+  SELECT ${columns} FROM orders FORCE INDEX (PRIMARY)
    WHERE merchant_id = ? AND id IN (?) AND status = 'pending' AND expires_at <= ? AND redemption_cents = 0
      FOR UPDATE SKIP LOCKED`;
 
@@ -54,10 +57,18 @@ export class OrderExpiryService implements SharedWork {
   /** Expires orders that hold nothing: their wallet does not change. */
   async #expireWithoutHold(merchantId: string, ids: string[], now: Date): Promise<void> {
     await this.unitOfWork.transaction(async (manager, record) => {
-      const locked = await manager.query<{ id: string }[]>(LOCK_WITHOUT_HOLD, [merchantId, ids, now]);
-      if (locked.length === 0) return;
-      await manager.query(EXPIRE, [now, merchantId, locked.map(({ id }) => id)]);
-      for (const { id: orderId } of locked) record({ type: 'order.expired', merchantId, orderId });
+      const select = lockWithoutHold(columnNames(manager, Order).join(', '));
+      const rows = await manager.query<Row[]>(select, [merchantId, ids, now]);
+      if (rows.length === 0) return;
+      const orders = rows.map((row) => toEntity(manager, Order, row));
+      await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
+      const documents = [...new Set(orders.map(({ document }) => document))];
+      const sums = await sumWallets(manager, merchantId, 'document', documents, now);
+      for (const order of orders) {
+        const updatedAt = now < order.updatedAt ? order.updatedAt : now;
+        const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt };
+        record(orderEvent('order.expired', expired, sums.get(order.document), updatedAt));
+      }
     });
   }
 

@@ -65,10 +65,14 @@ export class OrderLifecycleService {
       if (isMoved || isChanged) requireVersion(order, versions);
       refuseOverMaximum({ ...order, status: 'pending' }, wallet, amountCents, '/amount');
       await this.orders.holdExactly(manager, order, wallet, amountCents);
-      if (isMoved) record({ type: 'order.renewed', merchantId, orderId, expiresAt });
-      if (isChanged) record({ type: 'order.redemption_held', merchantId, orderId, amountCents });
-      const held = { status: 'pending', redemptionCents: amountCents, expiresAt } as const;
-      return this.orders.save(manager, record, order, wallet, isChanged || isMoved ? held : {});
+      if (!isMoved && !isChanged) return this.orders.save(manager, record, order, wallet);
+      const event = !isChanged
+        ? 'order.renewed'
+        : amountCents > 0
+          ? 'order.redemption_held'
+          : 'order.redemption_released';
+      const values = { status: 'pending', redemptionCents: amountCents, expiresAt } as const;
+      return this.orders.save(manager, record, order, wallet, { event, values });
     });
   }
 
@@ -93,9 +97,8 @@ export class OrderLifecycleService {
       const redemptionCents = heldAfter(amended, wallet, request.redeem === 'maximum');
       const isLowered = await this.orders.holdExactly(manager, order, wallet, redemptionCents);
       if (!isChanged && !isLowered) return this.orders.save(manager, record, order, wallet);
-      record({ type: 'order.amended', merchantId, orderId });
-      if (isLowered) record({ type: 'order.redemption_held', merchantId, orderId, amountCents: redemptionCents });
-      return this.orders.save(manager, record, order, wallet, { ...content, redemptionCents });
+      const values = { ...content, redemptionCents };
+      return this.orders.save(manager, record, order, wallet, { event: 'order.amended', values });
     });
   }
 
@@ -132,8 +135,7 @@ export class OrderLifecycleService {
       wallet.capture(order.id);
       const validity = validityOf(order.policy, wallet.now);
       const earnedCents = earn(order, wallet, redeemCents, validity);
-      record({ type: 'order.completed', merchantId, orderId, redeemedCents: redeemCents, earnedCents });
-      return this.orders.save(manager, record, order, wallet, {
+      const completed: Partial<Order> = {
         status: 'completed',
         completedAt: wallet.now,
         redemptionCents: redeemCents,
@@ -141,7 +143,8 @@ export class OrderLifecycleService {
         finalPaymentMethods: order.finalPaymentMethods,
         cashbackAvailableAt: validity.availableAt,
         cashbackExpiresAt: validity.expiresAt,
-      });
+      };
+      return this.orders.save(manager, record, order, wallet, { event: 'order.completed', values: completed });
     });
   }
 
@@ -158,9 +161,8 @@ export class OrderLifecycleService {
       requireTransition(order, 'cancel');
       requireVersion(order, versions);
       wallet.releaseHold(order);
-      record({ type: 'order.cancelled', merchantId, orderId });
-      const cancelled: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
-      return this.orders.save(manager, record, order, wallet, cancelled);
+      const values: Partial<Order> = { status: 'cancelled', cancelledAt: wallet.now, redemptionCents: 0 };
+      return this.orders.save(manager, record, order, wallet, { event: 'order.cancelled', values });
     });
   }
 

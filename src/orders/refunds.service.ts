@@ -52,9 +52,7 @@ export class RefundsService {
       if (isOpen(order)) await this.orders.lockWallet(manager, record, order);
       requireTransition(order, 'refund');
       requireVersion(order, versions);
-      const refund = await this.#refund(manager, record, order, sent);
-      record({ type: 'order.refunded', merchantId, orderId, amountCents: refund.amountCents });
-      return { refund: toRefundDto(refund), replayed: false };
+      return { refund: await this.#refund(manager, record, order, sent), replayed: false };
     });
   }
 
@@ -98,7 +96,7 @@ export class RefundsService {
     return refundParts(order, amounts, await this.wallets.expiredUnspent(manager, wallet, order.id));
   }
 
-  async #refund(manager: EntityManager, record: Recorder, order: Order, sent: RequestedRefund): Promise<Refund> {
+  async #refund(manager: EntityManager, record: Recorder, order: Order, sent: RequestedRefund): Promise<RefundDto> {
     const refunded = { ...order, redeemedCents: order.redemptionCents };
     const amounts = amountsOf(refunded, sent);
     const wallet = await this.wallets.lock(manager, order, order);
@@ -119,8 +117,13 @@ export class RefundsService {
     if (returnedCents > 0)
       wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
     if (takenBackCents > 0) wallet.clawBack(takenBackCents, cause);
-    await this.orders.save(manager, record, order, wallet, totalsAfter(order, refund));
-    return refund;
+    const shown = toRefundDto(refund);
+    await this.orders.save(manager, record, order, wallet, {
+      event: 'order.refunded',
+      values: totalsAfter(order, refund),
+      more: { refund: shown },
+    });
+    return shown;
   }
 }
 

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { Clock } from '../../src/common/clock.js';
-import { ExpiryService } from '../../src/expiry/expiry.service.js';
+import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { NestLogger } from '../../src/logging/logger.js';
 import { loadConfig } from '../../src/config/config.js';
 import { APP_OPTIONS, configureApp } from '../../src/configure-app.js';
@@ -74,7 +74,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   });
   configureApp(app, logger);
   await app.listen(0, '127.0.0.1');
-  clock.sweep = () => app.get(ExpiryService).expireAll();
+  clock.sweep = () => app.get(SweepsService).doAll();
   return {
     url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
     databaseUrl,

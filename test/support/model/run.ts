@@ -1,7 +1,7 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import { GrantsService } from '../../../src/cashback/grants.service.js';
-import { ExpiryService } from '../../../src/expiry/expiry.service.js';
+import { SweepsService } from '../../../src/sweeps/sweeps.service.js';
 import type { Answer } from '../client.js';
 import { expectInvariants } from '../expectations.js';
 import { aDocument } from '../factories.js';
@@ -342,7 +342,7 @@ export class Run {
 
   /** Expires what is due, in the service and in the model. */
   async #sweep(): Promise<void> {
-    await this.service.app.get(ExpiryService).expireAll();
+    await this.service.app.get(SweepsService).doAll();
     this.#world.sweep();
   }
 

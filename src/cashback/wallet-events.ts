@@ -1,0 +1,46 @@
+import type { FeedEvent, FeedEventType } from '../common/domain-event.js';
+import { formatMoney } from '../common/money.js';
+import { expiresOn } from './validity.js';
+import type { Credit } from './credit.entity.js';
+import type { WalletAggregate } from './wallet-aggregate.js';
+import type { WalletSums } from './wallet-summary.js';
+
+/** The wallet in the data of an event. */
+export type WalletData = Record<'available' | 'pending' | 'held' | 'debt', string> & { id: string | null };
+
+/** @param sums undefined for a customer without a wallet. */
+export function walletData(sums: WalletSums | undefined): WalletData {
+  return {
+    id: sums?.id ?? null,
+    available: formatMoney(sums?.availableCents ?? 0),
+    pending: formatMoney(sums?.pendingCents ?? 0),
+    held: formatMoney(sums?.heldCents ?? 0),
+    debt: formatMoney(sums?.debtCents ?? 0),
+  };
+}
+
+/** Returns an event of a wallet in its current state. @param data what the event says apart from that. */
+export function walletEvent(type: FeedEventType, { wallet, sums, now: at }: WalletAggregate, data: object): FeedEvent {
+  const { id: subjectId, merchantId } = wallet;
+  return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(sums) } };
+}
+
+/** Returns the event of a grant, and of a void of a grant. */
+export function grantEvent(
+  type: 'cashback.granted' | 'cashback.voided',
+  wallet: WalletAggregate,
+  { id, amountCents: grantedCents, availableAt, expiresAt }: Credit,
+  { externalId, amountCents, timeZone }: { externalId: string; amountCents: number; timeZone: string },
+): FeedEvent {
+  return walletEvent(type, wallet, {
+    amount: formatMoney(amountCents),
+    grant: {
+      id,
+      external_id: externalId,
+      amount: formatMoney(grantedCents),
+      available_at: availableAt,
+      expires_at: expiresAt,
+      expires_on: expiresOn(expiresAt, timeZone),
+    },
+  });
+}

@@ -1,0 +1,193 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { IsIn, IsOptional } from 'class-validator';
+import { FEED_EVENTS, type FeedEventType } from '../../common/domain-event.js';
+import type { Metadata } from '../../common/metadata.js';
+import { ApiMetadata } from '../../http/metadata.js';
+import { Converted } from '../../http/to-dto.js';
+import { IsQueryInteger } from '../../http/validators.js';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
+import { OrderDto } from '../../orders/dto/order.dto.js';
+import { RefundDto } from '../../orders/dto/refund.dto.js';
+
+/** The events to return. */
+export class ListEventsDto {
+  /**
+   * Only events after this `sequence`. Default: 0, the beginning.
+   * @example 0
+   */
+  @IsOptional()
+  @IsQueryInteger(0, 999_999_999_999_999)
+  readonly after: number = 0;
+
+  /** One or more types, separated by commas. Default: all. */
+  @ApiProperty({ type: String, enum: FEED_EVENTS, isArray: true, required: false })
+  @IsOptional()
+  @Converted((value) => (typeof value === 'string' ? value.split(',') : ''))
+  @IsIn(FEED_EVENTS, {
+    each: true,
+    message: `must be one or more of ${FEED_EVENTS.join(', ')}, separated by commas`,
+  })
+  readonly types?: FeedEventType[];
+
+  /**
+   * Maximum number of events, 1 to 100. Default: 100.
+   * @example 100
+   */
+  @IsOptional()
+  @IsQueryInteger(1, 100)
+  readonly limit: number = 100;
+}
+
+/** The order of an event as it was then, without its items, and with its current metadata. */
+@InOrder()
+export class EventOrderDto extends OmitType(OrderDto, ['document', 'items']) {}
+
+/** The grant of an event. */
+@InOrder()
+export class EventGrantDto {
+  @ApiId()
+  readonly id!: string;
+
+  /** @example SORRY-1 */
+  readonly external_id!: string;
+
+  /**
+   * The granted amount.
+   * @example "80.00"
+   */
+  @ApiMoney()
+  readonly amount!: string;
+
+  readonly available_at!: Date;
+  readonly expires_at!: Date;
+
+  /**
+   * The last day on which it can be spent, in the merchant's time zone.
+   * @example "2027-05-29"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
+  readonly reason!: string | null;
+
+  /** What you keep with the grant, in its current state. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
+}
+
+/** The customer's wallet as it was then. */
+@InOrder()
+export class EventWalletDto {
+  /** Null for a customer who never had cashback. */
+  @ApiId({ nullable: true })
+  readonly id!: string | null;
+
+  /**
+   * The customer's taxpayer number. An erased customer has a pseudonym, in earlier events too.
+   * @example "52998224725"
+   */
+  readonly document!: string;
+
+  /** @example "67.50" */
+  @ApiMoney()
+  readonly available!: string;
+
+  /** @example "7.50" */
+  @ApiMoney()
+  readonly pending!: string;
+
+  /** @example "0.00" */
+  @ApiMoney()
+  readonly held!: string;
+
+  /** @example "0.00" */
+  @ApiMoney()
+  readonly debt!: string;
+}
+
+/** What changed. Which members it has depends on the type of the event. */
+@InOrder()
+export class EventDataDto {
+  /** `order.…`: the order in the version that the event is about. */
+  readonly order?: EventOrderDto;
+
+  /** `order.refunded`: the refund. */
+  readonly refund?: RefundDto;
+
+  /**
+   * `cashback.…`: the granted or voided amount, or the sum of what became available, expired, or expires on that day.
+   * @example "80.00"
+   */
+  @ApiMoney()
+  readonly amount?: string;
+
+  /** `cashback.granted`, `cashback.voided`: the grant. */
+  readonly grant?: EventGrantDto;
+
+  /** `cashback.available`: since when it can be spent. */
+  readonly available_at?: Date;
+
+  /** `cashback.expiring`: when it expires. */
+  readonly expires_at?: Date;
+
+  /**
+   * `cashback.expiring`: the last day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-30"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on?: string;
+
+  /**
+   * `wallet.debt_changed`: by how much the debt grew; negative if it was repaid.
+   * @example "12.00"
+   */
+  @ApiMoney({ signed: true })
+  readonly change?: string;
+
+  readonly wallet!: EventWalletDto;
+}
+
+/** A change of an order or of a customer's cashback. */
+@InOrder()
+export class EventDto {
+  /**
+   * The same in the feed and in each delivery of a webhook.
+   * @example evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10
+   */
+  @ApiProperty({ type: String, pattern: '^evt_[0-9a-f-]{36}$' })
+  readonly id!: string;
+
+  @ApiProperty({ enum: FEED_EVENTS, enumName: 'EventType', example: 'order.completed' })
+  readonly type!: FeedEventType;
+
+  /**
+   * The number in the merchant's feed: from 1, without gaps.
+   * @example 4711
+   */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  readonly sequence!: number;
+
+  /**
+   * When it happened.
+   * @example 2026-11-20T13:45:00.000Z
+   */
+  readonly timestamp!: Date;
+
+  readonly data!: EventDataDto;
+}
+
+/** A page of the feed, in the order of `sequence`. */
+export class EventPageDto {
+  readonly data!: EventDto[];
+
+  /**
+   * The `after` of the next request. Store it when you have processed this page.
+   * @example 4711
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  readonly next_after!: number;
+
+  /** Whether to read on at once. With `types`, a page can have few or no events although there are more. */
+  readonly has_more!: boolean;
+}

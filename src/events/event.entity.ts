@@ -1,0 +1,81 @@
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import type { FeedEventType } from '../common/domain-event.js';
+import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { Merchant } from '../merchants/merchant.entity.js';
+
+/** A merchant's feed. Its row is the lock for the numbers of its events. */
+@Entity('event_feeds')
+@Index('ix_event_feeds_oldest', ['oldestAt'])
+export class EventFeed {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => Merchant, { name: 'fk_event_feeds_merchant' })
+  merchantId!: string;
+
+  /** The number of the latest event; 0 if there was none. */
+  @Column({ name: 'last_sequence', type: 'bigint' })
+  lastSequence!: number;
+
+  /** The number of the oldest event that is kept, or of the next one. */
+  @Column({ name: 'oldest_sequence', type: 'bigint' })
+  oldestSequence!: number;
+
+  /** When the oldest event that is kept happened; null if none is kept. */
+  @InstantColumn('oldest_at', { nullable: true })
+  oldestAt!: Date | null;
+
+  /** All events that happened at this instant or later are kept. */
+  @InstantColumn('kept_since')
+  keptSince!: Date;
+}
+
+/** An event with its number in its merchant's feed: from 1, without gaps. */
+@Entity('events')
+@Index('uq_events_id', ['id'], { unique: true })
+@Index('ix_events_subject', ['subjectId'])
+export class FeedEntry {
+  @PrimaryId('merchant_id')
+  @ForeignKey(() => EventFeed, { name: 'fk_events_feed' })
+  merchantId!: string;
+
+  @PrimaryColumn({ name: 'sequence', type: 'bigint' })
+  sequence!: number;
+
+  @IdColumn('id')
+  id!: string;
+
+  @WordColumn('type')
+  type!: FeedEventType;
+
+  /** The order of an order's event; otherwise the wallet. */
+  @IdColumn('subject_id')
+  subjectId!: string;
+
+  /** What the merchant reads, without what is added then; see `FeedEvent`. */
+  @Column({ name: 'data', type: 'simple-json' })
+  data!: StoredData;
+
+  @InstantColumn('occurred_at')
+  occurredAt!: Date;
+}
+
+/** The members of an event's data to which something is added. */
+export interface StoredData {
+  order?: object;
+  grant?: { id: string };
+  wallet: { id: string | null };
+}
+
+/** How far the dates of all credits have been announced. One instance does it at a time, with its row locked. */
+@Entity('event_sweeps')
+export class EventSweep {
+  @PrimaryColumn({ name: 'kind', type: 'varchar', length: 32, charset: 'ascii', collation: 'ascii_bin' })
+  kind!: 'available' | 'expiring';
+
+  /** The instant of the credits that were announced last. */
+  @InstantColumn('done_until')
+  doneUntil!: Date;
+
+  /** The last wallet that was announced for that instant; `~` if all were. */
+  @WordColumn('after_wallet', 36)
+  afterWallet!: string;
+}

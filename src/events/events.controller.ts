@@ -1,0 +1,39 @@
+import { Get, Param, Query } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { Heavy } from '../http/admission.js';
+import { MerchantId } from '../http/decorators.js';
+import { ApiProblems } from '../openapi/decorators.js';
+import { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
+import { EventsService } from './events.service.js';
+
+@MerchantController('events', 'events')
+export class EventsController {
+  constructor(private readonly events: EventsService) {}
+
+  /**
+   * Read the feed of events
+   *
+   * @remarks Returns the changes of orders and of customers' cashback in the order of their `sequence`, which has no
+   * gaps: a consumer that stores `next_after` misses nothing. The service keeps events for 90 days by default;
+   * an `after` below that returns 410 with the `oldest` sequence.
+   */
+  @Get()
+  @Heavy()
+  @ApiProblems.query('events_expired')
+  listEvents(@MerchantId() merchantId: string, @Query() query: ListEventsDto): Promise<EventPageDto> {
+    return this.events.list(merchantId, query);
+  }
+
+  /**
+   * Read an event
+   *
+   * @remarks Returns an event of the feed by its ID, which is the `webhook-id` of its deliveries.
+   */
+  @Get(':id')
+  @ApiParam({ name: 'id', description: 'The event', schema: { type: 'string', pattern: '^evt_[0-9a-f-]{36}$' } })
+  @ApiProblems.read()
+  getEvent(@MerchantId() merchantId: string, @Param('id') id: string): Promise<EventDto> {
+    return this.events.get(merchantId, id);
+  }
+}

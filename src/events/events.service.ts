@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { Between, type EntityManager, In } from 'typeorm';
+import type { FeedEventType } from '../common/domain-event.js';
+import { notFound, Problem, validationFailed } from '../common/problem.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import type { EventDto, EventPageDto } from './dto/event.dto.js';
+import { EventFeed, FeedEntry } from './event.entity.js';
+import { toEventDtos } from './event.mapper.js';
+
+/** The events of a merchant to read: those after a number. */
+export interface FeedPosition {
+  after: number;
+  limit: number;
+  types?: readonly FeedEventType[] | undefined;
+}
+
+/** How many events are looked through for a page of some types, however few of them are found. */
+const READ_FOR_TYPES = 2000;
+
+const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** Reads merchants' feeds of events. */
+@Injectable()
+export class EventsService {
+  constructor(private readonly unitOfWork: UnitOfWork) {}
+
+  /**
+   * Returns a page of a merchant's feed.
+   *
+   * @throws Problem events_expired, with the oldest `sequence` that is kept; validation_failed if `after` is a number
+   *   that the feed has not reached.
+   */
+  list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const { lastSequence, oldestSequence } = await feedOf(manager, merchantId);
+      refusePosition(after, lastSequence, oldestSequence);
+      const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
+      const found = await manager.find(FeedEntry, {
+        where: { merchantId, sequence: Between(after + 1, upto), ...(types && { type: In(types) }) },
+        order: { sequence: 'ASC' },
+        take: limit + 1,
+      });
+      const page = found.slice(0, limit);
+      const next_after = found.length > limit ? page.at(-1)!.sequence : upto;
+      return { data: await toEventDtos(manager, merchantId, page), next_after, has_more: next_after < lastSequence };
+    });
+  }
+
+  /** @param id such as `evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10`. @throws Problem not_found. */
+  get(merchantId: string, id: string): Promise<EventDto> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const found = await manager.findBy(FeedEntry, { merchantId, id: ID.exec(id)?.[1] ?? '' });
+      const [event] = await toEventDtos(manager, merchantId, found);
+      if (event === undefined) throw notFound('no event has this ID, or it is no longer kept');
+      return event;
+    });
+  }
+}
+
+/** Returns the bounds of a merchant's feed, which has no row before its first event. */
+export async function feedOf(
+  manager: EntityManager,
+  merchantId: string,
+): Promise<Pick<EventFeed, 'lastSequence' | 'oldestSequence'>> {
+  return (await manager.findOneBy(EventFeed, { merchantId })) ?? { lastSequence: 0, oldestSequence: 1 };
+}
+
+/** @throws Problem events_expired; validation_failed. */
+export function refusePosition(after: number, lastSequence: number, oldestSequence: number): void {
+  if (after < oldestSequence - 1)
+    throw new Problem('events_expired', {
+      detail: `the oldest event that is kept has the sequence ${oldestSequence}: read the orders that you need, then continue after ${oldestSequence - 1}`,
+      extensions: { oldest: oldestSequence },
+    });
+  if (after <= lastSequence) return;
+  const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later ones, a backup was restored`;
+  throw validationFailed([{ parameter: 'after', detail }]);
+}

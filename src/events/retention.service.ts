@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { LessThan, MoreThanOrEqual } from 'typeorm';
+import { after, Clock, DAY_MS } from '../common/clock.js';
+import { doEach, type SharedWork } from '../common/sweep.js';
+import { Config } from '../config/config.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { EventFeed, FeedEntry } from './event.entity.js';
+
+/** How many feeds are looked up at a time, and how many events of each are deleted in one transaction. */
+const FEEDS = 50;
+const EVENTS = 1000;
+
+/** Deletes events that are older than EVENT_RETENTION_DAYS, oldest first. */
+@Injectable()
+export class RetentionService implements SharedWork {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @returns an instant in the past if there is more to delete. */
+  async next(): Promise<Date> {
+    const now = this.clock.now();
+    const keptSince = after(now, -this.config.EVENT_RETENTION_DAYS * DAY_MS);
+    const due = { where: { oldestAt: LessThan(keptSince) }, order: { oldestAt: 'ASC' }, take: FEEDS } as const;
+    const feeds = await this.unitOfWork.statement((manager) => manager.find(EventFeed, due));
+    await doEach(feeds, ({ merchantId }) => this.#prune(merchantId, keptSince));
+    return feeds[0]?.oldestAt ?? now;
+  }
+
+  async #prune(merchantId: string, keptSince: Date): Promise<void> {
+    await this.unitOfWork.transaction(async (manager) => {
+      const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
+      const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock });
+      if (feed === null) return;
+      const oldest = await manager.find(FeedEntry, {
+        select: { sequence: true, occurredAt: true },
+        where: { merchantId, sequence: MoreThanOrEqual(feed.oldestSequence) },
+        order: { sequence: 'ASC' },
+        take: EVENTS + 1,
+      });
+      // No gaps: an event that is kept also keeps those after it.
+      const kept = oldest.find(({ occurredAt }, at) => occurredAt >= keptSince || at === EVENTS);
+      const oldestSequence = kept?.sequence ?? feed.lastSequence + 1;
+      await manager.delete(FeedEntry, { merchantId, sequence: LessThan(oldestSequence) });
+      await manager.update(
+        EventFeed,
+        { merchantId },
+        { oldestSequence, oldestAt: kept?.occurredAt ?? null, keptSince },
+      );
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { CashbackModule } from '../cashback/cashback.module.js';
+import { EventsModule } from '../events/events.module.js';
+import { SequencerService } from '../events/sequencer.service.js';
+import { Metrics } from '../metrics/metrics.js';
+import { OrdersModule } from '../orders/orders.module.js';
+import { SweepsService } from './sweeps.service.js';
+
+/** What the service does without a request. The rules are in `orders`, `cashback` and `events`. */
+@Module({ imports: [OrdersModule, CashbackModule, EventsModule], providers: [SweepsService] })
+export class SweepsModule {
+  constructor(sweeps: SweepsService, sequencer: SequencerService, metrics: Metrics) {
+    metrics.gauge(
+      'expiry_lag_seconds',
+      'How long orders and credits that are due may have waited for this instance to expire them',
+      () => sweeps.expiryLag,
+    );
+    metrics.gauge(
+      'day_sweep_behind_seconds',
+      'How long dates of cashback may have waited for this instance to announce them',
+      () => sweeps.dayLag,
+    );
+    metrics.figure(
+      'events_lag_seconds',
+      'How long the oldest event had waited for its number when this instance last looked',
+      () => sequencer.lagSeconds,
+    );
+    metrics.figure(
+      'event_outbox_rows',
+      'Events that waited for their number when this instance last looked, up to 10,000',
+      () => sequencer.waiting,
+    );
+  }
+}
