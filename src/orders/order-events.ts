@@ -5,7 +5,7 @@ import type { Order } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
 
 /**
- * Returns the event of an order's new version. The items do not change without an amendment, and can be many.
+ * Returns the event of an order's new version. The items are many, and only an amendment changes them.
  *
  * @param sums the customer's wallet; undefined if there is none.
  * @param more what the event says apart from the order and the wallet.
@@ -17,12 +17,8 @@ export function orderEvent(
   at: Date,
   more: object = {},
 ): FeedEvent {
-  const {
-    document: _,
-    items: _items,
-    metadata: _metadata,
-    ...shown
-  } = toOrderDto(order, sums?.availableCents ?? 0, at);
+  const shownOrder = toOrderDto({ ...order, metadata: null }, sums?.availableCents ?? 0, at);
+  const { document: _, items: _items, ...shown } = shownOrder;
   const { merchantId, id: subjectId } = order;
   return { type, merchantId, subjectId, at, data: { order: shown, ...more, wallet: walletData(sums) } };
 }
