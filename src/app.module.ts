@@ -19,6 +19,7 @@ import { SCHEMA } from './schema.js';
 import { SweepsModule } from './sweeps/sweeps.module.js';
 import { TracingModule } from './tracing/tracing.js';
 import { WalletsModule } from './wallets/wallets.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The guards of every route, in the order in which they run. */
 const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard];
@@ -39,6 +40,7 @@ export class AppModule {
         OrdersModule,
         WalletsModule,
         EventsModule,
+        WebhooksModule,
         SweepsModule,
         HealthModule,
         MetricsModule,

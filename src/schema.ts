@@ -12,6 +12,7 @@ import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { OutboxEvent } from './database/event-outbox.js';
 import { EventFeed, EventSweep, FeedEntry } from './events/event.entity.js';
+import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './rate-limits/rate-limit.entity.js';
@@ -44,6 +45,7 @@ export const SCHEMA = {
     EventFeed,
     FeedEntry,
     EventSweep,
+    WebhookEndpoint,
     RateLimit,
     AuditRecord,
   ],

@@ -94,6 +94,8 @@ async function start() {
     DATABASE_URL: database.url,
     // The URL is complete. A password in `.env` may be that of compose.yaml's database.
     DATABASE_PASSWORD: '',
+    // `npm run webhooks:listen` listens on this machine.
+    WEBHOOK_ALLOW_PRIVATE: process.env['WEBHOOK_ALLOW_PRIVATE'] || 'true',
     // Fixed, so that tokens stay valid after a restart. JWTs are not accepted from outside, and production refuses it.
     JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
   };

@@ -18,6 +18,10 @@ import { OutstandingService } from './outstanding.service.js';
 import { RecordsService } from './records.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 import { OrdersService } from '../orders/orders.service.js';
+import { EventsService } from '../events/events.service.js';
+import { DeliveryService } from '../webhooks/delivery.service.js';
+import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
+import { WebhookSecrets } from '../webhooks/webhook-secrets.js';
 
 @Module({})
 class AdminModule {
@@ -42,6 +46,10 @@ class AdminModule {
         OutstandingService,
         RecordsService,
         StatementsService,
+        EventsService,
+        WebhookEndpointsService,
+        DeliveryService,
+        WebhookSecrets,
       ],
     };
   }

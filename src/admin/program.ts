@@ -7,6 +7,7 @@ import { merchantCommands } from './merchant-commands.js';
 import { orderCommands } from './order-commands.js';
 import { reportCommands } from './report-commands.js';
 import { userCommands } from './user-commands.js';
+import { webhookCommands } from './webhook-commands.js';
 
 /**
  * Runs the operator's command line: results on stdout, errors on stderr. It sets the exit code, 1 for an error, and
@@ -49,6 +50,7 @@ export function adminProgram(): Command {
     .addCommand(customerCommands())
     .addCommand(orderCommands())
     .addCommand(reportCommands())
+    .addCommand(webhookCommands())
     .addCommand(auditCommands())
     .addCommand(walletCommands())
     .addCommand(reconcileCommand());

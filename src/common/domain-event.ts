@@ -2,29 +2,30 @@ import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 
 /** The changes of an order after its creation: each has one of these events, and a new version of the order. */
-export const ORDER_EVENTS = [
-  'order.amended',
-  'order.redemption_held',
-  'order.redemption_released',
-  'order.renewed',
-  'order.expired',
-  'order.completed',
-  'order.cancelled',
-  'order.refunded',
-] as const;
-export type OrderEventType = (typeof ORDER_EVENTS)[number];
+const ORDER_EVENTS = {
+  'order.amended': 'The content of an order was replaced',
+  'order.redemption_held': 'An order holds another amount of cashback',
+  'order.redemption_released': 'An order no longer holds cashback',
+  'order.renewed': 'An order has another expiry',
+  'order.expired': 'An order expired, and what it held was released',
+  'order.completed': 'An order was completed',
+  'order.cancelled': 'An order was cancelled',
+  'order.refunded': 'A completed order was refunded, in part or in full',
+};
+export type OrderEventType = keyof typeof ORDER_EVENTS;
 
-/** The types of the events in a merchant's feed (docs/events.md). */
-export const FEED_EVENTS = [
+/** The types of the events in a merchant's feed, and what has happened (docs/events.md). */
+export const FEED_EVENTS = {
   ...ORDER_EVENTS,
-  'cashback.granted',
-  'cashback.voided',
-  'cashback.available',
-  'cashback.expiring',
-  'cashback.expired',
-  'wallet.debt_changed',
-] as const;
-export type FeedEventType = (typeof FEED_EVENTS)[number];
+  'cashback.granted': 'Cashback was granted to a customer without an order',
+  'cashback.voided': 'A grant was voided',
+  'cashback.available': 'Cashback of a customer became available',
+  'cashback.expiring': 'Cashback of a customer expires in seven days',
+  'cashback.expired': 'Cashback of a customer expired',
+  'wallet.debt_changed': 'A customer owes more cashback, or less',
+};
+export type FeedEventType = keyof typeof FEED_EVENTS;
+export const FEED_EVENT_TYPES = Object.keys(FEED_EVENTS) as FeedEventType[];
 
 /** An event that is stored in the transaction of its use case, for the merchant's feed. */
 export interface FeedEvent {
@@ -48,6 +49,8 @@ export type DomainEvent =
   | FeedEvent
   | { type: 'order.created' | 'order.replayed'; merchantId: string; orderId: string }
   | { type: 'cashback.moved'; merchantId: string; walletId: string; centsByKind: Readonly<Record<string, number>> }
+  | { type: 'feed.advanced' }
+  | { type: 'webhook.attempted'; merchantId: string; endpointId: string; result: 'delivered' | 'failed' | 'disabled' }
   | { type: 'session.theft_detected'; merchantId: string; sessionId: string };
 
 /** Returns whether the event belongs into the merchant's feed. */

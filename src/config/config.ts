@@ -95,6 +95,13 @@ export class Config {
   @IntegerBetween(1, 3650)
   readonly EVENT_RETENTION_DAYS: number = 90;
 
+  @Flag()
+  @Satisfies(
+    (value, { NODE_ENV }: Config) => value !== 'true' || NODE_ENV !== 'production',
+    'must be false in production: with it, webhooks reach private addresses',
+  )
+  readonly WEBHOOK_ALLOW_PRIVATE: boolean = false;
+
   @IsOptional()
   @Satisfies(
     (value) => /^rediss?:\/\/[^/]+/.test(value) && URL.canParse(value),

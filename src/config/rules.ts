@@ -19,7 +19,8 @@ export const Satisfies = <C>(
     },
   });
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'boolean' ? String(value) : '';
 
 /** `true` or `false`. */
 export const Flag = (): PropertyDecorator =>

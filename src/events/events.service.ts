@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Between, type EntityManager, In } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
-import { notFound, Problem, validationFailed } from '../common/problem.js';
+import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EventDto, EventPageDto } from './dto/event.dto.js';
 import { EventFeed, FeedEntry } from './event.entity.js';
 import { toEventDtos } from './event.mapper.js';
+import { CREATE_FEEDS } from './sequencer.service.js';
 
 /** The events of a merchant to read: those after a number. */
 export interface FeedPosition {
@@ -13,6 +14,8 @@ export interface FeedPosition {
   limit: number;
   types?: readonly FeedEventType[] | undefined;
 }
+
+type FeedBounds = Pick<EventFeed, 'lastSequence' | 'oldestSequence'>;
 
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
@@ -32,8 +35,9 @@ export class EventsService {
    */
   list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const { lastSequence, oldestSequence } = await feedOf(manager, merchantId);
-      refusePosition(after, lastSequence, oldestSequence);
+      const bounds = await feedOf(manager, merchantId);
+      refusePosition(after, bounds, { parameter: 'after' });
+      const { lastSequence } = bounds;
       const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
       const found = await manager.find(FeedEntry, {
         where: { merchantId, sequence: Between(after + 1, upto), ...(types && { type: In(types) }) },
@@ -58,15 +62,22 @@ export class EventsService {
 }
 
 /** Returns the bounds of a merchant's feed, which has no row before its first event. */
-export async function feedOf(
-  manager: EntityManager,
-  merchantId: string,
-): Promise<Pick<EventFeed, 'lastSequence' | 'oldestSequence'>> {
+export async function feedOf(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
   return (await manager.findOneBy(EventFeed, { merchantId })) ?? { lastSequence: 0, oldestSequence: 1 };
 }
 
-/** @throws Problem events_expired; validation_failed. */
-export function refusePosition(after: number, lastSequence: number, oldestSequence: number): void {
+/** Locks a merchant's feed. It is created if there was no event yet. */
+export async function lockFeed(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
+  await manager.query(CREATE_FEEDS, [[merchantId]]);
+  return manager.findOneOrFail(EventFeed, { where: { merchantId }, lock: { mode: 'pessimistic_write' } });
+}
+
+/** @param place where the request has it. @throws Problem events_expired; validation_failed. */
+export function refusePosition(
+  after: number,
+  { lastSequence, oldestSequence }: FeedBounds,
+  place: Pick<Fault, 'pointer' | 'parameter'>,
+): void {
   if (after < oldestSequence - 1)
     throw new Problem('events_expired', {
       detail: `the oldest event that is kept has the sequence ${oldestSequence}: read the orders that you need, then continue after ${oldestSequence - 1}`,
@@ -74,5 +85,5 @@ export function refusePosition(after: number, lastSequence: number, oldestSequen
     });
   if (after <= lastSequence) return;
   const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later ones, a backup was restored`;
-  throw validationFailed([{ parameter: 'after', detail }]);
+  throw validationFailed([{ ...place, detail }]);
 }

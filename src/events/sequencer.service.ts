@@ -17,7 +17,8 @@ const WAITING = `
 const MERCHANTS_WAITING = `
   SELECT DISTINCT merchant_id AS id FROM event_outbox WHERE merchant_id > ? ORDER BY merchant_id LIMIT ${MERCHANTS}`;
 
-const CREATE_FEEDS = `
+/** Creates the feeds of some merchants that have none. */
+export const CREATE_FEEDS = `
   INSERT IGNORE INTO event_feeds (merchant_id, last_sequence, oldest_sequence, kept_since)
   SELECT m.id, 0, 1, m.created_at FROM merchants m
    WHERE m.id IN (?) AND NOT EXISTS (SELECT 1 FROM event_feeds f WHERE f.merchant_id = m.id)`;
@@ -86,12 +87,13 @@ export class SequencerService implements SharedWork {
 
   /** @returns whether these merchants may have more. */
   async #number(merchants: string[]): Promise<boolean> {
-    const { locked, numbered } = await this.unitOfWork.transaction(async (manager) => {
+    const { locked, numbered } = await this.unitOfWork.transaction(async (manager, record) => {
       const feeds = (await manager.query<{ id: string }[]>(LOCK, [merchants])).map(({ id }) => id);
       const first = feeds.map(() => FIRST_OF_ONE).join(' UNION ALL ');
       const rows = feeds.length === 0 ? [] : await manager.query<{ id: number }[]>(first, feeds);
       const ids = rows.map(({ id }) => id);
       if (ids.length > 0) for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [ids]);
+      if (ids.length > 0) record({ type: 'feed.advanced' });
       return { locked: feeds.length, numbered: ids.length };
     });
     // Another instance has locked the others, or they have no feed yet.

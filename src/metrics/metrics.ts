@@ -53,6 +53,12 @@ export class Metrics {
     'event',
   );
 
+  readonly #attempts = this.#counter(
+    'webhook_attempts_total',
+    'Attempts to send an event: delivered, failed, or disabled if the endpoint was disabled for it',
+    'result',
+  );
+
   readonly #thefts = this.#counter(
     'session_thefts_detected_total',
     'Sessions that were revoked because a refresh token was used again after its retry window',
@@ -118,6 +124,7 @@ export class Metrics {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });
     if (event.type === 'session.theft_detected') this.#thefts.inc();
+    if (event.type === 'webhook.attempted') this.#attempts.inc({ result: event.result });
     if (event.type !== 'cashback.moved') return;
     for (const [kind, movement] of Object.entries(MOVEMENTS))
       this.#cashback.inc({ event: movement }, (event.centsByKind[kind] ?? 0) / CENTS_IN_BRL);

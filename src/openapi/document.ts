@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { FEED_EVENTS } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
 import { describeProblems } from './problem-schemas.js';
 import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
@@ -35,6 +36,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('events', 'The feed of changes')
+    .addTag('webhooks', 'The feed, sent to your own endpoints')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
   Object.assign(document.info, {
@@ -47,7 +49,27 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
   for (const operation of operations) completeOperation(operation, schemas);
   describeProblems(document, operations);
+  document.webhooks = webhooks();
   return document;
+}
+
+/** Returns what the service sends to webhook endpoints, by the type of the event. */
+function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/EventDto' } } };
+  const webhook = ([type, summary]: [string, string]) => ({
+    post: {
+      ...{
+        tags: ['webhooks'],
+        operationId: type,
+        summary,
+        description: 'Signed as in Standard Webhooks.',
+        security: [],
+      },
+      requestBody: { required: true, content },
+      responses: { '2XX': { description: 'The event was accepted' } },
+    },
+  });
+  return Object.fromEntries(Object.entries(FEED_EVENTS).map((event) => [event[0], webhook(event)]));
 }
 
 /** Sorts the members, and removes defaults: with one, generated types of requests require the member. */

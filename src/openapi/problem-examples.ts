@@ -116,6 +116,19 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       limited_by: { ...limitedBy, example: 'balance' },
     },
   },
+  webhook_url_taken: {
+    detail:
+      'the webhook endpoint 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10 has this url: if you do not have its secret, rotate it',
+    instance: '/webhook-endpoints',
+    extensions: {
+      existing_id: {
+        type: 'string',
+        format: 'uuid',
+        description: 'The webhook endpoint that has this URL.',
+        example: '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10',
+      },
+    },
+  },
   events_expired: {
     detail:
       'the oldest event that is kept has the sequence 1200: read the orders that you need, then continue after 1199',
@@ -159,6 +172,16 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
     instance: '/grants',
     errors: [{ pointer: '/amount', detail: 'must be at most 1000.00' }],
     extensions: { maximum: money('The most that can be granted at once, in BRL.', '1000.00') },
+  },
+  webhook_url_refused: {
+    detail: 'the url must begin with https://',
+    instance: '/webhook-endpoints',
+    errors: [{ pointer: '/url', detail: 'must begin with https://' }],
+  },
+  too_many_webhook_endpoints: {
+    detail: 'a merchant has at most 20 webhook endpoints: delete one that is not used',
+    instance: '/webhook-endpoints',
+    extensions: { maximum: { type: 'integer', description: 'The maximum number of endpoints.', example: 20 } },
   },
   too_many_requests: { detail: 'try again in 1 second' },
   headers_too_large: { instance: '/' },

@@ -4,12 +4,14 @@ import { EventsModule } from '../events/events.module.js';
 import { SequencerService } from '../events/sequencer.service.js';
 import { Metrics } from '../metrics/metrics.js';
 import { OrdersModule } from '../orders/orders.module.js';
+import { DeliveryService } from '../webhooks/delivery.service.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { SweepsService } from './sweeps.service.js';
 
 /** What the service does without a request. The rules are in `orders`, `cashback` and `events`. */
-@Module({ imports: [OrdersModule, CashbackModule, EventsModule], providers: [SweepsService] })
+@Module({ imports: [OrdersModule, CashbackModule, EventsModule, WebhooksModule], providers: [SweepsService] })
 export class SweepsModule {
-  constructor(sweeps: SweepsService, sequencer: SequencerService, metrics: Metrics) {
+  constructor(sweeps: SweepsService, sequencer: SequencerService, deliveries: DeliveryService, metrics: Metrics) {
     metrics.gauge(
       'expiry_lag_seconds',
       'How long orders and credits that are due may have waited for this instance to expire them',
@@ -29,6 +31,11 @@ export class SweepsModule {
       'event_outbox_rows',
       'Events that waited for their number when this instance last looked, up to 10,000',
       () => sequencer.waiting,
+    );
+    metrics.figure(
+      'webhook_behind_events',
+      'Events that active webhook endpoints were behind their feeds when this instance last looked',
+      () => deliveries.behind,
     );
   }
 }

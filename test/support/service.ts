@@ -29,6 +29,7 @@ export function testEnvironment(databaseUrl: string): Record<string, string> {
     PORT: '0',
     SHUTDOWN_DELAY_SECONDS: '0',
     LOG_LEVEL: 'debug',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
     ...(process.env.TEST_POOL_SIZE && { DATABASE_POOL_SIZE: process.env.TEST_POOL_SIZE }),
     ...(process.env.TEST_BATCH && { BATCH: process.env.TEST_BATCH }),
   };

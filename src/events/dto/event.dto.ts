@@ -1,6 +1,6 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
-import { FEED_EVENTS, type FeedEventType } from '../../common/domain-event.js';
+import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
 import type { Metadata } from '../../common/metadata.js';
 import { ApiMetadata } from '../../http/metadata.js';
 import { Converted } from '../../http/to-dto.js';
@@ -20,12 +20,12 @@ export class ListEventsDto {
   readonly after: number = 0;
 
   /** One or more types, separated by commas. Default: all. */
-  @ApiProperty({ type: String, enum: FEED_EVENTS, isArray: true, required: false })
+  @ApiProperty({ type: String, enum: FEED_EVENT_TYPES, isArray: true, required: false })
   @IsOptional()
   @Converted((value) => (typeof value === 'string' ? value.split(',') : ''))
-  @IsIn(FEED_EVENTS, {
+  @IsIn(FEED_EVENT_TYPES, {
     each: true,
-    message: `must be one or more of ${FEED_EVENTS.join(', ')}, separated by commas`,
+    message: `must be one or more of ${FEED_EVENT_TYPES.join(', ')}, separated by commas`,
   })
   readonly types?: FeedEventType[];
 
@@ -158,7 +158,7 @@ export class EventDto {
   @ApiProperty({ type: String, pattern: '^evt_[0-9a-f-]{36}$' })
   readonly id!: string;
 
-  @ApiProperty({ enum: FEED_EVENTS, enumName: 'EventType', example: 'order.completed' })
+  @ApiProperty({ enum: FEED_EVENT_TYPES, enumName: 'EventType', example: 'order.completed' })
   readonly type!: FeedEventType;
 
   /**

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { useAgent } from 'request-filtering-agent';
+import type { Webhook } from 'standardwebhooks';
+import { SECOND_MS } from '../common/clock.js';
+import type { WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
+
+/** How much of a response is read, and how much of that is stored. */
+const READ_BYTES = 16 * 1024;
+const STORED_BYTES = 1024;
+
+/** An attempt, and how long the receiver asks to wait. */
+export interface Sent {
+  attempt: WebhookAttemptDto;
+  retryAfterMs: number;
+}
+
+/** Sends events to a URL, one after another over one connection. */
+export class Channel {
+  readonly #url: URL;
+  readonly #agent: http.Agent;
+
+  /**
+   * @param signers each adds a signature.
+   * @param allowsPrivate whether WEBHOOK_ALLOW_PRIVATE is on. Without it, no connection to an address that is not
+   *   public is opened, whatever the name resolves to.
+   */
+  constructor(
+    url: string,
+    private readonly signers: readonly Webhook[],
+    allowsPrivate: boolean,
+  ) {
+    this.#url = new URL(url);
+    const allowed = { allowPrivateIPAddress: allowsPrivate, allowMetaIPAddress: allowsPrivate };
+    this.#agent = useAgent(url, { keepAlive: true, maxSockets: 1, ...allowed });
+  }
+
+  /** Sends an event, signed (Standard Webhooks). It never throws: what fails is the outcome of the attempt. */
+  async send(event: { id: string }, now: Date, timeoutMs: number): Promise<Sent> {
+    const startedAt = performance.now();
+    const begun = { at: now.toISOString(), event_id: event.id };
+    const durationMs = (): number => Math.round(performance.now() - startedAt);
+    try {
+      const { statusCode: status = null, headers, text } = await this.#post(event, now, timeoutMs);
+      const attempt = { ...begun, status, error: null, duration_ms: durationMs(), response: text };
+      return { attempt, retryAfterMs: retryAfter(headers['retry-after'], now) };
+    } catch (error) {
+      const failed = { status: null, error: messageOf(error), duration_ms: durationMs(), response: null };
+      return { attempt: { ...begun, ...failed }, retryAfterMs: 0 };
+    }
+  }
+
+  /** Closes the connection. What is being sent fails. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #post(event: { id: string }, now: Date, timeoutMs: number): Promise<IncomingMessage & { text: string }> {
+    if (this.signers.length === 0) throw new Error('the secret of the endpoint cannot be read: rotate it');
+    const body = JSON.stringify(event);
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': 'cashback-order-service',
+      'webhook-id': event.id,
+      'webhook-timestamp': Math.floor(+now / SECOND_MS),
+      'webhook-signature': this.signers.map((signer) => signer.sign(event.id, now, body)).join(' '),
+    };
+    const { request } = this.#url.protocol === 'https:' ? https : http;
+    const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
+    const late = setTimeout(() => sending.destroy(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+    // What fails after the status has arrived only ends the reading.
+    sending.on('error', () => undefined);
+    sending.once('close', () => clearTimeout(late)).end(body);
+    const [response] = (await once(sending, 'response')) as [IncomingMessage];
+    return Object.assign(response, { text: await beginningOf(response) });
+  }
+}
+
+/** Reads what is stored of a response. Its status counts, also if the rest does not arrive. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= READ_BYTES) break;
+    }
+  } catch {
+    // The connection broke, or the time is over.
+  }
+  return Buffer.concat(chunks).subarray(0, STORED_BYTES).toString();
+}
+
+/** Reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. */
+function retryAfter(value: string | undefined, now: Date): number {
+  if (value === undefined) return 0;
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * SECOND_MS : Date.parse(value) - +now;
+  return Math.max(0, ms || 0);
+}
+
+/** Returns what the merchant reads: not to which private address a name resolves. */
+function messageOf(error: unknown): string {
+  // A failed connection to several addresses has no message of its own.
+  const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
+  return message.includes('is not allowed') ? 'the host name has an address that is not public' : message;
+}

@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Clock, SECOND_MS } from '../common/clock.js';
+import { newId } from '../common/ids.js';
+import { notFound, Problem } from '../common/problem.js';
+import { Config } from '../config/config.js';
+import { violatedUniqueKey } from '../database/errors.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { FeedEntry } from '../events/event.entity.js';
+import { feedOf, lockFeed, refusePosition } from '../events/events.service.js';
+import { DeliveryService } from './delivery.service.js';
+import type { WebhookAttemptDto, WebhookEndpointDto, WebhookEndpointRequestDto } from './dto/webhook-endpoint.dto.js';
+import { restarted, WebhookEndpoint } from './webhook-endpoint.entity.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+import { webhookUrlFault } from './webhook-url.js';
+
+/** The endpoints that a merchant has at most. */
+const MOST = 20;
+
+/** A request waits for a ping, so it is shorter than an attempt. */
+const PING_MS = 3 * SECOND_MS;
+
+/** An endpoint and its new secret, which no other response has. */
+type WithSecret = WebhookEndpointDto & { secret: string };
+
+type Change = Partial<WebhookEndpoint>;
+
+/** What merchants and the operator do with webhook endpoints. */
+@Injectable()
+export class WebhookEndpointsService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly secrets: WebhookSecrets,
+    private readonly deliveries: DeliveryService,
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Creates an endpoint that gets the events after the feed's current end.
+   *
+   * @throws Problem webhook_url_refused; webhook_url_taken; too_many_webhook_endpoints.
+   */
+  async create(merchantId: string, request: WebhookEndpointRequestDto): Promise<WithSecret> {
+    const content = this.#contentOf(request);
+    const now = this.clock.now();
+    const id = newId(now);
+    const { secret, secrets } = this.secrets.rotate({ id, secrets: [] });
+    const inserting = this.unitOfWork.transaction(async (manager) => {
+      // The lock also serializes the creations of a merchant, so that the count is right.
+      const { lastSequence: cursor } = await lockFeed(manager, merchantId);
+      if ((await manager.countBy(WebhookEndpoint, { merchantId })) >= MOST) throw tooMany();
+      const state = { status: 'active', cursor, lastAttempt: null, ...restarted(now) } as const;
+      const endpoint: WebhookEndpoint = { id, merchantId, ...content, secrets, ...state, createdAt: now };
+      await manager.insert(WebhookEndpoint, endpoint);
+      return show(manager, endpoint);
+    });
+    return { ...(await this.#refuseTaken(merchantId, content, inserting)), secret };
+  }
+
+  /** Returns all endpoints of a merchant, the oldest first. */
+  list(merchantId: string): Promise<WebhookEndpointDto[]> {
+    return this.unitOfWork.snapshot(async (manager) => {
+      const found = await manager.find(WebhookEndpoint, { where: { merchantId }, order: { id: 'ASC' }, take: MOST });
+      return Promise.all(found.map((endpoint) => show(manager, endpoint)));
+    });
+  }
+
+  /** @throws Problem not_found, also for an endpoint of another merchant. */
+  get(merchantId: string, id: string): Promise<WebhookEndpointDto> {
+    return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, merchantId, id)));
+  }
+
+  /**
+   * Replaces URL and types, and forgets failures. The cursor stays.
+   *
+   * @throws Problem not_found; webhook_url_refused; webhook_url_taken.
+   */
+  replace(merchantId: string, id: string, request: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
+    const content = this.#contentOf(request);
+    const changing = this.#change(merchantId, id, () => ({ ...content, ...restarted(this.clock.now()) }));
+    return this.#refuseTaken(merchantId, content, changing);
+  }
+
+  /** @throws Problem not_found. */
+  async delete(merchantId: string, id: string): Promise<void> {
+    const { affected } = await this.unitOfWork.statement((manager) =>
+      manager.delete(WebhookEndpoint, { id, merchantId }),
+    );
+    if (affected === 0) throw unknown();
+  }
+
+  /** Sends a signed test event, also to a disabled endpoint. Nothing changes. @throws Problem not_found. */
+  async ping(merchantId: string, id: string): Promise<WebhookAttemptDto> {
+    const channel = this.deliveries.open(await this.unitOfWork.statement((manager) => find(manager, merchantId, id)));
+    const now = this.clock.now();
+    const event = { id: `evt_${newId(now)}`, type: 'ping', timestamp: now };
+    const { attempt } = await channel.send(event, now, PING_MS).finally(() => channel.close());
+    return attempt;
+  }
+
+  /** Adds a secret. Earlier ones also sign for 24 hours. @throws Problem not_found. */
+  async rotateSecret(merchantId: string, id: string): Promise<WithSecret> {
+    let secret = '';
+    const changed = await this.#change(merchantId, id, (endpoint) => {
+      const rotated = this.secrets.rotate(endpoint);
+      secret = rotated.secret;
+      return { secrets: rotated.secrets };
+    });
+    return { ...changed, secret };
+  }
+
+  /** Delivers again, from where it stopped. @throws Problem not_found; events_expired. */
+  enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
+    return this.#change(merchantId, id, async ({ cursor }, manager) => {
+      refusePosition(cursor, await feedOf(manager, merchantId), {});
+      return { status: 'active', ...restarted(this.clock.now()) };
+    });
+  }
+
+  /** Sets the cursor. @throws Problem not_found; events_expired; validation_failed. */
+  seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
+    return this.#change(merchantId, id, async (_, manager) => {
+      refusePosition(after, await feedOf(manager, merchantId), { pointer: '/after' });
+      return { cursor: after, ...restarted(this.clock.now()) };
+    });
+  }
+
+  /** @throws Problem webhook_url_refused. */
+  #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'urlDigest' | 'types'> {
+    const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
+    if (detail !== undefined)
+      throw new Problem('webhook_url_refused', { detail: `the url ${detail}`, errors: [{ pointer: '/url', detail }] });
+    const { href } = new URL(url);
+    return { url: href, urlDigest: createHash('sha256').update(href).digest(), types: types ?? null };
+  }
+
+  /** @throws Problem webhook_url_taken, if the unique key refused the URL. */
+  async #refuseTaken<T>(merchantId: string, { urlDigest }: { urlDigest: Buffer }, writing: Promise<T>): Promise<T> {
+    try {
+      return await writing;
+    } catch (error) {
+      const isTaken = violatedUniqueKey(error) === 'uq_webhook_endpoints_url';
+      const taken = await (isTaken &&
+        this.unitOfWork.statement((manager) => manager.findOneBy(WebhookEndpoint, { merchantId, urlDigest })));
+      throw taken ? urlTaken(taken) : error;
+    }
+  }
+
+  /** Changes a locked endpoint. @throws Problem not_found. */
+  #change(
+    merchantId: string,
+    id: string,
+    changeOf: (endpoint: WebhookEndpoint, manager: EntityManager) => Change | Promise<Change>,
+  ): Promise<WebhookEndpointDto> {
+    return this.unitOfWork.transaction(async (manager) => {
+      const endpoint = await find(manager, merchantId, id, true);
+      const changed = await changeOf(endpoint, manager);
+      await manager.update(WebhookEndpoint, { id, merchantId }, changed);
+      return show(manager, { ...endpoint, ...changed });
+    });
+  }
+}
+
+const unknown = (): Problem => notFound('no webhook endpoint has this ID');
+
+const tooMany = (): Problem =>
+  new Problem('too_many_webhook_endpoints', {
+    detail: `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`,
+    extensions: { maximum: MOST },
+  });
+
+const urlTaken = ({ id }: WebhookEndpoint): Problem =>
+  new Problem('webhook_url_taken', {
+    detail: `the webhook endpoint ${id} has this url: if you do not have its secret, rotate it`,
+    extensions: { existing_id: id },
+  });
+
+/** @throws Problem not_found, also for an endpoint of another merchant. */
+async function find(manager: EntityManager, merchantId: string, id: string, locks = false): Promise<WebhookEndpoint> {
+  const lock = { mode: 'pessimistic_write' } as const;
+  const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, ...(locks && { lock }) });
+  if (endpoint === null) throw unknown();
+  return endpoint;
+}
+
+/** Builds the response for an endpoint. */
+async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {
+  const { id, merchantId, url, types, status, cursor, failures, nextAttemptAt, lastAttempt, createdAt } = endpoint;
+  const { lastSequence } = await feedOf(manager, merchantId);
+  const next = await manager.findOneBy(FeedEntry, { merchantId, sequence: cursor + 1 });
+  return {
+    ...{ id, url, types, status, cursor },
+    behind: Math.max(0, lastSequence - cursor),
+    oldest_waiting_at: next?.occurredAt ?? null,
+    failures,
+    next_attempt_at: failures > 0 && status === 'active' ? nextAttemptAt : null,
+    last_attempt: lastAttempt,
+    created_at: createdAt,
+  };
+}
