@@ -32,8 +32,9 @@ export class EventsService {
    */
   list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const { lastSequence, oldestSequence } = await feedOf(manager, merchantId);
-      refusePosition(after, lastSequence, oldestSequence);
+      const feed = await feedOf(manager, merchantId);
+      refusePosition(after, feed, { parameter: 'after' });
+      const { lastSequence } = feed;
       const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
       const found = await manager.find(FeedEntry, {
         where: { merchantId, sequence: Between(after + 1, upto), ...(types && { type: In(types) }) },
@@ -57,22 +58,26 @@ export class EventsService {
   }
 }
 
+/** Where a merchant's feed begins and ends. */
+export type FeedBounds = Pick<EventFeed, 'lastSequence' | 'oldestSequence'>;
+
 /** Returns the bounds of a merchant's feed, which has no row before its first event. */
-export async function feedOf(
-  manager: EntityManager,
-  merchantId: string,
-): Promise<Pick<EventFeed, 'lastSequence' | 'oldestSequence'>> {
+export async function feedOf(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
   return (await manager.findOneBy(EventFeed, { merchantId })) ?? { lastSequence: 0, oldestSequence: 1 };
 }
 
-/** @throws Problem events_expired; validation_failed. */
-export function refusePosition(after: number, lastSequence: number, oldestSequence: number): void {
-  if (after < oldestSequence - 1)
+/** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
+export function refusePosition(
+  after: number,
+  { lastSequence, oldestSequence: oldest }: FeedBounds,
+  place: { parameter: string } | { pointer: string },
+): void {
+  if (after < oldest - 1)
     throw new Problem('events_expired', {
-      detail: `the oldest event that is kept has the sequence ${oldestSequence}: read the orders that you need, then continue after ${oldestSequence - 1}`,
-      extensions: { oldest: oldestSequence },
+      detail: `the oldest event that is kept has the sequence ${oldest}: read the orders that you need, then continue after ${oldest - 1}`,
+      extensions: { oldest },
     });
   if (after <= lastSequence) return;
   const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later ones, a backup was restored`;
-  throw validationFailed([{ parameter: 'after', detail }]);
+  throw validationFailed([{ ...place, detail }]);
 }
