@@ -16,24 +16,6 @@ export const AVAILABLE = `(
 /** The parameters of AVAILABLE. */
 export const availableParameters = (now: Date): Date[] => [now, now, now];
 
-/** The sums of a wallet, by their columns. */
-export const SUMS = `
-  w.balance_cents, w.debt_cents, ${AVAILABLE} AS available_cents,
-  COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
-             WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1
-               AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired_cents,
-  COALESCE((SELECT SUM(h.amount_cents) FROM cashback_holds h
-             WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held_cents`;
-
-/** The parameters of SUMS. */
-export const sumsParameters = (now: Date): Date[] => [...availableParameters(now), now];
-
-/** A row with SUMS. */
-export type SumsRow = Record<
-  'balance_cents' | 'debt_cents' | 'available_cents' | 'expired_cents' | 'held_cents',
-  string | number
->;
-
 /**
  * Centavos that a customer can spend if no date has changed them since the wallet was last written, else NULL. The
  * parameter is the current instant. AVAILABLE takes the database ten times as long, most of it to plan the statement.

@@ -1,4 +1,4 @@
-import { exactCents, sumCents } from '../common/money.js';
+import { exactCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
 import type { Movement } from './movements.js';
@@ -19,11 +19,6 @@ export class EntryLog {
     private readonly wallet: Wallet,
     private readonly now: Date,
   ) {}
-
-  /** Returns the sum of the entries of some kinds, in centavos. */
-  sumOf(...kinds: EntryKind[]): number {
-    return sumCents(this.entries.filter(({ kind }) => kinds.includes(kind)).map(({ amountCents }) => amountCents));
-  }
 
   record(movement: Movement, refundId?: string): void {
     const { kind, credit, amountCents, orderId, effectiveAt } = movement;

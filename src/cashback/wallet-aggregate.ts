@@ -15,12 +15,8 @@ import type { Wallet } from './wallet.entity.js';
 /** The part of a wallet that every use case loads first. */
 export interface LoadedWallet {
   wallet: Wallet;
-  /** Centavos of all credits, loaded or not, that can be spent. */
-  availableCents: number;
-  /** Centavos of all credits that have expired and have not been written off. */
-  expiredCents: number;
-  /** Centavos of the holds of all orders. */
-  allHeldCents: number;
+  /** The sums of all its credits and holds, loaded or not. */
+  sums: WalletSums;
   /** The holds of the use case's order. */
   holds: Hold[];
   /** The credits of these holds. */
@@ -37,17 +33,20 @@ export class WalletAggregate {
   readonly #credits: LoadedCredits;
   readonly #holds: HoldBook;
   readonly #log: EntryLog;
-  readonly #loaded: { heldCents: number; expiredCents: number };
+  readonly #heldForOthersCents: number;
+  /** What remains of credits that have expired and have not been written off. */
+  #expiredCents: number;
 
   constructor(
-    { wallet, availableCents, expiredCents, allHeldCents, holds, credits }: LoadedWallet,
+    { wallet, sums, holds, credits }: LoadedWallet,
     readonly now: Date,
   ) {
     this.wallet = wallet;
-    this.#loaded = { heldCents: allHeldCents, expiredCents };
     this.#log = new EntryLog(wallet, now);
-    this.#credits = new LoadedCredits(availableCents, now);
+    this.#credits = new LoadedCredits(sums.availableCents, now);
     this.#holds = new HoldBook(holds);
+    this.#heldForOthersCents = sums.heldCents - this.heldCents;
+    this.#expiredCents = wallet.balanceCents - sums.availableCents - sums.pendingCents;
     this.load(credits);
   }
 
@@ -86,9 +85,9 @@ export class WalletAggregate {
   /** The sums of the whole wallet in its current state. */
   get sums(): WalletSums {
     const { id, balanceCents, debtCents } = this.wallet;
-    const { availableCents } = this.#credits;
-    const pendingCents = balanceCents - availableCents - this.#loaded.expiredCents;
-    const heldCents = this.#loaded.heldCents - this.#log.sumOf('hold', 'release');
+    const { availableCents } = this;
+    const pendingCents = balanceCents - availableCents - this.#expiredCents;
+    const heldCents = this.#heldForOthersCents + this.heldCents;
     return { id, availableCents, pendingCents, heldCents, debtCents };
   }
 
@@ -109,7 +108,7 @@ export class WalletAggregate {
       if (known !== undefined) return known;
       this.#credits.add(credit);
       if (credit.expiresAt <= this.now) {
-        this.#loaded.expiredCents -= credit.remainingCents;
+        this.#expiredCents -= credit.remainingCents;
         this.#log.recordAll(writeOff(credit));
       }
       return credit;

@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { SUMS, sumsParameters, type SumsRow } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Hold } from './hold.entity.js';
 import type { LoadedWallet } from './wallet-aggregate.js';
+import { sumWallet } from './wallet-summary.js';
 import type { Wallet } from './wallet.entity.js';
 
 /**
@@ -22,23 +22,12 @@ export async function loadWallet(
   now: Date,
   orderId?: string,
 ): Promise<LoadedWallet> {
-  const { id, merchantId } = wallet;
-  const [sums] = await manager.query<SumsRow[]>(`SELECT ${SUMS} FROM wallets w WHERE w.id = ? AND w.merchant_id = ?`, [
-    ...sumsParameters(now),
-    id,
-    merchantId,
-  ]);
+  const { merchantId } = wallet;
+  const sums = await sumWallet(manager, wallet, now);
   const holds = orderId === undefined ? [] : await manager.findBy(Hold, { orderId, merchantId });
   const held = holds.map(({ creditId }) => creditId);
   const credits = await creditsById(manager, merchantId, held);
-  return {
-    wallet,
-    availableCents: exactCents(sums?.available_cents ?? 0),
-    expiredCents: exactCents(sums?.expired_cents ?? 0),
-    allHeldCents: exactCents(sums?.held_cents ?? 0),
-    holds,
-    credits,
-  };
+  return { wallet, sums, holds, credits };
 }
 
 /** Reads expired credits that have not been written off, at most `limit`. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
-import { SUMS, sumsParameters, type SumsRow } from './balance-sql.js';
-import type { WalletOwner } from './wallet.entity.js';
+import { AVAILABLE, availableParameters } from './balance-sql.js';
+import type { Wallet, WalletOwner } from './wallet.entity.js';
 
 /** An amount that changes its state at an instant. */
 export interface DatedAmount {
@@ -24,12 +24,24 @@ export interface WalletSummary extends WalletSums {
   nextExpiry: DatedAmount | null;
 }
 
-const BY = {
-  id: `SELECT w.id, w.document, w.available_as_of, ${SUMS} FROM wallets w WHERE w.merchant_id = ? AND w.id = ?`,
-  document: `SELECT w.id, w.document, w.available_as_of, ${SUMS} FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`,
-};
+const sumsBy = (column: 'id' | 'document'): string => `
+  SELECT w.id, w.available_as_of, w.balance_cents, w.debt_cents, ${AVAILABLE} AS available_cents,
+         COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
+                    WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1
+                      AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired_cents,
+         COALESCE((SELECT SUM(h.amount_cents) FROM cashback_holds h
+                    WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held_cents
+    FROM wallets w WHERE w.merchant_id = ? AND w.${column} = ?`;
 
-type WalletRow = SumsRow & { id: string; document: string; available_as_of: Date };
+const parametersOf = (now: Date, merchantId: string, value: string): (Date | string)[] => [
+  ...availableParameters(now),
+  now,
+  merchantId,
+  value,
+];
+
+type Sum = 'balance_cents' | 'debt_cents' | 'available_cents' | 'expired_cents' | 'held_cents';
+type WalletRow = { id: string; available_as_of: Date } & Record<Sum, string>;
 
 const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
@@ -51,7 +63,7 @@ export async function summarize(
   { merchantId, document }: WalletOwner,
   now: Date,
 ): Promise<WalletSummary | null> {
-  const [row] = await manager.query<WalletRow[]>(BY.document, [...sumsParameters(now), merchantId, document]);
+  const [row] = await manager.query<WalletRow[]>(sumsBy('document'), parametersOf(now, merchantId, document));
   if (row === undefined) return null;
   // The clock of the instance that wrote the wallet last can be ahead.
   const at = row.available_as_of > now ? row.available_as_of : now;
@@ -62,36 +74,48 @@ export async function summarize(
   };
 }
 
+/** Adds up a locked wallet. */
+export async function sumWallet(
+  manager: EntityManager,
+  { id, merchantId }: Pick<Wallet, 'id' | 'merchantId'>,
+  now: Date,
+): Promise<WalletSums> {
+  const [row] = await manager.query<[WalletRow]>(sumsBy('id'), parametersOf(now, merchantId, id));
+  return toSums(row);
+}
+
 /**
- * Adds up several wallets of one merchant in one statement.
+ * Locks wallets of one merchant and adds them up: what they have is not changed before the event that says it. The
+ * wallets are locked in the order of `column`. A conflict with a use case that locks several is retried.
  *
  * @returns the sums by `column`, without the wallets that do not exist.
  */
-export async function sumWallets(
+export async function lockAndSum(
   manager: EntityManager,
   merchantId: string,
-  column: keyof typeof BY,
+  column: 'id' | 'document',
   values: readonly string[],
   now: Date,
 ): Promise<Map<string, WalletSums>> {
-  if (values.length === 0) return new Map();
+  const lock = `SELECT id, document FROM wallets WHERE merchant_id = ? AND ${column} IN (?) FOR UPDATE`;
+  const wallets = await manager.query<Pick<Wallet, 'id' | 'document'>[]>(lock, [merchantId, values]);
+  if (wallets.length === 0) return new Map();
   // One SELECT per wallet, because servers use the index for a range of dates only for one wallet at a time.
-  const sql = values.map(() => BY[column]).join(' UNION ALL ');
-  const rows = await manager.query<WalletRow[]>(
-    sql,
-    values.flatMap((value) => [...sumsParameters(now), merchantId, value]),
-  );
-  return new Map(rows.map((row) => [row[column], toSums(row)]));
+  const sql = wallets.map(() => sumsBy('id')).join(' UNION ALL ');
+  const parameters = wallets.flatMap(({ id }) => parametersOf(now, merchantId, id));
+  const rows = await manager.query<WalletRow[]>(sql, parameters);
+  const sums = new Map(rows.map((row) => [row.id, toSums(row)]));
+  return new Map(wallets.map((wallet) => [wallet[column], sums.get(wallet.id)!]));
 }
 
 function toSums(row: WalletRow): WalletSums {
-  const [availableCents, expiredCents] = [exactCents(row.available_cents), exactCents(row.expired_cents)];
+  const cents = (sum: Sum): number => exactCents(row[sum]);
   return {
     id: row.id,
-    availableCents,
-    pendingCents: exactCents(exactCents(row.balance_cents) - availableCents - expiredCents),
-    heldCents: exactCents(row.held_cents),
-    debtCents: exactCents(row.debt_cents),
+    availableCents: cents('available_cents'),
+    pendingCents: exactCents(cents('balance_cents') - cents('available_cents') - cents('expired_cents')),
+    heldCents: cents('held_cents'),
+    debtCents: cents('debt_cents'),
   };
 }
 

@@ -14,7 +14,8 @@ export class ClockModule {}
 
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60 * SECOND_MS;
-export const DAY_MS = 24 * 60 * MINUTE_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** Returns the instant `ms` milliseconds after another. */
 export function after(instant: Date, ms: number): Date {

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
-import { sumWallets } from '../cashback/wallet-summary.js';
-import { after, type Clock, DAY_MS, MINUTE_MS } from '../common/clock.js';
+import { lockAndSum } from '../cashback/wallet-summary.js';
+import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import type { SharedWork } from '../common/sweep.js';
@@ -12,10 +12,19 @@ import type { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { EventSweep } from './event.entity.js';
 
-/** The dates that are announced: the column, its index, and how long before the date. */
+/**
+ * The dates that are announced: the column, its index, how long before the date, and which credits. Cashback that is
+ * available at once was announced by its order or grant. Seven days, less an hour: a change of the clocks within them
+ * does not move the announcement to another day.
+ */
 const KINDS = {
-  available: { column: 'available_at', index: 'ix_cashback_credits_start', aheadMs: 0 },
-  expiring: { column: 'expires_at', index: 'ix_cashback_credits_due', aheadMs: 7 * DAY_MS },
+  available: {
+    column: 'available_at',
+    index: 'ix_cashback_credits_start',
+    aheadMs: 0,
+    which: 'created_at < available_at',
+  },
+  expiring: { column: 'expires_at', index: 'ix_cashback_credits_due', aheadMs: 7 * DAY_MS - HOUR_MS, which: 'TRUE' },
 } as const;
 
 /** How many wallets are announced in one transaction. */
@@ -30,19 +39,20 @@ const MARGIN_MS = 2 * MINUTE_MS;
 /** The position where all wallets of an instant have been announced. No ID is greater. */
 const LAST_WALLET = '~';
 
-/** The open credits of a date, except those that were available at once: their order or grant has announced them. */
-const CREDITS = `cashback_credits c FORCE INDEX (:index)
-   WHERE c.is_open = 1 AND c.created_at < c.available_at AND`;
+const due = ({ column, index, which }: (typeof KINDS)[keyof typeof KINDS]): string => {
+  const select = (range: string): string => `
+    (SELECT ${column} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM(remaining_cents) AS cents
+       FROM cashback_credits FORCE INDEX (${index})
+      WHERE is_open = 1 AND ${range} AND ${which}
+      GROUP BY ${column}, wallet_id, merchant_id ORDER BY ${column}, wallet_id LIMIT ${LIMIT})`;
+  const ranges = [`${column} = ? AND wallet_id > ?`, `${column} > ? AND ${column} <= ?`];
+  const union = ranges.map(select).join(' UNION ALL ');
+  return `/* ${ALL_MERCHANTS} */ SELECT * FROM (${union}) found ORDER BY date, walletId LIMIT ${LIMIT}`;
+};
 
-const DUE = `/* ${ALL_MERCHANTS} */
-  SELECT c.wallet_id AS walletId, c.merchant_id AS merchantId, SUM(c.remaining_cents) AS cents
-    FROM ${CREDITS} c.:column = ? AND c.wallet_id > ?
-   GROUP BY c.wallet_id, c.merchant_id ORDER BY c.wallet_id LIMIT ${LIMIT}`;
-
-const NEXT_DATE = `/* ${ALL_MERCHANTS} */
-  SELECT c.:column AS at FROM ${CREDITS} c.:column > ? AND c.:column <= ? ORDER BY c.:column LIMIT 1`;
-
-interface DueWallet {
+/** The open credits of a wallet with the same date. */
+interface DueCredits {
+  date: Date;
   walletId: string;
   merchantId: string;
   cents: string;
@@ -53,21 +63,11 @@ interface DueWallet {
  * of the merchant, so a wallet has at most one event of each kind per day.
  */
 export class DateEvents implements SharedWork {
-  readonly #aheadMs: number;
-  readonly #due: string;
-  readonly #nextDate: string;
-
   constructor(
     private readonly kind: keyof typeof KINDS,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-  ) {
-    const { column, index, aheadMs } = KINDS[kind];
-    this.#aheadMs = aheadMs;
-    [this.#due, this.#nextDate] = [DUE, NEXT_DATE].map((sql) =>
-      sql.replaceAll(':column', column).replaceAll(':index', index),
-    ) as [string, string];
-  }
+  ) {}
 
   /**
    * Announces the next wallets, in the order of their dates. The position is stored in the transaction of the events,
@@ -76,20 +76,21 @@ export class DateEvents implements SharedWork {
    * @returns the instant up to which everything has been announced.
    */
   async next(): Promise<Date> {
-    const until = after(this.clock.now(), this.#aheadMs - MARGIN_MS);
+    const { kind } = this;
+    const aheadMs = KINDS[kind].aheadMs - MARGIN_MS;
+    const until = after(this.clock.now(), aheadMs);
     const doneUntil = await this.unitOfWork.transaction(async (manager, record) => {
       const position = await this.#lock(manager, until);
       if (position === null || position.doneUntil >= until) return until;
-      const { doneUntil: at, afterWallet } = position;
-      const due = await manager.query<DueWallet[]>(this.#due, [at, afterWallet]);
-      for (const [merchantId, wallets] of byMerchant(due, (wallet) => wallet))
-        await this.#announce(manager, record, merchantId, at, wallets);
-      const reached = due.length < LIMIT ? await this.#firstAfter(manager, at, until) : at;
-      const wallet = due.length === LIMIT ? due.at(-1)!.walletId : reached === until ? LAST_WALLET : '';
-      await manager.update(EventSweep, { kind: this.kind }, { doneUntil: reached, afterWallet: wallet });
-      return reached;
+      const { doneUntil, afterWallet } = position;
+      const found = await manager.query<DueCredits[]>(due(KINDS[kind]), [doneUntil, afterWallet, doneUntil, until]);
+      for (const [merchantId, credits] of byMerchant(found, (credit) => credit))
+        await this.#announce(manager, record, merchantId, credits);
+      const last = found.length < LIMIT ? { date: until, walletId: LAST_WALLET } : found.at(-1)!;
+      await manager.update(EventSweep, { kind }, { doneUntil: last.date, afterWallet: last.walletId });
+      return last.date;
     });
-    return after(doneUntil, MARGIN_MS - this.#aheadMs);
+    return after(doneUntil, -aheadMs);
   }
 
   /** Locks the position. It begins with the first sweep. @returns null if another instance has it. */
@@ -98,34 +99,22 @@ export class DateEvents implements SharedWork {
     const isNew = !(await manager.existsBy(EventSweep, { kind }));
     const first = { kind, doneUntil: until, afterWallet: LAST_WALLET };
     if (isNew) await manager.createQueryBuilder().insert().into(EventSweep).values(first).orIgnore().execute();
-    return manager.findOne(EventSweep, {
-      where: { kind },
-      lock: { mode: 'pessimistic_write', onLocked: 'skip_locked' },
-    });
+    const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
+    return manager.findOne(EventSweep, { where: { kind }, lock });
   }
 
-  /** @returns the next date that has credits; `until` if none has. */
-  async #firstAfter(manager: EntityManager, at: Date, until: Date): Promise<Date> {
-    const [next] = await manager.query<{ at: Date }[]>(this.#nextDate, [at, until]);
-    return next?.at ?? until;
-  }
-
-  async #announce(
-    manager: EntityManager,
-    record: Recorder,
-    merchantId: string,
-    date: Date,
-    wallets: DueWallet[],
-  ): Promise<void> {
+  async #announce(manager: EntityManager, record: Recorder, merchantId: string, found: DueCredits[]): Promise<void> {
     const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
-    const now = this.clock.now();
-    const ids = wallets.map(({ walletId }) => walletId);
-    const sums = await sumWallets(manager, merchantId, 'id', ids, now);
-    const dates =
-      this.kind === 'available' ? { available_at: date } : { expires_at: date, expires_on: expiresOn(date, timeZone) };
-    for (const { walletId: subjectId, cents } of wallets) {
+    const ids = found.map(({ walletId }) => walletId);
+    const at = this.clock.now();
+    const sums = await lockAndSum(manager, merchantId, 'id', ids, at);
+    for (const { walletId: subjectId, date, cents } of found) {
+      const dates =
+        this.kind === 'available'
+          ? { available_at: date }
+          : { expires_at: date, expires_on: expiresOn(date, timeZone) };
       const data = { amount: formatMoney(Number(cents)), ...dates, wallet: walletData(sums.get(subjectId)) };
-      record({ type: `cashback.${this.kind}`, merchantId, subjectId, at: now, data });
+      record({ type: `cashback.${this.kind}`, merchantId, subjectId, at, data });
     }
   }
 }

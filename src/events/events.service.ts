@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Between, type EntityManager, In } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
-import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
+import { notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EventDto, EventPageDto } from './dto/event.dto.js';
 import { EventFeed, FeedEntry } from './event.entity.js';
@@ -14,8 +14,6 @@ export interface FeedPosition {
   limit: number;
   types?: readonly FeedEventType[] | undefined;
 }
-
-type FeedBounds = Pick<EventFeed, 'lastSequence' | 'oldestSequence'>;
 
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
@@ -35,9 +33,9 @@ export class EventsService {
    */
   list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const bounds = await feedOf(manager, merchantId);
-      refusePosition(after, bounds, { parameter: 'after' });
-      const { lastSequence } = bounds;
+      const feed = await feedOf(manager, merchantId);
+      refusePosition(after, feed, { parameter: 'after' });
+      const { lastSequence } = feed;
       const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
       const found = await manager.find(FeedEntry, {
         where: { merchantId, sequence: Between(after + 1, upto), ...(types && { type: In(types) }) },
@@ -61,6 +59,9 @@ export class EventsService {
   }
 }
 
+/** Where a merchant's feed begins and ends. */
+export type FeedBounds = Pick<EventFeed, 'lastSequence' | 'oldestSequence'>;
+
 /** Returns the bounds of a merchant's feed, which has no row before its first event. */
 export async function feedOf(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
   return (await manager.findOneBy(EventFeed, { merchantId })) ?? { lastSequence: 0, oldestSequence: 1 };
@@ -72,16 +73,16 @@ export async function lockFeed(manager: EntityManager, merchantId: string): Prom
   return manager.findOneOrFail(EventFeed, { where: { merchantId }, lock: { mode: 'pessimistic_write' } });
 }
 
-/** @param place where the request has it. @throws Problem events_expired; validation_failed. */
+/** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
 export function refusePosition(
   after: number,
-  { lastSequence, oldestSequence }: FeedBounds,
-  place: Pick<Fault, 'pointer' | 'parameter'>,
+  { lastSequence, oldestSequence: oldest }: FeedBounds,
+  place: { parameter: string } | { pointer: string },
 ): void {
-  if (after < oldestSequence - 1)
+  if (after < oldest - 1)
     throw new Problem('events_expired', {
-      detail: `the oldest event that is kept has the sequence ${oldestSequence}: read the orders that you need, then continue after ${oldestSequence - 1}`,
-      extensions: { oldest: oldestSequence },
+      detail: `the oldest event that is kept has the sequence ${oldest}: read the orders that you need, then continue after ${oldest - 1}`,
+      extensions: { oldest },
     });
   if (after <= lastSequence) return;
   const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later ones, a backup was restored`;

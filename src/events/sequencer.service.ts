@@ -11,8 +11,8 @@ const EVENTS_OF_ONE = 200;
 const MOST_COUNTED = 10_000;
 
 const WAITING = `
-  SELECT COUNT(*) AS count, MIN(occurred_at) AS since
-    FROM (SELECT occurred_at FROM event_outbox ORDER BY id LIMIT ${MOST_COUNTED}) oldest`;
+  SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM event_outbox LIMIT ${MOST_COUNTED}) some) AS count,
+         (SELECT occurred_at FROM event_outbox ORDER BY id LIMIT 1) AS since`;
 
 const MERCHANTS_WAITING = `
   SELECT DISTINCT merchant_id AS id FROM event_outbox WHERE merchant_id > ? ORDER BY merchant_id LIMIT ${MERCHANTS}`;
@@ -71,7 +71,7 @@ export class SequencerService implements SharedWork {
   /**
    * Numbers waiting events. What another instance numbers at the moment is left to it.
    *
-   * @returns an instant in the past if there is probably more.
+   * @returns an instant in the past if there may be more; not that of an event, because the clocks of instances differ.
    */
   async next(): Promise<Date> {
     const now = this.clock.now();
@@ -82,7 +82,7 @@ export class SequencerService implements SharedWork {
     const isMore = merchants.length === MERCHANTS || this.#after !== '';
     this.#after = merchants.length === MERCHANTS ? merchants.at(-1)! : '';
     const mayBeMore = merchants.length > 0 && (await this.#number(merchants));
-    return isMore || mayBeMore ? since : now;
+    return isMore || mayBeMore ? new Date(0) : now;
   }
 
   /** @returns whether these merchants may have more. */

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { walletData } from '../cashback/wallet-events.js';
+import type { WalletSums } from '../cashback/wallet-summary.js';
 import { WalletsService } from '../cashback/wallets.service.js';
-import type { OrderEventType, Recorder } from '../common/domain-event.js';
+import type { FeedEvent, OrderEventType, Recorder } from '../common/domain-event.js';
 import { notFound, Problem } from '../common/problem.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { Order } from './order.entity.js';
-import { orderEvent } from './order-events.js';
 import { toOrderDto } from './order.mapper.js';
 
 /** A change of an order: its columns, and what the event of it says apart from the order and the wallet. */
@@ -84,6 +85,25 @@ export class LockedOrders {
     }
     return toOrderDto(order, wallet.availableCents, wallet.now);
   }
+}
+
+/**
+ * Returns the event of an order's new version. The items are many, and only an amendment changes them.
+ *
+ * @param sums the customer's wallet; undefined if there is none.
+ * @param more what the event says apart from the order and the wallet.
+ */
+export function orderEvent(
+  type: OrderEventType,
+  order: Order,
+  sums: WalletSums | undefined,
+  at: Date,
+  more: object = {},
+): FeedEvent {
+  const stored = { ...order, items: [], metadata: null };
+  const { document: _, items: _items, ...shown } = toOrderDto(stored, sums?.availableCents ?? 0, at);
+  const { merchantId, id: subjectId } = order;
+  return { type, merchantId, subjectId, at, data: { order: shown, ...more, wallet: walletData(sums) } };
 }
 
 /** Returns the members that every change of an order changes too. */

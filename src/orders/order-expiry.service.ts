@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { sumWallets } from '../cashback/wallet-summary.js';
+import { lockAndSum } from '../cashback/wallet-summary.js';
 import { Clock } from '../common/clock.js';
 import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { byMerchant } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { orderEvent } from './order-events.js';
-import { LockedOrders } from './locked-orders.js';
+import { LockedOrders, orderEvent } from './locked-orders.js';
 import { Order } from './order.entity.js';
 
 /** How many orders are looked up at a time. */
@@ -57,13 +56,14 @@ export class OrderExpiryService implements SharedWork {
   /** Expires orders that hold nothing: their wallet does not change. */
   async #expireWithoutHold(merchantId: string, ids: string[], now: Date): Promise<void> {
     await this.unitOfWork.transaction(async (manager, record) => {
-      const select = lockWithoutHold(columnNames(manager, Order).join(', '));
-      const rows = await manager.query<Row[]>(select, [merchantId, ids, now]);
+      // Their events do not have the items and the metadata, which can be large.
+      const columns = columnNames(manager, Order).filter((column) => !['items', 'metadata'].includes(column));
+      const rows = await manager.query<Row[]>(lockWithoutHold(columns.join(', ')), [merchantId, ids, now]);
       if (rows.length === 0) return;
       const orders = rows.map((row) => toEntity(manager, Order, row));
+      const documents = orders.map(({ document }) => document);
+      const sums = await lockAndSum(manager, merchantId, 'document', documents, now);
       await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
-      const documents = [...new Set(orders.map(({ document }) => document))];
-      const sums = await sumWallets(manager, merchantId, 'document', documents, now);
       for (const order of orders) {
         const updatedAt = now < order.updatedAt ? order.updatedAt : now;
         const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt };

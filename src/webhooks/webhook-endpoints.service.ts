@@ -114,7 +114,7 @@ export class WebhookEndpointsService {
   /** Delivers again, from where it stopped. @throws Problem not_found; events_expired. */
   enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, async ({ cursor }, manager) => {
-      refusePosition(cursor, await feedOf(manager, merchantId), {});
+      refusePosition(cursor, await feedOf(manager, merchantId), { pointer: '' });
       return { status: 'active', ...restarted(this.clock.now()) };
     });
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemCodes } from '../../src/common/problem.js';
 import { createDataSource } from '../../src/schema.js';
@@ -45,6 +46,16 @@ describe('the OpenAPI document', () => {
     seen.add(`${method} ${route}`);
     expect(contract.violations({ method, path, body, answer })).toEqual([]);
     return answer;
+  }
+
+  /** Reads the feed when it has an event of each of these types. The service numbers events after the commit. */
+  async function waitForEvents(): Promise<Answer> {
+    const types = ['order.completed', 'order.cancelled', 'order.refunded', 'cashback.granted', 'cashback.voided'];
+    for (;;) {
+      const answer = await expectDocumented('get', '/events');
+      if (types.every((type) => answer.body.data.some((event: any) => event.type === type))) return answer;
+      await sleep(50);
+    }
   }
 
   /** The operations of the document. */
@@ -120,6 +131,11 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id }, '?summary=true');
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id });
+    const { body: feed } = await waitForEvents();
+    await expectDocumented('get', '/events/{id}', undefined, { id: feed.data[0].id });
+    await expectDocumented('get', '/events/{id}', undefined, { id });
+    await expectDocumented('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
+    await expectDocumented('get', '/events', undefined, {}, '?types=order.created');
     await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
     await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
     await expectDocumented('post', '/auth/logout');
@@ -167,7 +183,8 @@ describe('the OpenAPI document', () => {
     const ofCallers = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
     const isExact = (schema: string, member: string, { example, format, pattern }: any): boolean => {
       if (/external_id$|^(request_id|earn_rate|redeem_share)$/.test(member)) return true;
-      if (/(^|_)id$/.test(member)) return ofCallers.has(schema) || format === 'uuid';
+      if (/(^|_)id$/.test(member))
+        return ofCallers.has(schema) || format === 'uuid' || (schema === 'EventDto' && pattern?.startsWith('^evt_'));
       if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');
       return !/^-?\d+\.\d\d$/.test(example) || pattern !== undefined;
     };
@@ -182,7 +199,7 @@ describe('the OpenAPI document', () => {
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }: any) => name)).toEqual(['auth', 'orders', 'wallets']);
+    expect(document.tags.map(({ name }: any) => name)).toEqual(['auth', 'orders', 'wallets', 'events']);
   });
 
   it('every problem has a schema of its own with a constant code and a valid, complete example', () => {

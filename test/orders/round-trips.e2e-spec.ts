@@ -79,12 +79,12 @@ describe('the number of SQL statements per request, including the token lookup',
     const amend = (total: string, redeem?: string): Promise<unknown> =>
       merchant.client.put(path, { ...order, total, payment_methods: [], redeem });
     const hold = (amount: string): Promise<unknown> => merchant.client.put(`${path}/redemption`, { amount });
-    expect(await statements(() => amend('140.00'))).toBe(8);
-    expect(await statements(() => hold('60.00'))).toBe(13);
-    expect(await statements(() => amend('130.00'))).toBe(9);
+    expect(await statements(() => amend('140.00'))).toBe(9);
+    expect(await statements(() => hold('60.00'))).toBe(14);
+    expect(await statements(() => amend('130.00'))).toBe(10);
     expect(await statements(() => amend('130.00'))).toBe(8);
-    expect(await statements(() => hold('65.00'))).toBe(15);
-    expect(await statements(() => amend('120.00', 'maximum'))).toBe(15);
+    expect(await statements(() => hold('65.00'))).toBe(16);
+    expect(await statements(() => amend('120.00', 'maximum'))).toBe(16);
   });
 
   it('PUT /orders/{id}/redemption with expires_at changes only the order unless it changes the amount', async () => {
@@ -96,8 +96,8 @@ describe('the number of SQL statements per request, including the token lookup',
       return merchant.client.put(`/orders/${body.id}/redemption`, { amount, expires_at });
     };
     await hold('20.00');
-    expect(await statements(() => hold('30.00'))).toBe(15);
-    expect(await statements(() => hold('30.00', 60))).toBe(9);
-    expect(await statements(() => hold('40.00', 90))).toBe(15);
+    expect(await statements(() => hold('30.00'))).toBe(16);
+    expect(await statements(() => hold('30.00', 60))).toBe(10);
+    expect(await statements(() => hold('40.00', 90))).toBe(16);
   });
 });

@@ -1,19 +1,18 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
-import type { Metadata } from '../../common/metadata.js';
-import { ApiMetadata } from '../../http/metadata.js';
 import { Converted } from '../../http/to-dto.js';
 import { IsQueryInteger } from '../../http/validators.js';
-import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
+import { ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { OrderDto } from '../../orders/dto/order.dto.js';
 import { RefundDto } from '../../orders/dto/refund.dto.js';
+import { GrantDto } from '../../wallets/dto/grant.dto.js';
+import { WalletDto } from '../../wallets/dto/wallet.dto.js';
 
 /** The events to return. */
 export class ListEventsDto {
   /**
    * Only events after this `sequence`. Default: 0, the beginning.
-   * @example 0
    */
   @IsOptional()
   @IsQueryInteger(0, 999_999_999_999_999)
@@ -39,71 +38,32 @@ export class ListEventsDto {
 }
 
 /** The order of an event as it was then, without its items, and with its current metadata. */
-@InOrder()
+@InOrder(...Object.keys(new OrderDto()))
 export class EventOrderDto extends OmitType(OrderDto, ['document', 'items']) {}
 
-/** The grant of an event. */
-@InOrder()
-export class EventGrantDto {
-  @ApiId()
-  readonly id!: string;
+const GRANT = [
+  'id',
+  'external_id',
+  'amount',
+  'available_at',
+  'expires_at',
+  'expires_on',
+  'reason',
+  'metadata',
+] as const;
 
-  /** @example SORRY-1 */
-  readonly external_id!: string;
-
-  /**
-   * The granted amount.
-   * @example "80.00"
-   */
-  @ApiMoney()
-  readonly amount!: string;
-
-  readonly available_at!: Date;
-  readonly expires_at!: Date;
-
-  /**
-   * The last day on which it can be spent, in the merchant's time zone.
-   * @example "2027-05-29"
-   */
-  @ApiProperty({ type: String, format: 'date' })
-  readonly expires_on!: string;
-
-  @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
-  readonly reason!: string | null;
-
-  /** What you keep with the grant, in its current state. */
-  @ApiMetadata()
-  readonly metadata!: Metadata;
-}
+/** The grant of an event, with its current reason and metadata. */
+@InOrder(...GRANT)
+export class EventGrantDto extends PickType(GrantDto, GRANT) {}
 
 /** The customer's wallet as it was then. */
-@InOrder()
-export class EventWalletDto {
-  /** Null for a customer who never had cashback. */
-  @ApiId({ nullable: true })
-  readonly id!: string | null;
-
+@InOrder('id', 'document', 'available', 'pending', 'held', 'debt')
+export class EventWalletDto extends PickType(WalletDto, ['id', 'available', 'pending', 'held', 'debt']) {
   /**
    * The customer's taxpayer number. An erased customer has a pseudonym, in earlier events too.
    * @example "52998224725"
    */
   readonly document!: string;
-
-  /** @example "67.50" */
-  @ApiMoney()
-  readonly available!: string;
-
-  /** @example "7.50" */
-  @ApiMoney()
-  readonly pending!: string;
-
-  /** @example "0.00" */
-  @ApiMoney()
-  readonly held!: string;
-
-  /** @example "0.00" */
-  @ApiMoney()
-  readonly debt!: string;
 }
 
 /** What changed. Which members it has depends on the type of the event. */
@@ -178,6 +138,7 @@ export class EventDto {
 }
 
 /** A page of the feed, in the order of `sequence`. */
+@InOrder()
 export class EventPageDto {
   readonly data!: EventDto[];
 
