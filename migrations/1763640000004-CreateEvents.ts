@@ -58,7 +58,6 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         id              ${ID} NOT NULL,
         merchant_id     ${ID} NOT NULL,
         url             VARCHAR(2000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-        url_digest      BINARY(32) NOT NULL,
         types           JSON NULL,
         secrets         JSON NOT NULL,
         status          ${word()} NOT NULL,
@@ -71,7 +70,7 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         last_attempt    TEXT NULL,
         created_at      DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
-        UNIQUE INDEX uq_webhook_endpoints_url (merchant_id, url_digest),
+        INDEX ix_webhook_endpoints_merchant (merchant_id),
         INDEX ix_webhook_endpoints_due (status, next_attempt_at),
         CONSTRAINT fk_webhook_endpoints_feed FOREIGN KEY (merchant_id) REFERENCES event_feeds (merchant_id) ${NO_ACTION},
         CONSTRAINT ck_webhook_endpoints_status CHECK (status IN ('active', 'disabled'))

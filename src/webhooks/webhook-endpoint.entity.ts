@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
-import { DigestColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../events/event.entity.js';
 import type { WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
 
@@ -15,7 +15,7 @@ export interface StoredSecret {
 
 /** A cursor over its merchant's feed, which the service advances. Nothing else records what was sent. */
 @Entity('webhook_endpoints')
-@Index('uq_webhook_endpoints_url', ['merchantId', 'urlDigest'], { unique: true })
+@Index('ix_webhook_endpoints_merchant', ['merchantId'])
 @Index('ix_webhook_endpoints_due', ['status', 'nextAttemptAt'])
 export class WebhookEndpoint {
   @PrimaryId()
@@ -27,10 +27,6 @@ export class WebhookEndpoint {
 
   @Column({ name: 'url', type: 'varchar', length: 2000, charset: 'ascii', collation: 'ascii_bin' })
   url!: string;
-
-  /** The SHA-256 of the URL, which is too long for a unique key. */
-  @DigestColumn('url_digest')
-  urlDigest!: Buffer;
 
   /** The types to send; null for all. */
   @Column({ name: 'types', type: 'json', nullable: true })

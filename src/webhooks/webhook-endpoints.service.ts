@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, Not } from 'typeorm';
 import { Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
-import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { FeedEntry } from '../events/event.entity.js';
-import { feedOf, lockFeed, refusePosition } from '../events/events.service.js';
+import { type FeedBounds, feedOf, lockFeed, refusePosition } from '../events/events.service.js';
 import { DeliveryService } from './delivery.service.js';
 import type { WebhookAttemptDto, WebhookEndpointDto, WebhookEndpointRequestDto } from './dto/webhook-endpoint.dto.js';
 import { restarted, WebhookEndpoint } from './webhook-endpoint.entity.js';
@@ -24,7 +22,9 @@ const PING_MS = 3 * SECOND_MS;
 /** An endpoint and its new secret, which no other response has. */
 type WithSecret = WebhookEndpointDto & { secret: string };
 
-type Change = Partial<WebhookEndpoint>;
+type Lock = { mode: 'pessimistic_write' };
+type Changed = Partial<WebhookEndpoint>;
+type Change = (endpoint: WebhookEndpoint, feed: FeedBounds, manager: EntityManager) => Changed | Promise<Changed>;
 
 /** What merchants and the operator do with webhook endpoints. */
 @Injectable()
@@ -42,21 +42,21 @@ export class WebhookEndpointsService {
    *
    * @throws Problem webhook_url_refused; webhook_url_taken; too_many_webhook_endpoints.
    */
-  async create(merchantId: string, request: WebhookEndpointRequestDto): Promise<WithSecret> {
-    const content = this.#contentOf(request);
+  async create(merchantId: string, { url, types }: WebhookEndpointRequestDto): Promise<WithSecret> {
+    const href = this.#publicUrl(url);
     const now = this.clock.now();
     const id = newId(now);
     const { secret, secrets } = this.secrets.rotate({ id, secrets: [] });
-    const inserting = this.unitOfWork.transaction(async (manager) => {
-      // The lock also serializes the creations of a merchant, so that the count is right.
+    const created = await this.unitOfWork.transaction(async (manager) => {
       const { lastSequence: cursor } = await lockFeed(manager, merchantId);
-      if ((await manager.countBy(WebhookEndpoint, { merchantId })) >= MOST) throw tooMany();
-      const state = { status: 'active', cursor, lastAttempt: null, ...restarted(now) } as const;
-      const endpoint: WebhookEndpoint = { id, merchantId, ...content, secrets, ...state, createdAt: now };
+      const others = await refuseTaken(manager, { id, merchantId, url: href });
+      if (others.length >= MOST) throw tooMany();
+      const content = { url: href, types: types ?? null, secrets, createdAt: now, lastAttempt: null };
+      const endpoint = { id, merchantId, ...content, status: 'active', cursor, ...restarted(now) } as const;
       await manager.insert(WebhookEndpoint, endpoint);
       return show(manager, endpoint);
     });
-    return { ...(await this.#refuseTaken(merchantId, content, inserting)), secret };
+    return { ...created, secret };
   }
 
   /** Returns all endpoints of a merchant, the oldest first. */
@@ -77,10 +77,12 @@ export class WebhookEndpointsService {
    *
    * @throws Problem not_found; webhook_url_refused; webhook_url_taken.
    */
-  replace(merchantId: string, id: string, request: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
-    const content = this.#contentOf(request);
-    const changing = this.#change(merchantId, id, () => ({ ...content, ...restarted(this.clock.now()) }));
-    return this.#refuseTaken(merchantId, content, changing);
+  replace(merchantId: string, id: string, { url, types }: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
+    const href = this.#publicUrl(url);
+    return this.#change(merchantId, id, async (_endpoint, _feed, manager) => {
+      await refuseTaken(manager, { id, merchantId, url: href });
+      return { url: href, types: types ?? null, ...restarted(this.clock.now()) };
+    });
   }
 
   /** @throws Problem not_found. */
@@ -113,50 +115,33 @@ export class WebhookEndpointsService {
 
   /** Delivers again, from where it stopped. @throws Problem not_found; events_expired. */
   enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
-    return this.#change(merchantId, id, async ({ cursor }, manager) => {
-      refusePosition(cursor, await feedOf(manager, merchantId), { pointer: '' });
+    return this.#change(merchantId, id, ({ cursor }, feed) => {
+      refusePosition(cursor, feed, { pointer: '' });
       return { status: 'active', ...restarted(this.clock.now()) };
     });
   }
 
   /** Sets the cursor. @throws Problem not_found; events_expired; validation_failed. */
   seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
-    return this.#change(merchantId, id, async (_, manager) => {
-      refusePosition(after, await feedOf(manager, merchantId), { pointer: '/after' });
+    return this.#change(merchantId, id, (_endpoint, feed) => {
+      refusePosition(after, feed, { pointer: '/after' });
       return { cursor: after, ...restarted(this.clock.now()) };
     });
   }
 
   /** @throws Problem webhook_url_refused. */
-  #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'urlDigest' | 'types'> {
+  #publicUrl(url: string): string {
     const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
-    if (detail !== undefined)
-      throw new Problem('webhook_url_refused', { detail: `the url ${detail}`, errors: [{ pointer: '/url', detail }] });
-    const { href } = new URL(url);
-    return { url: href, urlDigest: createHash('sha256').update(href).digest(), types: types ?? null };
+    if (detail === undefined) return new URL(url).href;
+    throw new Problem('webhook_url_refused', { detail: `the url ${detail}`, errors: [{ pointer: '/url', detail }] });
   }
 
-  /** @throws Problem webhook_url_taken, if the unique key refused the URL. */
-  async #refuseTaken<T>(merchantId: string, { urlDigest }: { urlDigest: Buffer }, writing: Promise<T>): Promise<T> {
-    try {
-      return await writing;
-    } catch (error) {
-      const isTaken = violatedUniqueKey(error) === 'uq_webhook_endpoints_url';
-      const taken = await (isTaken &&
-        this.unitOfWork.statement((manager) => manager.findOneBy(WebhookEndpoint, { merchantId, urlDigest })));
-      throw taken ? urlTaken(taken) : error;
-    }
-  }
-
-  /** Changes a locked endpoint. @throws Problem not_found. */
-  #change(
-    merchantId: string,
-    id: string,
-    changeOf: (endpoint: WebhookEndpoint, manager: EntityManager) => Change | Promise<Change>,
-  ): Promise<WebhookEndpointDto> {
+  /** Changes an endpoint. Its merchant's feed is locked, then its row. @throws Problem not_found. */
+  #change(merchantId: string, id: string, changeOf: Change): Promise<WebhookEndpointDto> {
     return this.unitOfWork.transaction(async (manager) => {
-      const endpoint = await find(manager, merchantId, id, true);
-      const changed = await changeOf(endpoint, manager);
+      const feed = await lockFeed(manager, merchantId);
+      const endpoint = await find(manager, merchantId, id, { mode: 'pessimistic_write' });
+      const changed = await changeOf(endpoint, feed, manager);
       await manager.update(WebhookEndpoint, { id, merchantId }, changed);
       return show(manager, { ...endpoint, ...changed });
     });
@@ -165,22 +150,32 @@ export class WebhookEndpointsService {
 
 const unknown = (): Problem => notFound('no webhook endpoint has this ID');
 
-const tooMany = (): Problem =>
-  new Problem('too_many_webhook_endpoints', {
-    detail: `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`,
-    extensions: { maximum: MOST },
-  });
+const tooMany = (): Problem => {
+  const detail = `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`;
+  return new Problem('too_many_webhook_endpoints', { detail, extensions: { maximum: MOST } });
+};
 
-const urlTaken = ({ id }: WebhookEndpoint): Problem =>
-  new Problem('webhook_url_taken', {
-    detail: `the webhook endpoint ${id} has this url: if you do not have its secret, rotate it`,
-    extensions: { existing_id: id },
+/**
+ * Returns the other endpoints of a merchant, whose feed is locked, so that no other change can add one.
+ *
+ * @throws Problem webhook_url_taken.
+ */
+async function refuseTaken(
+  manager: EntityManager,
+  { id, merchantId, url }: Pick<WebhookEndpoint, 'id' | 'merchantId' | 'url'>,
+): Promise<WebhookEndpoint[]> {
+  const others = await manager.findBy(WebhookEndpoint, { merchantId, id: Not(id) });
+  const taken = others.find((other) => other.url === url);
+  if (taken === undefined) return others;
+  throw new Problem('webhook_url_taken', {
+    detail: `the webhook endpoint ${taken.id} has this url: if you do not have its secret, rotate it`,
+    extensions: { existing_id: taken.id },
   });
+}
 
 /** @throws Problem not_found, also for an endpoint of another merchant. */
-async function find(manager: EntityManager, merchantId: string, id: string, locks = false): Promise<WebhookEndpoint> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, ...(locks && { lock }) });
+async function find(manager: EntityManager, merchantId: string, id: string, lock?: Lock): Promise<WebhookEndpoint> {
+  const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, ...(lock && { lock }) });
   if (endpoint === null) throw unknown();
   return endpoint;
 }

@@ -1,4 +1,4 @@
-import { Body, Delete, Get, HttpCode, Post, Put, Res } from '@nestjs/common';
+import { applyDecorators, Body, Delete, Get, HttpCode, Post, Put, Res } from '@nestjs/common';
 import { ApiCreatedResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
@@ -17,7 +17,9 @@ import {
 } from './dto/webhook-endpoint.dto.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 
-const Endpoint = (): ParameterDecorator => IdParam('The webhook endpoint');
+const EndpointId = (): ParameterDecorator => IdParam('The webhook endpoint');
+const ChangeEndpoint = (operation: string): MethodDecorator =>
+  applyDecorators(Post(`:id/${operation}`), Heavy(), HttpCode(200));
 
 @MerchantController('webhook-endpoints', 'webhooks')
 export class WebhooksController {
@@ -62,7 +64,7 @@ export class WebhooksController {
    */
   @Get(':id')
   @ApiProblems.read()
-  getWebhookEndpoint(@MerchantId() merchantId: string, @Endpoint() id: string): Promise<WebhookEndpointDto> {
+  getWebhookEndpoint(@MerchantId() merchantId: string, @EndpointId() id: string): Promise<WebhookEndpointDto> {
     return this.endpoints.get(merchantId, id);
   }
 
@@ -76,7 +78,7 @@ export class WebhooksController {
   @ApiProblems.read('validation_failed', 'webhook_url_taken', 'webhook_url_refused')
   replaceWebhookEndpoint(
     @MerchantId() merchantId: string,
-    @Endpoint() id: string,
+    @EndpointId() id: string,
     @Body() body: WebhookEndpointRequestDto,
   ): Promise<WebhookEndpointDto> {
     return this.endpoints.replace(merchantId, id, body);
@@ -90,7 +92,7 @@ export class WebhooksController {
   @Delete(':id')
   @HttpCode(204)
   @ApiProblems.read()
-  deleteWebhookEndpoint(@MerchantId() merchantId: string, @Endpoint() id: string): Promise<void> {
+  deleteWebhookEndpoint(@MerchantId() merchantId: string, @EndpointId() id: string): Promise<void> {
     return this.endpoints.delete(merchantId, id);
   }
 
@@ -100,11 +102,9 @@ export class WebhooksController {
    * @remarks Sends a signed event of the type `ping`, also to a disabled endpoint, and returns the outcome. It waits 3
    * seconds for the response.
    */
-  @Post(':id/ping')
-  @Heavy()
-  @HttpCode(200)
+  @ChangeEndpoint('ping')
   @ApiProblems.read()
-  pingWebhookEndpoint(@MerchantId() merchantId: string, @Endpoint() id: string): Promise<WebhookAttemptDto> {
+  pingWebhookEndpoint(@MerchantId() merchantId: string, @EndpointId() id: string): Promise<WebhookAttemptDto> {
     return this.endpoints.ping(merchantId, id);
   }
 
@@ -113,11 +113,12 @@ export class WebhooksController {
    *
    * @remarks Returns a new secret. For 24 hours events are signed with the earlier secrets too.
    */
-  @Post(':id/rotate-secret')
-  @Heavy()
-  @HttpCode(200)
+  @ChangeEndpoint('rotate-secret')
   @ApiProblems.read()
-  rotateWebhookSecret(@MerchantId() merchantId: string, @Endpoint() id: string): Promise<WebhookEndpointWithSecretDto> {
+  rotateWebhookSecret(
+    @MerchantId() merchantId: string,
+    @EndpointId() id: string,
+  ): Promise<WebhookEndpointWithSecretDto> {
     return this.endpoints.rotateSecret(merchantId, id);
   }
 
@@ -126,11 +127,9 @@ export class WebhooksController {
    *
    * @remarks Goes on with the event after `cursor`. If it is no longer kept, the response is 410: seek first.
    */
-  @Post(':id/enable')
-  @Heavy()
-  @HttpCode(200)
+  @ChangeEndpoint('enable')
   @ApiProblems.read('events_expired')
-  enableWebhookEndpoint(@MerchantId() merchantId: string, @Endpoint() id: string): Promise<WebhookEndpointDto> {
+  enableWebhookEndpoint(@MerchantId() merchantId: string, @EndpointId() id: string): Promise<WebhookEndpointDto> {
     return this.endpoints.enable(merchantId, id);
   }
 
@@ -139,13 +138,11 @@ export class WebhooksController {
    *
    * @remarks Sends the events after that `sequence`: a lower one repeats events, a higher one leaves events out.
    */
-  @Post(':id/seek')
-  @Heavy()
-  @HttpCode(200)
+  @ChangeEndpoint('seek')
   @ApiProblems.read('validation_failed', 'events_expired')
   seekWebhookEndpoint(
     @MerchantId() merchantId: string,
-    @Endpoint() id: string,
+    @EndpointId() id: string,
     @Body() { after }: SeekDto,
   ): Promise<WebhookEndpointDto> {
     return this.endpoints.seek(merchantId, id, after);
