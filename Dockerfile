@@ -18,6 +18,8 @@ FROM node:24-bookworm-slim
 WORKDIR /app
 # The service must be reachable from outside the container.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+# Passwords and the host names of webhooks share these threads: a name server that does not answer must not delay logins.
+ENV UV_THREADPOOL_SIZE=64
 # All of it belongs to root, and the service runs as another user: it cannot change its own code. It writes no files,
 # so the root file system may be read-only.
 COPY package.json ./

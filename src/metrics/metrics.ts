@@ -88,6 +88,7 @@ export class Metrics {
     // A counter that starts with its first conflict or movement would not show that one as an increase.
     for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
     for (const event of Object.values(MOVEMENTS)) this.#cashback.inc({ event }, 0);
+    for (const result of ['delivered', 'failed', 'disabled']) this.#attempts.inc({ result }, 0);
   }
 
   /** Adds a gauge of several states, which are measured each time the metrics are read. */

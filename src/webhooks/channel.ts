@@ -105,5 +105,7 @@ function retryAfter(value: string | undefined, now: Date): number {
 function messageOf(error: unknown): string {
   // A failed connection to several addresses has no message of its own.
   const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
-  return message.includes('is not allowed') ? 'the host name has an address that is not public' : message;
+  return message.includes('is not allowed')
+    ? 'the host name has an address that is not public'
+    : message.slice(0, STORED_BYTES);
 }

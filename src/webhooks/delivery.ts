@@ -66,7 +66,8 @@ export class Delivery {
       if (this.clock.now() > staleAt) return true;
       if (!(await this.#send(event))) return false;
     }
-    return (await this.#advance(page.next_after)) && page.has_more;
+    // Events that came meanwhile follow at once.
+    return (await this.#advance(page.next_after)) && (page.has_more || page.data.length > 0);
   }
 
   /** @returns whether the event was accepted, and the endpoint is still leased. */
