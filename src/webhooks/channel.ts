@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import http, { type IncomingMessage } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { useAgent } from 'request-filtering-agent';
 import type { Webhook } from 'standardwebhooks';
@@ -70,12 +69,22 @@ export class Channel {
     const { request } = this.#url.protocol === 'https:' ? https : http;
     const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
     const late = setTimeout(() => sending.destroy(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
-    // What fails after the status has arrived only ends the reading.
-    sending.on('error', () => undefined);
-    sending.once('close', () => clearTimeout(late)).end(body);
-    const [response] = (await once(sending, 'response')) as [IncomingMessage];
-    return Object.assign(response, { text: await beginningOf(response) });
+    try {
+      const response = await responseTo(sending.end(body));
+      return Object.assign(response, { text: await beginningOf(response) });
+    } finally {
+      clearTimeout(late);
+    }
   }
+}
+
+/** Waits for the head of a response. An error after it only ends the reading of the body. */
+function responseTo(sending: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sending.on('response', resolve).on('error', reject);
+    // A response that switches protocols closes the connection without an error.
+    sending.on('close', () => reject(new Error('the connection was closed without a response')));
+  });
 }
 
 /** Reads what is stored of a response. Its status counts, also if the rest does not arrive. */
