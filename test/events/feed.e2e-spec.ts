@@ -1,23 +1,130 @@
-import { describe, expect, it } from '@jest/globals';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { FEED_EVENTS } from '../../src/common/domain-event.js';
+import { type Answer, Client } from '../support/client.js';
+import { appendEvents, cancelOrders, eventsOf, expectComplete, numberEvents, readFeed } from '../support/events.js';
+import { expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { statementsOf } from '../support/server-counters.js';
 import { useService } from '../support/use-service.js';
 
-const { service, merchant } = useService();
-const sequence = (): Promise<void> => service.app.get(SweepsService).doAll();
+const { service } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
+let merchant: TestMerchant;
+
+beforeEach(async () => {
+  merchant = await aMerchant(service);
+});
+
+const list = (query = ''): Promise<Answer> => merchant.client.get(`/events${query}`);
+
+const cancelled = (count: number): Promise<void> => cancelOrders(service, merchant, count);
 
 describe('GET /events', () => {
-  it('lists a completion', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
-    await merchant.client.post(`/orders/${order.id}/complete`, {});
-    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'R', amount: '150.00' });
-    await sequence();
-    const { status, body } = await merchant.client.get('/events');
-    console.log(status, JSON.stringify(body, null, 1));
-    expect((await merchant.client.get(`/events/${body.data[0].id}`)).body).toEqual(body.data[0]);
-    expect(aCompletedOrder).toBeDefined();
+  it('the feed of a merchant without events is empty, and its position is 0', async () => {
+    expect(await list()).toMatchObject({ status: 200, body: { data: [], next_after: 0, has_more: false } });
+    expect(Object.keys((await list()).body)).toEqual(['data', 'next_after', 'has_more']);
   });
+
+  it('GET /events returns events after a position in the order of their sequence, at most limit', async () => {
+    await cancelled(5);
+    const all = (await list()).body;
+    expectComplete(all.data);
+    expect(all).toMatchObject({ next_after: 5, has_more: false });
+    const { body } = await list('?after=1&limit=2');
+    expect(body).toEqual({ data: all.data.slice(1, 3), next_after: 3, has_more: true });
+    expect((await list('?after=3&limit=2')).body).toEqual({ data: all.data.slice(3), next_after: 5, has_more: false });
+    expect((await list('?after=5')).body).toEqual({ data: [], next_after: 5, has_more: false });
+  });
+
+  it.each([
+    ['after', '-1'],
+    ['after', 'x'],
+    ['after', '1.5'],
+    ['after', '9999999999999999'],
+    ['after', '6'],
+    ['limit', '0'],
+    ['limit', '101'],
+    ['types', ''],
+    ['types', 'order.created'],
+    ['types', 'order.completed,'],
+    ['types', 'order.completed,nothing'],
+    ['type', 'order.completed'],
+  ])('GET /events returns 400 for %s=%s', async (parameter, value) => {
+    await cancelled(5);
+    const answer = await list(`?${parameter}=${value}`);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toMatchObject([{ parameter }]);
+  });
+
+  it('GET /events returns 400 for an after beyond the end that names the end', async () => {
+    await cancelled(1);
+    const { body } = await list('?after=2');
+    expect(body.errors[0].detail).toContain('must be at most 1');
+    expect((await list('?after=2&types=order.expired')).status).toBe(400);
+  });
+
+  it('types selects events, and a reader that finds few goes on without missing any', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '20.00');
+    await aCompletedOrder(merchant, { document });
+    await cancelled(2);
+    const types = async (query: string): Promise<string[]> =>
+      (await readFeed(merchant, 0, query)).map(({ type }) => type);
+    const all = await types('');
+    expect(all).toEqual(['cashback.granted', 'order.completed', 'order.cancelled', 'order.cancelled']);
+    expect(await types('&types=order.cancelled,cashback.granted')).toEqual([all[0], ...all.slice(2)]);
+    expect(await types('&types=order.cancelled&limit=1')).toEqual(all.slice(2));
+    expect((await list('?types=order.cancelled&limit=1')).body).toMatchObject({ next_after: 3, has_more: true });
+    expect((await list('?types=order.completed')).body).toMatchObject({ next_after: 4, has_more: false });
+    for (const type of FEED_EVENTS) expect((await list(`?types=${type}`)).status).toBe(200);
+  });
+
+  it('a page of a type that is rare in a long feed can be empty, and the next one goes on', async () => {
+    await cancelled(1);
+    await appendEvents(service, merchant, 4100, 'order.renewed');
+    await appendEvents(service, merchant, 1, 'order.amended');
+    const first = (await list('?types=order.amended')).body;
+    expect(first).toMatchObject({ data: [], has_more: true });
+    expect(first.next_after).toBeGreaterThanOrEqual(1000);
+    const found = await readFeed(merchant, 0, '&types=order.amended');
+    expect(found.map(({ sequence }) => sequence)).toEqual([4102]);
+  });
+
+  it('a page of many events runs as many SQL statements as one of few', async () => {
+    const document = aDocument();
+    await grant(service, merchant, document, '1.00');
+    await aCompletedOrder(merchant, { document });
+    await numberEvents(service);
+    const few = await statementsOf(service, () => list());
+    for (let at = 0; at < 10; at++) {
+      const customer = aDocument();
+      await grant(service, merchant, customer, '1.00');
+      await aCompletedOrder(merchant, { document: customer });
+    }
+    await numberEvents(service);
+    expect((await list()).body.data).toHaveLength(22);
+    expect(await statementsOf(service, () => list())).toBe(few);
+  });
+
+  it('GET /events requires a token', async () => {
+    expectProblem(await new Client(service).get('/events'), 401, 'missing_token');
+  });
+});
+
+describe('GET /events/{id}', () => {
+  it('GET /events/{id} returns the event of the feed, to its merchant only', async () => {
+    await cancelled(2);
+    const [, event] = await eventsOf(service, merchant);
+    expect(await merchant.client.get(`/events/${event.id}`)).toMatchObject({ status: 200, body: event });
+    const other = await aMerchant(service);
+    expectProblem(await other.client.get(`/events/${event.id}`), 404, 'not_found');
+    expect((await other.client.get('/events')).body.data).toEqual([]);
+    expectProblem(await other.client.get('/events?after=1'), 400, 'validation_failed');
+  });
+
+  it.each(['evt_01a20e36-5080-70fc-9b0b-0a0e18ffb167', '01a20e36-5080-70fc-9b0b-0a0e18ffb167', 'evt_', 'x'])(
+    'GET /events/%s returns 404',
+    async (id) => {
+      expectProblem(await merchant.client.get(`/events/${id}`), 404, 'not_found');
+    },
+  );
 });

@@ -1,0 +1,69 @@
+import { expect } from '@jest/globals';
+import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { newId } from '../../src/common/ids.js';
+import { aCreatedOrder, type TestMerchant } from './factories.js';
+import type { Service } from './service.js';
+import { rowsOf, walletOf } from './wallets.js';
+
+/** Does what is due, which numbers the events of all merchants last. */
+export const numberEvents = (service: Service): Promise<void> => service.app.get(SweepsService).doAll();
+
+/** Reads the feed of a merchant from a position to its end, as a consumer does. */
+export async function readFeed(merchant: TestMerchant, after = 0, query = ''): Promise<any[]> {
+  const events: any[] = [];
+  for (let next = after; ;) {
+    const { status, body } = await merchant.client.get(`/events?after=${next}${query}`);
+    if (status !== 200) throw new Error(`the feed was answered ${status}: ${JSON.stringify(body)}`);
+    events.push(...body.data);
+    if (!body.has_more) return events;
+    expect(body.next_after).toBeGreaterThan(next);
+    next = body.next_after;
+  }
+}
+
+/** Numbers and reads all events of a merchant. */
+export async function eventsOf(service: Service, merchant: TestMerchant, query = ''): Promise<any[]> {
+  await numberEvents(service);
+  return readFeed(merchant, 0, query);
+}
+
+/** Expects numbers from 1 without gaps, and exactly one event for each version of an order after the first. */
+export function expectComplete(events: any[]): void {
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  const versions = new Map<string, number[]>();
+  for (const { order } of events.map(({ data }) => data))
+    if (order !== undefined) versions.set(order.id, [...(versions.get(order.id) ?? []), order.version]);
+  for (const found of versions.values()) expect(found).toEqual(found.map((_, at) => at + 2));
+}
+
+/** The wallet of a customer as an event has it. */
+export async function eventWalletOf(merchant: TestMerchant, document: string): Promise<object> {
+  const { id, available, pending, held, debt } = await walletOf(merchant, document);
+  return { id, document, available, pending, held, debt };
+}
+
+/** Creates and cancels orders: one event each. */
+export async function cancelOrders(service: Service, merchant: TestMerchant, count: number): Promise<void> {
+  for (let at = 0; at < count; at++) {
+    const { id } = await aCreatedOrder(merchant);
+    await merchant.client.post(`/orders/${id}/cancel`);
+  }
+  await numberEvents(service);
+}
+
+/** Appends copies of the first event of a merchant, with another type. */
+export async function appendEvents(
+  service: Service,
+  merchant: TestMerchant,
+  count: number,
+  type: string,
+  at = service.clock.now(),
+): Promise<void> {
+  const first = 'SELECT * FROM events WHERE merchant_id = ? AND sequence = 1';
+  const [{ merchant_id, subject_id, data }] = await rowsOf(service, first, [merchant.id]);
+  const rows = Array.from({ length: count }, () => [merchant_id, newId(at), type, subject_id, data, at]);
+  const columns = 'merchant_id, event_id, type, subject_id, data, occurred_at';
+  await rowsOf(service, `INSERT INTO event_outbox (${columns}) VALUES ?`, [rows]);
+  await numberEvents(service);
+}
