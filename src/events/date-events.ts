@@ -13,19 +13,14 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { EventSweep } from './event.entity.js';
 
 /**
- * The dates that are announced: the column, its index, how long before the date, and which credits. Cashback that is
- * available at once was announced by its order or grant. Seven days, less an hour: a change of the clocks within them
- * does not move the announcement to another day.
+ * The dates that are announced: the column, its index, and how long before. Seven days less an hour: a change of the
+ * clocks within them does not move the announcement to another day.
  */
 const KINDS = {
-  available: {
-    column: 'available_at',
-    index: 'ix_cashback_credits_start',
-    aheadMs: 0,
-    which: 'created_at < available_at',
-  },
-  expiring: { column: 'expires_at', index: 'ix_cashback_credits_due', aheadMs: 7 * DAY_MS - HOUR_MS, which: 'TRUE' },
+  available: { column: 'available_at', index: 'ix_cashback_credits_start', aheadMs: 0 },
+  expiring: { column: 'expires_at', index: 'ix_cashback_credits_due', aheadMs: 7 * DAY_MS - HOUR_MS },
 } as const;
+type Kind = keyof typeof KINDS;
 
 /** How many wallets are announced in one transaction. */
 const LIMIT = 200;
@@ -39,16 +34,17 @@ const MARGIN_MS = 2 * MINUTE_MS;
 /** The position where all wallets of an instant have been announced. No ID is greater. */
 const LAST_WALLET = '~';
 
-const due = ({ column, index, which }: (typeof KINDS)[keyof typeof KINDS]): string => {
+function dueCredits(kind: Kind): string {
+  const { column, index } = KINDS[kind];
+  // Cashback that is available at once was announced by its order or grant.
+  const condition = kind === 'available' ? 'AND created_at < available_at' : '';
   const select = (range: string): string => `
     (SELECT ${column} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM(remaining_cents) AS cents
-       FROM cashback_credits FORCE INDEX (${index})
-      WHERE is_open = 1 AND ${range} AND ${which}
+       FROM cashback_credits FORCE INDEX (${index}) WHERE is_open = 1 AND ${range} ${condition}
       GROUP BY ${column}, wallet_id, merchant_id ORDER BY ${column}, wallet_id LIMIT ${LIMIT})`;
-  const ranges = [`${column} = ? AND wallet_id > ?`, `${column} > ? AND ${column} <= ?`];
-  const union = ranges.map(select).join(' UNION ALL ');
-  return `/* ${ALL_MERCHANTS} */ SELECT * FROM (${union}) found ORDER BY date, walletId LIMIT ${LIMIT}`;
-};
+  const [rest, later] = [`${column} = ? AND wallet_id > ?`, `${column} > ? AND ${column} <= ?`].map(select);
+  return `/* ${ALL_MERCHANTS} */ SELECT * FROM (${rest} UNION ALL ${later}) found ORDER BY date, walletId LIMIT ${LIMIT}`;
+}
 
 /** The open credits of a wallet with the same date. */
 interface DueCredits {
@@ -64,7 +60,7 @@ interface DueCredits {
  */
 export class DateEvents implements SharedWork {
   constructor(
-    private readonly kind: keyof typeof KINDS,
+    private readonly kind: Kind,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
@@ -83,7 +79,7 @@ export class DateEvents implements SharedWork {
       const position = await this.#lock(manager, until);
       if (position === null || position.doneUntil >= until) return until;
       const { doneUntil, afterWallet } = position;
-      const found = await manager.query<DueCredits[]>(due(KINDS[kind]), [doneUntil, afterWallet, doneUntil, until]);
+      const found = await manager.query<DueCredits[]>(dueCredits(kind), [doneUntil, afterWallet, doneUntil, until]);
       for (const [merchantId, credits] of byMerchant(found, (credit) => credit))
         await this.#announce(manager, record, merchantId, credits);
       const last = found.length < LIMIT ? { date: until, walletId: LAST_WALLET } : found.at(-1)!;

@@ -92,15 +92,15 @@ export class SequencerService implements SharedWork {
       const first = feeds.map(() => FIRST_OF_ONE).join(' UNION ALL ');
       const rows = feeds.length === 0 ? [] : await manager.query<{ id: number }[]>(first, feeds);
       const ids = rows.map(({ id }) => id);
-      if (ids.length > 0) for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [ids]);
-      if (ids.length > 0) record({ type: 'feed.advanced' });
+      if (ids.length > 0) {
+        for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [ids]);
+        record({ type: 'feed.advanced' });
+      }
       return { locked: feeds.length, numbered: ids.length };
     });
+    if (locked === merchants.length) return numbered >= EVENTS_OF_ONE;
     // Another instance has locked the others, or they have no feed yet.
-    const { affectedRows: created } =
-      locked < merchants.length
-        ? await this.#query<{ affectedRows: number }>(CREATE_FEEDS, [merchants])
-        : { affectedRows: 0 };
+    const { affectedRows: created } = await this.#query<{ affectedRows: number }>(CREATE_FEEDS, [merchants]);
     return created > 0 || numbered >= EVENTS_OF_ONE;
   }
 

@@ -68,7 +68,10 @@ describe('concurrent events', () => {
   });
 
   it('a reader that polls while 8 writers work on two instances reads each event once and in order', async () => {
-    for (const { app } of [service, second]) app.get(SweepsService).start();
+    const { databaseUrl, clock } = service;
+    const instances = [await startService({ databaseUrl, clock }), await startService({ databaseUrl, clock })];
+    for (const { app } of instances) app.get(SweepsService).start();
+    clients = instances.map((instance) => new Client(instance, merchant.client.token));
     let isWriting = true;
     const read: any[] = [];
     const reader = async (): Promise<void> => {
@@ -85,7 +88,9 @@ describe('concurrent events', () => {
         await client(at).post(`/orders/${order.id}/${round % 2 === 0 ? 'cancel' : 'complete'}`);
       }
     };
-    await Promise.all([reader(), atOnce(8, writer).finally(() => (isWriting = false))]);
+    await Promise.all([reader(), atOnce(8, writer).finally(() => (isWriting = false))]).finally(() =>
+      Promise.all(instances.map((instance) => instance.stop())),
+    );
     expect(read).toHaveLength(96);
     expectComplete(read);
     expect(await readFeed(merchant)).toEqual(read);
