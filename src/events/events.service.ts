@@ -18,6 +18,9 @@ export interface FeedPosition {
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
 
+/** A page ends here, in characters, because metadata can be large. It has at least one event. */
+const MAX_PAGE_SIZE = 1024 * 1024;
+
 const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /** Reads merchants' feeds of events. */
@@ -26,7 +29,7 @@ export class EventsService {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
   /**
-   * Returns a page of a merchant's feed.
+   * Returns a page of a merchant's feed: at most `limit` events, and about 1 MiB.
    *
    * @throws Problem events_expired, with the oldest `sequence` that is kept; validation_failed if `after` is a number
    *   that the feed has not reached.
@@ -42,9 +45,13 @@ export class EventsService {
         order: { sequence: 'ASC' },
         take: limit + 1,
       });
-      const page = found.slice(0, limit);
-      const next_after = found.length > limit ? page.at(-1)!.sequence : upto;
-      return { data: await toEventDtos(manager, merchantId, page), next_after, has_more: next_after < lastSequence };
+      let size = 0;
+      const data = (await toEventDtos(manager, merchantId, found.slice(0, limit))).filter((event, at) => {
+        size += JSON.stringify(event).length;
+        return at === 0 || size <= MAX_PAGE_SIZE;
+      });
+      const next_after = data.length < found.length ? data.at(-1)!.sequence : upto;
+      return { data, next_after, has_more: next_after < lastSequence };
     });
   }
 
