@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { SessionsService } from '../auth/sessions.service.js';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { ErasureService } from '../orders/erasure.service.js';
+import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { runChange, runWithServices } from './application.js';
 import { wholeNumber } from './arguments.js';
 import { AuditService } from '../audit/audit.service.js';
@@ -49,6 +50,7 @@ export function customerCommands(): Command {
     const document = await documentOf(options);
     await runChange('customer erase', { merchant_id: merchant }, async (services) => {
       const result = await services.get(ErasureService).erase(merchant, document);
+      await services.get(WebhookEndpointsService).forgetAttempts(merchant);
       return { result, changed: result };
     });
   });

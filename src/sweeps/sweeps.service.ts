@@ -27,7 +27,7 @@ export class SweepsService implements BeforeApplicationShutdown {
     credits: CreditExpiryService,
     sequencer: SequencerService,
     retention: RetentionService,
-    deliveries: DeliveryService,
+    private readonly deliveries: DeliveryService,
     secrets: WebhookSecrets,
     unitOfWork: UnitOfWork,
     events: DomainEvents,
@@ -75,5 +75,6 @@ export class SweepsService implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.#stopped.abort();
     await this.#running;
+    await this.deliveries.stop();
   }
 }

@@ -106,7 +106,7 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
 /** Reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. */
 function retryAfter(value: string | undefined, now: Date): number {
   if (value === undefined) return 0;
-  const ms = /^\d{1,9}$/.test(value) ? Number(value) * SECOND_MS : Date.parse(value) - +now;
+  const ms = /^\d+$/.test(value) ? Number(value) * SECOND_MS : Date.parse(value) - +now;
   return Math.max(0, ms || 0);
 }
 

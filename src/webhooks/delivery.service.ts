@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { LessThanOrEqual } from 'typeorm';
 import { after, Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
@@ -34,10 +34,9 @@ interface Behind {
 
 /** Finds the endpoints that are behind their feeds, and delivers to them. Every instance does so. */
 @Injectable()
-export class DeliveryService implements SharedWork, BeforeApplicationShutdown {
+export class DeliveryService implements SharedWork {
   readonly #log = new Logger('Webhooks');
   readonly #running = new Map<Delivery, Promise<void>>();
-  #isStopped = false;
   #behind = 0;
 
   constructor(
@@ -61,7 +60,7 @@ export class DeliveryService implements SharedWork, BeforeApplicationShutdown {
     const due = behind.filter(({ isDue }) => Number(isDue) === 1);
     for (const endpoint of due.slice(0, AT_ONCE - this.#running.size)) {
       const claimed = await this.#claim(endpoint, now);
-      if (claimed !== null && !this.#isStopped) this.#start(claimed);
+      if (claimed !== null) this.#start(claimed);
     }
     return now;
   }
@@ -71,9 +70,8 @@ export class DeliveryService implements SharedWork, BeforeApplicationShutdown {
     await Promise.all(this.#running.values());
   }
 
-  /** What is being sent may arrive a second time, from another instance. */
-  async beforeApplicationShutdown(): Promise<void> {
-    this.#isStopped = true;
+  /** Stops at once. What is being sent may arrive a second time, from another instance. */
+  async stop(): Promise<void> {
     for (const delivery of this.#running.keys()) delivery.stop();
     await this.settled();
   }

@@ -129,6 +129,13 @@ export class WebhookEndpointsService {
     });
   }
 
+  /** Forgets what receivers answered: a response may repeat the event of a customer who is erased. */
+  async forgetAttempts(merchantId: string): Promise<void> {
+    await this.unitOfWork.statement((manager) =>
+      manager.update(WebhookEndpoint, { merchantId }, { lastAttempt: null }),
+    );
+  }
+
   /** @throws Problem webhook_url_refused. */
   #publicUrl(url: string): string {
     const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);

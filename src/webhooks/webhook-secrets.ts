@@ -91,12 +91,12 @@ export class WebhookSecrets implements SharedWork {
   #open(sealed: string, endpointId: string, keys: readonly KeyObject[]): string | undefined {
     const bytes = Buffer.from(sealed, 'base64');
     for (const key of keys) {
-      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-      decipher.setAAD(Buffer.from(endpointId)).setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
+        const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+        decipher.setAAD(Buffer.from(endpointId)).setAuthTag(bytes.subarray(-TAG_BYTES));
         return decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)).toString() + decipher.final('utf8');
       } catch {
-        // Sealed with another key.
+        // Sealed with another key, or changed.
       }
     }
     return undefined;
