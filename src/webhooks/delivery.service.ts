@@ -52,7 +52,7 @@ export class DeliveryService implements SharedWork {
     return this.#behind;
   }
 
-  /** Begins to deliver to endpoints that are due, the one that has waited longest first, as many as it may at a time. */
+  /** Begins to deliver to endpoints that are due, the one that has waited longest first. */
   async next(): Promise<Date> {
     const now = this.clock.now();
     const behind = await this.unitOfWork.statement((manager) => manager.query<Behind[]>(BEHIND, [now, now]));
