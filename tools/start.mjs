@@ -76,6 +76,24 @@ async function migrate(env) {
   if (!ok) throw new Error(`The migrations failed:\n${output.trimEnd()}`);
 }
 
+/**
+ * @param {number} port
+ * @param {string} databaseUrl
+ * @returns the environment of the service
+ */
+const environment = (port, databaseUrl) => ({
+  ...process.env,
+  NODE_ENV: process.env['NODE_ENV'] || 'development',
+  PORT: String(port),
+  DATABASE_URL: databaseUrl,
+  // The URL is complete. A password in `.env` may be that of compose.yaml's database.
+  DATABASE_PASSWORD: '',
+  // `npm run webhooks:listen` listens on this machine.
+  WEBHOOK_ALLOW_PRIVATE: process.env['WEBHOOK_ALLOW_PRIVATE'] || 'true',
+  // Fixed, so that tokens stay valid after a restart. JWTs are not accepted from outside, and production refuses it.
+  JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
+});
+
 /** @returns {Promise<void>} when the service is ready */
 async function start() {
   process.chdir(PROJECT);
@@ -87,18 +105,7 @@ async function start() {
   const port = await readPort();
   const database = await provideDatabase({ purpose: 'start', say });
   cleanups.push(() => database.stop());
-  const env = {
-    ...process.env,
-    NODE_ENV: process.env['NODE_ENV'] || 'development',
-    PORT: String(port),
-    DATABASE_URL: database.url,
-    // The URL is complete. A password in `.env` may be that of compose.yaml's database.
-    DATABASE_PASSWORD: '',
-    // `npm run webhooks:listen` listens on this machine.
-    WEBHOOK_ALLOW_PRIVATE: process.env['WEBHOOK_ALLOW_PRIVATE'] || 'true',
-    // Fixed, so that tokens stay valid after a restart. JWTs are not accepted from outside, and production refuses it.
-    JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
-  };
+  const env = environment(port, database.url);
 
   say('Compiling');
   const builds = await compile(env);

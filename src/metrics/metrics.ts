@@ -85,7 +85,7 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // A counter that starts with its first conflict or movement would not show that one as an increase.
+    // A counter that starts with its first conflict, movement or attempt would not show that one as an increase.
     for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
     for (const event of Object.values(MOVEMENTS)) this.#cashback.inc({ event }, 0);
     for (const result of ['delivered', 'failed', 'disabled']) this.#attempts.inc({ result }, 0);

@@ -1,8 +1,9 @@
+import { randomUUID as aUuid } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemCodes } from '../../src/common/problem.js';
 import { createDataSource } from '../../src/schema.js';
-import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
 import { Contract } from '../support/contract.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -34,7 +35,7 @@ describe('the OpenAPI document', () => {
 
   /** Sends a request and validates it and the response against the document. */
   async function expectDocumented(
-    method: 'get' | 'post' | 'put',
+    method: 'get' | 'post' | 'put' | 'delete',
     route: string,
     body?: unknown,
     values: Record<string, string> = {},
@@ -56,6 +57,28 @@ describe('the OpenAPI document', () => {
       if (types.every((type) => answer.body.data.some((event: any) => event.type === type))) return answer;
       await sleep(50);
     }
+  }
+
+  /** Uses every operation of webhook endpoints. */
+  async function expectWebhooksDocumented(): Promise<void> {
+    const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+    const { body } = await expectDocumented('post', '/webhook-endpoints', { url });
+    const known = { id: body.id };
+    const unknown = { id: aUuid() };
+    await expectDocumented('post', '/webhook-endpoints', { url });
+    await expectDocumented('post', '/webhook-endpoints', { url: 'ftp://shop.example' });
+    await expectDocumented('post', '/webhook-endpoints', { types: ['order.created'] });
+    await expectDocumented('get', '/webhook-endpoints');
+    await expectDocumented('put', '/webhook-endpoints/{id}', { url, types: ['order.completed'] }, known);
+    await expectDocumented('put', '/webhook-endpoints/{id}', { url, types: [] }, known);
+    for (const operation of ['ping', 'rotate-secret', 'enable'])
+      for (const values of [known, unknown])
+        await expectDocumented('post', `/webhook-endpoints/{id}/${operation}`, undefined, values);
+    await expectDocumented('post', '/webhook-endpoints/{id}/seek', { after: 0 }, known);
+    await expectDocumented('post', '/webhook-endpoints/{id}/seek', { after: 999_999 }, known);
+    for (const values of [known, unknown]) await expectDocumented('get', '/webhook-endpoints/{id}', undefined, values);
+    for (const values of [known, unknown])
+      await expectDocumented('delete', '/webhook-endpoints/{id}', undefined, values);
   }
 
   /** The operations of the document. */
@@ -136,6 +159,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/events/{id}', undefined, { id });
     await expectDocumented('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
     await expectDocumented('get', '/events', undefined, {}, '?types=order.created');
+    await expectWebhooksDocumented();
     await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
     await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
     await expectDocumented('post', '/auth/logout');
@@ -181,10 +205,11 @@ describe('the OpenAPI document', () => {
 
   it('every amount has a pattern, every ID of the service is a UUID, and an instant or a day has its format', () => {
     const ofCallers = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
+    const ofEvents = new Set(['EventDto', 'WebhookAttemptDto']);
     const isExact = (schema: string, member: string, { example, format, pattern }: any): boolean => {
       if (/external_id$|^(request_id|earn_rate|redeem_share)$/.test(member)) return true;
       if (/(^|_)id$/.test(member))
-        return ofCallers.has(schema) || format === 'uuid' || (schema === 'EventDto' && pattern?.startsWith('^evt_'));
+        return ofCallers.has(schema) || format === 'uuid' || (ofEvents.has(schema) && pattern?.startsWith('^evt_'));
       if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');
       return !/^-?\d+\.\d\d$/.test(example) || pattern !== undefined;
     };
@@ -199,7 +224,7 @@ describe('the OpenAPI document', () => {
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }: any) => name)).toEqual(['auth', 'orders', 'wallets', 'events']);
+    expect(document.tags.map(({ name }: any) => name)).toEqual(['auth', 'orders', 'wallets', 'events', 'webhooks']);
   });
 
   it('every problem has a schema of its own with a constant code and a valid, complete example', () => {

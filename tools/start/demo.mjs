@@ -1,8 +1,9 @@
 // @ts-check
 import { run } from '../support/processes.mjs';
 
-const EMAIL = 'demo@example.com';
-const PASSWORD = 'demo-password-2026';
+/** The login of the demo merchant. */
+export const EMAIL = 'demo@example.com';
+export const PASSWORD = 'demo-password-2026';
 const DOCUMENT = '52998224725';
 
 /**
@@ -70,7 +71,9 @@ curl -i $BASE/orders -H "authorization: Bearer $TOKEN" -H 'content-type: applica
   "payment_methods": [{ "id": "credit_card", "amount": "150.00" }]
 }'; echo
 
-Next, paste the blocks of docs/checkout.md: a whole sale.
+Next, paste the blocks of docs/checkout.md: a whole sale. To see its events as webhooks, in another terminal:
+
+npm run webhooks:listen
 
 The admin CLI on this database:
 

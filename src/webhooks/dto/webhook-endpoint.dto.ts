@@ -51,7 +51,10 @@ export class WebhookAttemptDto {
   readonly at!: string;
 
   /** The event; null if it is no longer kept. */
-  @ApiProperty({ type: String, nullable: true, example: 'evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10' })
+  @ApiProperty({
+    ...{ type: String, pattern: '^evt_[0-9a-f-]{36}$', nullable: true },
+    example: 'evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10',
+  })
   readonly event_id!: string | null;
 
   /** The status of the response; null if there was none. 200 to 299 is a success. */

@@ -1,0 +1,140 @@
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { EMAIL, PASSWORD, seedDemo, welcome } from '../../tools/start/demo.mjs';
+import { type Guarded, startGuarded } from '../../tools/support/guarded-process.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
+import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
+import { Client } from '../support/client.js';
+import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { anOrder } from '../support/factories.js';
+
+describe('npm run webhooks:listen', () => {
+  let database: TestDatabase;
+  let service: BuiltService;
+  let client: Client;
+  let folder: string;
+  let listeners = 0;
+  const started: Guarded[] = [];
+
+  beforeAll(async () => {
+    folder = makeTempFolder('cashback-listen');
+    database = await createMigratedDatabase();
+    service = await startBuiltService(database.url);
+    await seedDemo({ ...process.env, DATABASE_URL: database.url });
+    const login = await new Client(service).post('/auth/login', { email: EMAIL, password: PASSWORD });
+    client = new Client(service, login.body.access_token);
+  });
+  afterAll(async () => {
+    for (const listener of started) await listener.end(5000);
+    await service?.stop();
+    await database?.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Starts the listener. `until` waits until it has printed a text, and returns all that it has printed. */
+  async function listen(base: string, ...args: string[]) {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+    const file = path.join(folder, `output-${++listeners}`);
+    const [, program = ''] = scripts['webhooks:listen']!.split(' ');
+    const env = { PATH: process.env.PATH, BASE: base };
+    const listener = await startGuarded({
+      command: process.execPath,
+      args: [program, ...args],
+      env,
+      output: { file },
+    });
+    started.push(listener);
+    const printed = (): string => readFileSync(file, 'utf8');
+    const until = async (text: string): Promise<string> => {
+      for (let attempt = 0; attempt < 600 && !printed().includes(text) && !listener.hasExited(); attempt++)
+        await sleep(50);
+      return printed();
+    };
+    return { ...listener, printed, until };
+  }
+
+  async function urls(): Promise<string[]> {
+    return (await client.get('/webhook-endpoints')).body.data.map(({ url }: { url: string }) => url);
+  }
+
+  async function complete(): Promise<string> {
+    const order = anOrder({ total: '150.00' });
+    const { body } = await client.post('/orders', order);
+    expect((await client.post(`/orders/${body.id}/complete`, {})).status).toBe(200);
+    return order.external_id;
+  }
+
+  it('npm run webhooks:listen prints one line per event, and deletes its endpoint and those of killed listeners', async () => {
+    // A shop's own endpoint has the same address with another path.
+    const own = `http://127.0.0.1:${await freePort()}/webhooks`;
+    await client.post('/webhook-endpoints', { url: own });
+    const killed = await listen(service.url);
+    await killed.until('Waiting for');
+    await killed.kill();
+    expect(await urls()).toHaveLength(2);
+
+    const listener = await listen(service.url);
+    await listener.until('Waiting for');
+    expect(await urls()).toEqual([own, expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/webhooks-listen$/)]);
+    const externalId = await complete();
+    const line = new RegExp(
+      `^\\d\\d:\\d\\d:\\d\\d +\\d+  order\\.completed +${externalId} completed version 2 total 150\\.00 ` +
+        'to receive 7\\.50 \\| available [\\d.]+ pending 7\\.50$',
+      'm',
+    );
+    expect(await listener.until(externalId)).toMatch(line);
+    await listener.end(10_000);
+    expect(await listener.exited).toBe(0);
+    expect(await urls()).toEqual([own]);
+  });
+
+  it('npm run webhooks:listen leaves the endpoint of another listener that still runs', async () => {
+    const first = await listen(service.url);
+    await first.until('Waiting for');
+    const before = await urls();
+    const second = await listen(service.url);
+    await second.until('Waiting for');
+    expect(await urls()).toEqual([...before, expect.stringContaining('/webhooks-listen')]);
+    await second.end(10_000);
+    await first.end(10_000);
+  });
+
+  it('npm run webhooks:listen -- --json prints each event as GET /events/{id} returns it', async () => {
+    const listener = await listen(service.url, '--json');
+    await listener.until('Waiting for');
+    const externalId = await complete();
+    const printed = await listener.until(`"debt"`);
+    const event = JSON.parse(printed.slice(printed.indexOf('{'))) as { id: string; data: any };
+    expect(event.data.order.external_id).toBe(externalId);
+    expect(event).toEqual((await client.get(`/events/${event.id}`)).body);
+    await listener.end(10_000);
+  });
+
+  it('npm run webhooks:listen refuses a request without a valid signature and does not print it as an event', async () => {
+    const listener = await listen(service.url);
+    await listener.until('Waiting for');
+    const url = (await urls()).find((one) => one.endsWith('/webhooks-listen'))!;
+    const response = await fetch(url, { method: 'POST', body: '{"type":"order.completed"}' });
+    expect(response.status).toBe(400);
+    const printed = await listener.until('Refused');
+    expect(printed).toContain('Refused POST /webhooks-listen: Missing required headers');
+    expect(printed).not.toContain('order.completed');
+    await listener.end(10_000);
+  });
+
+  it('npm run webhooks:listen says how to start the service when nothing answers', async () => {
+    const base = `http://127.0.0.1:${await freePort()}`;
+    const listener = await listen(base);
+    expect(await listener.exited).toBe(1);
+    expect(listener.printed()).toBe(
+      `Nothing answers at ${base}. Start the service in another terminal: npm start\n` +
+        'If it listens elsewhere, set PORT or BASE to what it prints.\n',
+    );
+  });
+
+  it('the welcome of npm start names npm run webhooks:listen', () => {
+    expect(welcome(3000, database.url)).toContain('npm run webhooks:listen\n');
+  });
+});
