@@ -56,7 +56,7 @@ export function customerCommands(): Command {
   });
   add(
     'export',
-    'print all that is stored about a customer: wallet, credits, grants, ledger, orders and refunds',
+    'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
   ).action(async ({ merchant, ...options }: CustomerOptions) => {
     const document = await documentOf(options);
     await runWithServices((services) => services.get(RecordsService).customer(merchant, document));

@@ -71,7 +71,7 @@ export class WebhooksController {
   /**
    * Change a webhook endpoint
    *
-   * @remarks Replaces the URL and the types. What failed is sent again at once, to the new URL.
+   * @remarks Replaces the URL and the types. What an active endpoint waits for is sent at once, to the new URL.
    */
   @Put(':id')
   @Heavy()

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { numberEvents } from '../support/events.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, statementOf, walletOf } from '../support/wallets.js';
@@ -96,11 +97,13 @@ describe('`customer export`', () => {
 
   it('`customer export` has every table with personal data and every column of it', async () => {
     const { document } = await aCustomer(merchant);
+    await numberEvents(service);
     const found = await exported(document);
     const tables = {
       wallets: [found.wallet],
       ...{ cashback_credits: found.credits, cashback_grants: found.grants, cashback_holds: found.holds },
       ...{ cashback_entries: found.entries, orders: found.orders, refunds: found.refunds },
+      events: found.events,
     };
     for (const [table, rows] of Object.entries(tables)) {
       const columns = await rowsOf(
