@@ -3,10 +3,13 @@
 // npm run bench                        everything, a quarter of an hour
 // npm run bench -- floor               POST /orders against a bare server: throughput and p99 at 1, 10, 50, 200 connections
 // npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
+// npm run bench -- events              the feed: changes, lag, webhooks, pages, what happens by date beside orders
 //
 // --seconds N    the length of each measurement (3)
 // --rounds N     the number of measurements, of which the median is printed (3)
 // --orders N     orders, and ledger entries of a wallet, in the large tables of `reads` (1000000); 0 leaves them out
+// --events N     events of the long feed, and of those to delete, in `events` (1000000)
+// --wallets N    wallets whose cashback becomes available or expires at the same time in `events` (100000)
 // --json FILE    where the figures are written (bench/results.json)
 // --no-build     uses `dist/` in its current state
 import { writeFileSync } from 'node:fs';
@@ -15,6 +18,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf, onInterrupt, PROJECT, run } from '../tools/support/processes.mjs';
 import { Lab, PRODUCTION_COMMAND } from './lab.mjs';
+import { measureEvents } from './parts/events.mjs';
 import { measureFloor } from './parts/floor.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
@@ -24,9 +28,10 @@ const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
   reads: measureReads,
+  events: measureEvents,
 };
 
-/** @typedef {{ seconds: number, rounds: number, orders: number }} Plan */
+/** @typedef {{ seconds: number, rounds: number, orders: number, events: number, wallets: number }} Plan */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,6 +39,8 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     orders: { type: 'string', default: '1000000' },
+    events: { type: 'string', default: '1000000' },
+    wallets: { type: 'string', default: '100000' },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
     'no-build': { type: 'boolean', default: false },
   },
@@ -44,7 +51,7 @@ function say(line) {
   console.log(`[bench] ${line}`);
 }
 
-/** @param {'seconds' | 'rounds' | 'orders'} name @param {number} least */
+/** @param {keyof Plan} name @param {number} least */
 function wholeNumber(name, least) {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);
@@ -65,6 +72,8 @@ async function bench(lab) {
     seconds: wholeNumber('seconds', 1),
     rounds: wholeNumber('rounds', 1),
     orders: wholeNumber('orders', 0),
+    events: wholeNumber('events', 200),
+    wallets: wholeNumber('wallets', 1),
   };
   const wanted = positionals.length > 0 ? positionals : Object.keys(PARTS);
   const unknown = wanted.filter((name) => !(name in PARTS));

@@ -108,9 +108,10 @@ export class Lab {
    * Starts the production build. Its log, one line per request as in production, goes to /dev/null.
    *
    * @param {string} schema
+   * @param {NodeJS.ProcessEnv} [env] what is different from production
    */
-  startService(schema) {
-    return this.#start(PRODUCTION_COMMAND, schema);
+  startService(schema, env) {
+    return this.#start(PRODUCTION_COMMAND, schema, env);
   }
 
   /** @param {string} schema */
@@ -118,11 +119,16 @@ export class Lab {
     return this.#start([process.execPath, 'bench/floor/server.mjs'], schema);
   }
 
-  /** @param {string[]} command @param {string} schema @returns {Promise<Target>} */
-  async #start([program = '', ...args], schema) {
+  /** Starts the server that receives webhooks. @param {string} schema */
+  startReceiver(schema) {
+    return this.#start([process.execPath, 'bench/events/receiver.mjs'], schema);
+  }
+
+  /** @param {string[]} command @param {string} schema @param {NodeJS.ProcessEnv} [more] @returns {Promise<Target>} */
+  async #start([program = '', ...args], schema, more = {}) {
     const port = await findFreePort();
     const startedAt = performance.now();
-    const env = { ...this.environment(schema), PORT: String(port) };
+    const env = { ...this.environment(schema), ...more, PORT: String(port) };
     const running = await startGuarded({ command: program, args, env, output: { file: '/dev/null' } });
     const stop = () => running.end(5_000);
     this.#ends.push(stop);

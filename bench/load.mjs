@@ -100,20 +100,23 @@ function toRequest(step, onAnswer) {
 }
 
 /**
+ * Computes the figures of a step.
+ *
  * @param {Answers} answers
  * @param {number} elapsed in seconds
  * @returns {Figures}
  */
-function toFigures({ times, answered, refused }, elapsed) {
+export function toFigures({ times, answered, refused }, elapsed) {
+  return { requests: answered, perSecond: answered / elapsed, ...percentiles(times), refused };
+}
+
+/**
+ * @param {number[]} times
+ * @returns {Pick<Figures, 'p50' | 'p95' | 'p99'>}
+ */
+export function percentiles(times) {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (/** @type {number} */ share) =>
     sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? NaN;
-  return {
-    requests: answered,
-    perSecond: answered / elapsed,
-    p50: at(0.5),
-    p95: at(0.95),
-    p99: at(0.99),
-    refused,
-  };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

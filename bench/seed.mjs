@@ -1,7 +1,6 @@
 // @ts-check
 /** @import { Lab } from './lab.mjs' */
-import { createHash, randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { addMerchant } from './logins.mjs';
 
 /**
  * @typedef {object} Shop a schema with a merchant, its login and its customers
@@ -10,11 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @property {string} apiUserId
  */
 
-const EMAIL = 'bench@example.com';
-const PASSWORD = 'bench-password-2026';
-
 /** The centavos of each credit. */
-const CREDIT = 100_000;
+export const CREDIT = 100_000;
 
 /** The number of customers with cashback to spend; each has three credits. */
 export const CUSTOMERS = 1000;
@@ -23,15 +19,15 @@ export const CUSTOMERS = 1000;
 export const FIRST_DOCUMENT = 10_000_000_000;
 
 /** Whole numbers from 0; a recursion of 1000 is what MySQL allows by default. */
-const NUMBERS = `
+export const NUMBERS = `
   WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 999),
        numbers (n) AS (SELECT a.n + 1000 * b.n FROM k a CROSS JOIN k b)`;
 
 /** Rows of one statement: enough to be fast, few enough for a transaction that stays small. */
-const CHUNK = 50_000;
+export const CHUNK = 50_000;
 
 /** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as in production. */
-const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
+export const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
   `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
 
 /**
@@ -43,12 +39,7 @@ export async function openShop(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
   await lab.command(schema, ['dist/src/migrate.js', 'run']);
-  const admin = async (/** @type {string[]} */ ...args) =>
-    JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
-  const merchant = await admin('merchant', 'create', '--name', 'Bench');
-  const login = ['--merchant', merchant.id, '--email', EMAIL, '--password', PASSWORD];
-  const user = await admin('user', 'create', ...login);
-  const shop = { schema, merchantId: merchant.id, apiUserId: user.id };
+  const shop = { schema, ...(await addMerchant(lab, schema)) };
   await addWallets(lab, shop, { count: CUSTOMERS, firstDocument: FIRST_DOCUMENT, prefix: '01930000', creditsEach: 3 });
   return shop;
 }
@@ -149,54 +140,4 @@ export async function addEntries(lab, shop, count) {
       [row?.['wallet_id'], shop.merchantId, first, row?.['id'], Math.min(CHUNK, count - first)],
     );
   return String(row?.['wallet_id']);
-}
-
-/**
- * Sessions with a refresh token each: a session may be refreshed only 60 times per minute.
- *
- * @param {Lab} lab @param {Shop} shop @param {number} count
- * @returns {Promise<string[]>} their refresh tokens
- */
-export async function addSessions(lab, shop, count) {
-  const [now, later] = [new Date(), new Date(Date.now() + 30 * 86_400_000)];
-  const tokens = Array.from({ length: count }, () => ({
-    id: randomUUID(),
-    access: `cbat_${randomUUID()}`,
-    refresh: `cbrt_${randomUUID()}`,
-  }));
-  const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest();
-  for (let first = 0; first < count; first += 1000) {
-    const some = tokens.slice(first, first + 1000);
-    await lab.sql(shop.schema, 'INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?', [
-      some.map(({ id }) => [id, shop.apiUserId, now, later]),
-    ]);
-    await lab.sql(
-      shop.schema,
-      'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
-      [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
-    );
-  }
-  return tokens.map(({ refresh }) => refresh);
-}
-
-/** How often a login that the service asks to repeat is sent again. */
-const LOGIN_RETRIES = 5;
-
-/**
- * Logs in as a merchant's system does: after a 429 or 503 it waits as long as `Retry-After` says and tries again.
- *
- * @param {string} url of the service
- * @returns {Promise<string>} the access token
- */
-export async function logIn(url) {
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ email: EMAIL, password: PASSWORD });
-  for (let retries = 0; ; retries += 1) {
-    const answer = await fetch(`${url}/auth/login`, { method: 'POST', headers, body });
-    const text = await answer.text();
-    if (answer.status === 201) return JSON.parse(text).access_token;
-    if (![429, 503].includes(answer.status) || retries === LOGIN_RETRIES)
-      throw new Error(`POST /auth/login returned ${answer.status} after ${retries} retries: ${text}`);
-    await sleep(Number(answer.headers.get('retry-after') ?? 1) * 1000);
-  }
 }

@@ -1,10 +1,11 @@
 // @ts-check
 /** @import { Lab, Target } from '../lab.mjs' @import { Plan } from '../bench.mjs' @import { Figures, Step } from '../load.mjs' */
 import { drive, warmUp } from '../load.mjs';
+import { logIn } from '../logins.mjs';
 import { creations } from '../operations.mjs';
 import { processorMs } from '../processes.mjs';
 import { median, medians, printTable } from '../report.mjs';
-import { logIn, openShop } from '../seed.mjs';
+import { openShop } from '../seed.mjs';
 
 /** @typedef {Figures & { processorMs: number }} Round with the processor time of the server per request */
 

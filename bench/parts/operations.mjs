@@ -1,10 +1,11 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' @import { Figures, Step } from '../load.mjs' */
 import { drive, warmUp } from '../load.mjs';
+import { addSessions, logIn } from '../logins.mjs';
 import { createSome, creations, lifecycles, refreshes, repeats } from '../operations.mjs';
 import { memoryMiB } from '../processes.mjs';
 import { medians, printTable } from '../report.mjs';
-import { addSessions, logIn, openShop } from '../seed.mjs';
+import { openShop } from '../seed.mjs';
 
 const HEADS = ['operation', 'connections', 'requests/s', 'p50 ms', 'p95 ms', 'p99 ms', 'refused', 'statements'];
 

@@ -1,9 +1,10 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
 import { drive } from '../load.mjs';
+import { logIn } from '../logins.mjs';
 import { gets, lifecycles, searches } from '../operations.mjs';
 import { median, printTable } from '../report.mjs';
-import { addEntries, addOrders, addWallets, logIn, openShop, SPAN_SECONDS } from '../seed.mjs';
+import { addEntries, addOrders, addWallets, openShop, SPAN_SECONDS } from '../seed.mjs';
 
 /** @typedef {{ name: string, url: string, steps: import('../load.mjs').Step[] }} Contender the same steps, over more data each time */
 
