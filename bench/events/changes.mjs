@@ -1,8 +1,8 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Plan } from '../bench.mjs' */
-/** @import { Goal } from '../parts/events.mjs' */
+/** @import { Step } from '../load.mjs' @import { Goal } from '../parts/events.mjs' */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { drive, percentiles, warmUp } from '../load.mjs';
+import { drive, percentiles } from '../load.mjs';
 import { logIn } from '../logins.mjs';
 import { amendments, completions, createSome, creations } from '../operations.mjs';
 import { pace } from '../pace.mjs';
@@ -10,7 +10,10 @@ import { medians, printTable } from '../report.mjs';
 import { openShop } from '../seed.mjs';
 import { feedOf } from './seed.mjs';
 
+const WARM_UP_REQUESTS = 5000;
 const CHANGES_PER_SECOND = 500;
+/** The last events get their numbers. */
+const SETTLE_MS = 2000;
 const READER_PAUSE_MS = 50;
 
 /**
@@ -22,10 +25,10 @@ export async function measureChanges(lab, plan) {
   const shop = await openShop(lab, 'bench_changes');
   const { url, stop } = await lab.startService(shop.schema);
   const token = await logIn(url);
-  await warmUp(url, creations(token));
+  await drive({ url, steps: creations(token), connections: 10, amount: WARM_UP_REQUESTS });
   await createAndComplete(lab, url, token, 10, plan.seconds);
   const throughput = [];
-  for (const connections of [1, 10, 50]) {
+  for (const connections of [10, 50]) {
     lab.say(`Orders created and completed, ${connections} connections`);
     throughput.push(...(await measureThroughput(lab, url, token, connections, plan)));
   }
@@ -39,7 +42,11 @@ export async function measureChanges(lab, plan) {
   );
   lab.say(`${CHANGES_PER_SECOND} changes per second, and a reader of the feed`);
   const ids = (await createSome(url, token, 1000)).map(({ id }) => id);
-  const lag = await measureLag(url, token, ids, (await feedOf(lab, shop)).last, plan.seconds * plan.rounds);
+  const [step] = amendments(token, ids);
+  if (step === undefined) throw new Error('there is no step');
+  await pace({ url, step, perSecond: CHANGES_PER_SECOND, seconds: plan.seconds });
+  await sleep(SETTLE_MS);
+  const lag = await measureLag(url, token, step, (await feedOf(lab, shop)).last, plan.seconds * plan.rounds);
   await stop();
   const { perSecond, p50, p99, seen } = lag;
   /** @type {Goal[]} */
@@ -110,19 +117,17 @@ async function counted(lab, load) {
  *
  * @param {string} url
  * @param {string} token
- * @param {string[]} ids of pending orders
+ * @param {Step} step
  * @param {number} after the end of the feed
  * @param {number} seconds
  */
-async function measureLag(url, token, ids, after, seconds) {
+async function measureLag(url, token, step, after, seconds) {
   /** @type {number[]} */
   const times = [];
-  const [step] = amendments(token, ids);
-  if (step === undefined) throw new Error('there is no step');
   const done = new AbortController();
   const reading = readFeed(url, token, after, done.signal, (timestamp) => times.push(Date.now() - timestamp));
   const figures = await pace({ url, step, perSecond: CHANGES_PER_SECOND, seconds });
-  await sleep(2000);
+  await sleep(SETTLE_MS);
   done.abort();
   await reading;
   return { perSecond: figures.perSecond, refused: figures.refused, seen: times.length, ...percentiles(times) };
