@@ -1,6 +1,6 @@
 // @ts-check
 //
-// npm run bench                        everything, a quarter of an hour
+// npm run bench                        everything, half an hour
 // npm run bench -- floor               POST /orders against a bare server: throughput and p99 at 1, 10, 50, 200 connections
 // npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
 // npm run bench -- events              the feed: changes, lag, webhooks, pages, what happens by date beside orders

@@ -21,7 +21,7 @@ import { addDueWallets, addEvents, announceFrom, feedOf } from './seed.mjs';
  */
 
 const DAY_MS = 86_400_000;
-const ORDERS_PER_SECOND = 100;
+const ORDERS_PER_SECOND = 200;
 const MARGIN = 1.5;
 /** Requests that warm up a service beside its work. */
 const WARM_UP_REQUESTS = 1000;
