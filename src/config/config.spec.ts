@@ -152,6 +152,16 @@ describe('rate limits and related variables', () => {
   });
 });
 
+describe('WEBHOOK_ALLOW_PRIVATE', () => {
+  it('WEBHOOK_ALLOW_PRIVATE is false by default, and cannot be true in production', () => {
+    expect(loadConfig(environment()).WEBHOOK_ALLOW_PRIVATE).toBe(false);
+    const WEBHOOK_ALLOW_PRIVATE = 'true';
+    expect(rejectedVariables(environment({ WEBHOOK_ALLOW_PRIVATE }))).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
+    for (const NODE_ENV of ['development', 'test'])
+      expect(loadConfig(environment({ NODE_ENV, WEBHOOK_ALLOW_PRIVATE })).WEBHOOK_ALLOW_PRIVATE).toBe(true);
+  });
+});
+
 describe('JWT_SECRET', () => {
   it('JWT_SECRET must have at least 32 bytes in every environment', () => {
     for (const NODE_ENV of ['production', 'development', 'test']) {

@@ -76,8 +76,10 @@ export async function feedOf(manager: EntityManager, merchantId: string): Promis
 
 /** Locks a merchant's feed. It is created if there was no event yet. */
 export async function lockFeed(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
-  await manager.query(CREATE_FEEDS, [[merchantId]]);
-  return manager.findOneOrFail(EventFeed, { where: { merchantId }, lock: { mode: 'pessimistic_write' } });
+  await manager.query(CREATE_FEEDS, [[merchantId], [merchantId]]);
+  const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: { mode: 'pessimistic_write' } });
+  if (feed === null) throw notFound('no merchant has this ID');
+  return feed;
 }
 
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */

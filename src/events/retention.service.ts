@@ -3,6 +3,7 @@ import { LessThan, MoreThanOrEqual } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { doEach, type SharedWork } from '../common/sweep.js';
 import { Config } from '../config/config.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed, FeedEntry } from './event.entity.js';
 
@@ -23,7 +24,12 @@ export class RetentionService implements SharedWork {
   async next(): Promise<Date> {
     const now = this.clock.now();
     const keptSince = after(now, -this.config.EVENT_RETENTION_DAYS * DAY_MS);
-    const due = { where: { oldestAt: LessThan(keptSince) }, order: { oldestAt: 'ASC' }, take: FEEDS } as const;
+    const due = {
+      where: { oldestAt: LessThan(keptSince) },
+      order: { oldestAt: 'ASC' },
+      take: FEEDS,
+      comment: ALL_MERCHANTS,
+    } as const;
     const feeds = await this.unitOfWork.statement((manager) => manager.find(EventFeed, due));
     await doEach(feeds, ({ merchantId }) => this.#prune(merchantId, keptSince));
     return feeds[0]?.oldestAt ?? now;

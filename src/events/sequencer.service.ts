@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND_MS } from '../common/clock.js';
 import type { SharedWork } from '../common/sweep.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** How many merchants' events are numbered at a time, and how many of each. */
@@ -10,18 +11,18 @@ const EVENTS_OF_ONE = 200;
 /** How many waiting events are counted. */
 const MOST_COUNTED = 10_000;
 
-const WAITING = `
+const WAITING = `/* ${ALL_MERCHANTS} */
   SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM event_outbox LIMIT ${MOST_COUNTED}) some) AS count,
          (SELECT occurred_at FROM event_outbox ORDER BY id LIMIT 1) AS since`;
 
-const MERCHANTS_WAITING = `
+const MERCHANTS_WAITING = `/* ${ALL_MERCHANTS} */
   SELECT DISTINCT merchant_id AS id FROM event_outbox WHERE merchant_id > ? ORDER BY merchant_id LIMIT ${MERCHANTS}`;
 
 /** Creates the feeds of some merchants that have none. */
 export const CREATE_FEEDS = `
   INSERT IGNORE INTO event_feeds (merchant_id, last_sequence, oldest_sequence, kept_since)
   SELECT m.id, 0, 1, m.created_at FROM merchants m
-   WHERE m.id IN (?) AND NOT EXISTS (SELECT 1 FROM event_feeds f WHERE f.merchant_id = m.id)`;
+   WHERE m.id IN (?) AND NOT EXISTS (SELECT 1 FROM event_feeds f WHERE f.merchant_id IN (?) AND f.merchant_id = m.id)`;
 
 const LOCK = 'SELECT merchant_id AS id FROM event_feeds WHERE merchant_id IN (?) FOR UPDATE SKIP LOCKED';
 
@@ -32,15 +33,16 @@ const NUMBER = `
   SELECT o.merchant_id, f.last_sequence + ROW_NUMBER() OVER (PARTITION BY o.merchant_id ORDER BY o.id),
          o.event_id, o.type, o.subject_id, o.data, o.occurred_at
     FROM event_outbox o JOIN event_feeds f ON f.merchant_id = o.merchant_id
-   WHERE o.id IN (?)`;
+   WHERE o.merchant_id IN (?) AND o.id IN (?)`;
 
 const ADVANCE = `
   UPDATE event_feeds f
     JOIN (SELECT merchant_id, COUNT(*) AS count, MIN(occurred_at) AS since
-            FROM event_outbox WHERE id IN (?) GROUP BY merchant_id) o ON o.merchant_id = f.merchant_id
+            FROM event_outbox WHERE merchant_id IN (?) AND id IN (?) GROUP BY merchant_id) o
+      ON f.merchant_id = o.merchant_id
      SET f.last_sequence = f.last_sequence + o.count, f.oldest_at = COALESCE(f.oldest_at, o.since)`;
 
-const REMOVE = 'DELETE FROM event_outbox WHERE id IN (?)';
+const REMOVE = 'DELETE FROM event_outbox WHERE merchant_id IN (?) AND id IN (?)';
 
 /**
  * Numbers the events of committed use cases. A number that a use case took itself would be visible before a lower one
@@ -93,14 +95,14 @@ export class SequencerService implements SharedWork {
       const rows = feeds.length === 0 ? [] : await manager.query<{ id: number }[]>(first, feeds);
       const ids = rows.map(({ id }) => id);
       if (ids.length > 0) {
-        for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [ids]);
+        for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [feeds, ids]);
         record({ type: 'feed.advanced' });
       }
       return { locked: feeds.length, numbered: ids.length };
     });
     if (locked === merchants.length) return numbered >= EVENTS_OF_ONE;
     // Another instance has locked the others, or they have no feed yet.
-    const { affectedRows: created } = await this.#query<{ affectedRows: number }>(CREATE_FEEDS, [merchants]);
+    const { affectedRows: created } = await this.#query<{ affectedRows: number }>(CREATE_FEEDS, [merchants, merchants]);
     return created > 0 || numbered >= EVENTS_OF_ONE;
   }
 

@@ -18,7 +18,7 @@ export function webhookUrlFault(text: string, allowsPrivate: boolean): string | 
   if (allowsPrivate) return ['https:', 'http:'].includes(protocol) ? undefined : 'must begin with https:// or http://';
   if (protocol !== 'https:') return 'must begin with https://';
   if (port !== '') return 'must use port 443';
-  const name = hostname.replace(/\.$/, '');
+  const name = hostname.replace(/\.+$/, '');
   if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return 'must have a host name, not an IP address';
   return PRIVATE_NAME.test(name) ? 'must have a public host name' : undefined;
 }

@@ -15,6 +15,10 @@ describe('statements and their merchant', () => {
     ['SELECT `Order`.`merchant_id` FROM `orders` `Order` WHERE (`Order`.`id` = ?)', ['FROM orders Order']],
     ['UPDATE `wallets` SET `document` = ? WHERE `id` = ?', ['UPDATE wallets SET']],
     ['DELETE FROM cashback_holds WHERE order_id = ?', ['FROM cashback_holds WHERE']],
+    ['DELETE FROM event_outbox WHERE id IN (?)', ['FROM event_outbox WHERE']],
+    ['UPDATE event_feeds SET last_sequence = ?', ['UPDATE event_feeds SET']],
+    ['SELECT * FROM events WHERE id = ?', ['FROM events WHERE']],
+    ['UPDATE webhook_endpoints SET status = ? WHERE id = ?', ['UPDATE webhook_endpoints SET']],
     ['INSERT INTO refunds (id, order_id) VALUES ?', ['INTO refunds (id, order_id)']],
     [
       'SELECT 1 FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id WHERE w.merchant_id = ?',

@@ -2,14 +2,15 @@ import diagnostics from 'node:diagnostics_channel';
 import type { DataSource } from 'typeorm';
 import { ALL_MERCHANTS } from '../../src/database/all-merchants.js';
 
-/** The tables of the money. Each has a merchant, by which it can be partitioned. */
-const TABLES = '(?:orders|refunds|wallets|cashback_(?:credits|holds|entries|grants))\\b';
+/** The tables of merchants. Each has a merchant, by which it can be partitioned. */
+const MONEY = 'orders|refunds|wallets|cashback_(?:credits|holds|entries|grants)';
+const TABLES = `(?:${MONEY}|events|event_(?:outbox|feeds)|webhook_endpoints)\\b`;
 const INSERT = new RegExp(`\\bINTO ${TABLES}\\s*\\(([^)]*)\\)`, 'g');
 const USE = new RegExp(`\\b(?:FROM|JOIN|UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
 const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIMIT', 'UNION']);
 
 /**
- * Returns which parts of a statement do not name the merchant: each use of a table of the money needs a condition on
+ * Returns which parts of a statement do not name the merchant: each use of a merchant's table needs a condition on
  * its merchant, and each new row its merchant. Only a SELECT without locks may read all merchants, and it must say so.
  */
 export function partsWithoutMerchant(statement: string): string[] {

@@ -1,13 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { DeliveryService } from '../../src/webhooks/delivery.service.js';
 import type { Service } from './service.js';
 
 /** A request that a receiver got. */
 export interface Received {
+  method: string;
+  path: string;
   headers: IncomingHttpHeaders;
+  /** The names and values as they arrived. */
+  rawHeaders: string[];
   /** The body as it arrived, which the signature is about. */
   raw: string;
   event: any;
@@ -20,6 +24,8 @@ export type Answering = (received: Received, response: ServerResponse) => void;
 export interface Receiver {
   url: string;
   received: Received[];
+  /** The sequences of the events that it has got. */
+  sequences(): number[];
   /** The connections that it has got. */
   connections(): number;
   /** What it answers from now on. */
@@ -27,7 +33,16 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-const accept: Answering = (_, response) => void response.writeHead(204).end();
+export const accept: Answering = (_, response) => void response.writeHead(204).end();
+
+/** Answers with a status and, if any, headers and a body. */
+export const answerWith =
+  (status: number, headers: Record<string, string> = {}, body = ''): Answering =>
+  (_, response) =>
+    void response.writeHead(status, headers).end(body);
+
+/** Accepts the request and never answers. */
+export const hang: Answering = () => undefined;
 
 export async function startReceiver(answer: Answering = accept): Promise<Receiver> {
   const received: Received[] = [];
@@ -37,7 +52,8 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const raw = Buffer.concat(chunks).toString();
-      const one = { headers: request.headers, raw, event: JSON.parse(raw) };
+      const { method = '', url: path = '', headers, rawHeaders } = request;
+      const one = { method, path, headers, rawHeaders, raw, event: raw === '' ? undefined : JSON.parse(raw) };
       received.push(one);
       receiver.answer(one, response);
     });
@@ -47,6 +63,7 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
     received,
+    sequences: () => received.map(({ event }) => event.sequence as number),
     connections: () => connections,
     answer,
     stop: async () => {
@@ -55,6 +72,44 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
     },
   };
   return receiver;
+}
+
+/** A server that does not have to speak HTTP. */
+export interface RawReceiver {
+  url: string;
+  port: number;
+  connections(): number;
+  stop(): Promise<void>;
+}
+
+/** @param answer is called with each request: once the end of its JSON body has arrived. */
+export async function startRawReceiver(answer: (socket: Socket) => void): Promise<RawReceiver> {
+  const open = new Set<Socket>();
+  let connections = 0;
+  const server = createTcpServer((socket) => {
+    connections++;
+    open.add(socket);
+    let text = '';
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (!text.endsWith('}')) return;
+      text = '';
+      answer(socket);
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    port,
+    connections: () => connections,
+    stop: async () => {
+      for (const socket of open) socket.destroy();
+      await once(server.close(), 'close');
+    },
+  };
 }
 
 /** Numbers all events, and delivers to the endpoints that are due, until nothing is left to do now. */

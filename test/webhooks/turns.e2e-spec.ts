@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { type Answering, answerWith, deliver, hang, type Receiver, startReceiver } from '../support/receiver.js';
+import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
+import { anEndpoint, endpointOf, feedOf, sequence, settled, someEvents, until } from '../support/webhooks.js';
+
+const { service } = useService();
+let merchant: TestMerchant;
+const started: Receiver[] = [];
+
+beforeEach(async () => {
+  merchant = await aMerchant(service);
+});
+afterEach(async () => {
+  for (const one of started.splice(0)) await one.stop();
+  await settled(service);
+  await service.dataSource.query('DELETE FROM webhook_endpoints');
+});
+
+async function aReceiver(answer?: Answering): Promise<Receiver> {
+  const receiver = await startReceiver(answer);
+  started.push(receiver);
+  return receiver;
+}
+
+const range = (to: number): number[] => Array.from({ length: to }, (_, n) => n + 1);
+
+describe('endpoints that do not accept events', () => {
+  it('one that never answers and one that fails delay no other endpoint, of this and of another merchant', async () => {
+    const other = await aMerchant(service);
+    const [dead, failing, good, elsewhere] = [
+      ...[await aReceiver(hang), await aReceiver(answerWith(500)), await aReceiver(), await aReceiver()],
+    ] as [Receiver, Receiver, Receiver, Receiver];
+    await anEndpoint(merchant, dead);
+    await anEndpoint(merchant, failing);
+    await anEndpoint(merchant, good);
+    await anEndpoint(other, elsewhere);
+    await someEvents(merchant, 5);
+    await someEvents(other, 5);
+    await sequence(service);
+    await until('both have all events', () => good.received.length === 5 && elsewhere.received.length === 5);
+    expect({ dead: dead.sequences(), failing: failing.sequences() }).toEqual({ dead: [1], failing: [1] });
+    expect([good.sequences(), elsewhere.sequences()]).toEqual([range(5), range(5)]);
+  });
+
+  it('an attempt without a response fails after 15 seconds, and a ping after 3', async () => {
+    const receiver = await aReceiver(hang);
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 1);
+    await sequence(service);
+    await until('the event arrives', () => receiver.received.length === 1);
+    const { status, body: ping } = await merchant.client.post(`/webhook-endpoints/${endpoint.id}/ping`);
+    expect({ status, ping }).toMatchObject({
+      status: 200,
+      ping: { status: null, error: 'no response within 3000 ms', response: null },
+    });
+    expect(ping.duration_ms).toBeGreaterThanOrEqual(2990);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ last_attempt: null, failures: 0 });
+    await settled(service);
+    const { last_attempt, failures } = await endpointOf(merchant, endpoint);
+    expect({ last_attempt, failures }).toMatchObject({
+      ...{ failures: 1, last_attempt: { status: null, error: 'no response within 15000 ms' } },
+    });
+    expect(last_attempt.duration_ms).toBeGreaterThanOrEqual(14_990);
+  });
+
+  it('of 64 endpoints that are behind at once, all get their events, at most 50 at a time', async () => {
+    const waiting: (() => void)[] = [];
+    const receiver = await aReceiver((_, response) => void waiting.push(() => response.writeHead(204).end()));
+    const merchants = [merchant, await aMerchant(service), await aMerchant(service), await aMerchant(service)];
+    for (const one of merchants)
+      for (const n of range(16)) await anEndpoint(one, { url: `${receiver.url}/${one.id}/${n}` });
+    for (const one of merchants) await someEvents(one, 1);
+    for (let round = 0; round < 2; round++) await sequence(service);
+    await until('50 endpoints have their event', () => waiting.length >= 50);
+    await sleep(300);
+    expect(receiver.received).toHaveLength(50);
+    receiver.answer = answerWith(204);
+    for (const end of waiting) end();
+    await settled(service);
+    await deliver(service);
+    expect(new Set(receiver.received.map(({ path }) => path)).size).toBe(64);
+    expect(receiver.received).toHaveLength(64);
+  });
+
+  it('an endpoint that is far behind lets others have their turn, and then goes on', async () => {
+    const receiver = await aReceiver((_, response) => {
+      service.clock.skip(3000);
+      response.writeHead(204).end();
+    });
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 20);
+    await deliver(service);
+    expect(receiver.received.length).toBeLessThan(20);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ failures: 0, next_attempt_at: null });
+    await deliver(service);
+    expect(receiver.sequences()).toEqual(range(20));
+  });
+});
+
+describe('two instances', () => {
+  it('two instances send each of many events to each of many endpoints once and in order', async () => {
+    const second: Service = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+    try {
+      const receiver = await aReceiver();
+      const merchants = [merchant, await aMerchant(service), await aMerchant(service)];
+      for (const one of merchants)
+        for (const n of range(5)) await anEndpoint(one, { url: `${receiver.url}/${one.id}/${n}` });
+      for (let round = 0; round < 4; round++) {
+        await Promise.all(merchants.map((one) => someEvents(one, 15)));
+        await Promise.all([sequence(service), sequence(second), sequence(service), sequence(second)]);
+      }
+      const ends = async (): Promise<boolean> => {
+        await Promise.all([deliver(service), deliver(second)]);
+        return receiver.received.length >= 3 * 5 * 60;
+      };
+      await until('all events have arrived', ends);
+      for (const one of merchants) {
+        const ids = (await feedOf(one)).map(({ id }) => id as string);
+        for (const n of range(5)) {
+          const mine = receiver.received.filter(({ path }) => path === `/webhooks/${one.id}/${n}`);
+          expect(mine.map(({ headers }) => headers['webhook-id'])).toEqual(ids);
+        }
+      }
+    } finally {
+      await second.stop();
+    }
+  });
+
+  it('a shutdown while a receiver does not answer ends at once, and the other instance sends the event again', async () => {
+    const second: Service = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+    const receiver = await aReceiver(hang);
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 2);
+    await sequence(second);
+    await until('the event arrives', () => receiver.received.length === 1);
+    const begun = Date.now();
+    await second.stop();
+    expect(Date.now() - begun).toBeLessThan(10_000);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ failures: 0, last_attempt: null, cursor: 0 });
+    receiver.answer = answerWith(204);
+    await deliver(service);
+    expect(receiver.sequences()).toEqual([1, 1, 2]);
+  });
+});
