@@ -24,7 +24,8 @@ export async function loadWallet(
 ): Promise<LoadedWallet> {
   const { merchantId } = wallet;
   const sums = await sumWallet(manager, wallet, now);
-  const holds = orderId === undefined ? [] : await manager.findBy(Hold, { orderId, merchantId });
+  const mayHold = orderId !== undefined && sums.heldCents > 0;
+  const holds = mayHold ? await manager.findBy(Hold, { orderId, merchantId }) : [];
   const held = holds.map(({ creditId }) => creditId);
   const credits = await creditsById(manager, merchantId, held);
   return { wallet, sums, holds, credits };
