@@ -8,8 +8,8 @@ export interface SharedWork {
   next(): Promise<Date>;
 }
 
-/** The work that is announced within this time is done together. */
-const GATHER_MS = 50;
+/** The work that is announced within this time is done together, which costs the database a fraction. */
+const GATHER_MS = 200;
 
 /** Does work regularly, and without a pause while there is more. */
 export class Sweep {

@@ -40,7 +40,7 @@ export class LockedOrders {
       wallet.releaseHold(order);
       const { redemptionCents: lapsedCents } = order;
       Object.assign(order, { status: 'expired', redemptionCents: 0, lapsedCents, ...nextVersion(order, wallet.now) });
-      record(orderEvent('order.expired', order, wallet.sums, wallet.now));
+      record(orderEvent('order.expired', order, toOrderDto(order, wallet.availableCents, wallet.now), wallet.sums));
     }
     return wallet;
   }
@@ -73,37 +73,37 @@ export class LockedOrders {
     change?: OrderChange,
   ): Promise<OrderDto> {
     await this.wallets.save(manager, record, wallet);
-    if (change !== undefined) {
+    if (change !== undefined)
       Object.assign(order, { lapsedCents: 0, ...change.values, ...nextVersion(order, wallet.now) });
-      record(orderEvent(change.event, order, wallet.sums, wallet.now, change.more));
-    }
+    const dto = toOrderDto(order, wallet.availableCents, wallet.now);
+    if (change !== undefined) record(orderEvent(change.event, order, dto, wallet.sums, change.more));
     if (change !== undefined || order.status === 'expired') {
       // An order that was due has expired in memory only.
       const { id, merchantId, status, redemptionCents, lapsedCents, version, updatedAt } = order;
       const changed = { ...change?.values, status, redemptionCents, lapsedCents, version, updatedAt };
       await manager.update(Order, { id, merchantId }, changed);
     }
-    return toOrderDto(order, wallet.availableCents, wallet.now);
+    return dto;
   }
 }
 
 /**
  * Returns the event of an order's new version. The items are many, and only an amendment changes them.
  *
+ * @param dto the order in that version, at `updated_at`.
  * @param sums the customer's wallet; undefined if there is none.
  * @param more what the event says apart from the order and the wallet.
  */
 export function orderEvent(
   type: OrderEventType,
-  order: Order,
+  { merchantId, id: subjectId, updatedAt: at }: Order,
+  dto: OrderDto,
   sums: WalletSums | undefined,
-  at: Date,
   more: object = {},
 ): FeedEvent {
-  const stored = { ...order, items: [], metadata: null };
-  const { document: _, items: _items, ...shown } = toOrderDto(stored, sums?.availableCents ?? 0, at);
-  const { merchantId, id: subjectId } = order;
-  return { type, merchantId, subjectId, at, data: { order: shown, ...more, wallet: walletData(sums) } };
+  const { document: _, items: _items, ...shown } = dto;
+  const order = { ...shown, metadata: {} };
+  return { type, merchantId, subjectId, at, data: { order, ...more, wallet: walletData(sums) } };
 }
 
 /** Returns the members that every change of an order changes too. */

@@ -8,6 +8,7 @@ import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LockedOrders, orderEvent } from './locked-orders.js';
 import { Order } from './order.entity.js';
+import { toOrderDto } from './order.mapper.js';
 
 /** How many orders are looked up at a time. */
 const LIMIT = 200;
@@ -66,8 +67,10 @@ export class OrderExpiryService implements SharedWork {
       await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
       for (const order of orders) {
         const updatedAt = now < order.updatedAt ? order.updatedAt : now;
-        const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt };
-        record(orderEvent('order.expired', expired, sums.get(order.document), updatedAt));
+        const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt, items: [] };
+        const ofCustomer = sums.get(order.document);
+        const dto = toOrderDto(expired, ofCustomer?.availableCents ?? 0, updatedAt);
+        record(orderEvent('order.expired', expired, dto, ofCustomer));
       }
     });
   }
