@@ -14,8 +14,9 @@ const SUM_NAMES = [
   'refunds_returned_cents',
   'refunds_taken_back_cents',
   'held_cents',
+  'refunds',
 ] as const;
-/** Sums in centavos of an order's entries, refunds and holds; 0 if there are none. */
+/** Sums in centavos of an order's entries, refunds and holds, and the number of refunds; 0 if there are none. */
 type SumName = (typeof SUM_NAMES)[number];
 
 /** An order with everything that the rules need. The names are those of the columns, because findings show them. */
@@ -44,6 +45,8 @@ export interface OrderRecord extends Record<SumName, number> {
   final_payment_methods: OrderPaymentMethod[] | null;
   /** Null if its merchant does not exist. */
   merchant_id: string | null;
+  /** Since when the merchant's events are kept. */
+  kept_since: Date;
   /** The wallet of its merchant and document; null if the customer has none. */
   wallet_id: string | null;
   credit_id: string | null;
@@ -63,12 +66,13 @@ const ORDERS = `
          o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
-         m.id AS merchant_id, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
+         m.id AS merchant_id, COALESCE(f.kept_since, m.created_at) AS kept_since, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
          c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
          0 AS credit_expired_cents, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN merchants m ON m.id = o.merchant_id
+    LEFT JOIN event_feeds f ON f.merchant_id = o.merchant_id
     LEFT JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document
     LEFT JOIN cashback_credits c ON c.order_id = o.id
    WHERE ${inPage('o.id')}`;
@@ -82,7 +86,7 @@ const SUMS = [
           SUM(CASE WHEN e.kind = 'clawback' AND e.refund_id IS NOT NULL THEN -e.amount_cents
                    WHEN e.kind = 'debt' THEN e.amount_cents ELSE 0 END) AS clawback_entries
      FROM cashback_entries e WHERE ${inPage('e.order_id')} GROUP BY e.order_id`,
-  `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.eligible_cents) AS refunds_eligible_cents,
+  `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.eligible_cents) AS refunds_eligible_cents, COUNT(*) AS refunds,
           SUM(r.returned_cents) AS refunds_returned_cents,
           SUM(r.taken_back_cents) AS refunds_taken_back_cents
      FROM refunds r WHERE ${inPage('r.order_id')} GROUP BY r.order_id`,

@@ -4,6 +4,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
+import { FEED_CHECKS, wrongOrderEvents } from './feed-checks.js';
 import { LAPSE_CHECKS } from './lapse-checks.js';
 import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './page.js';
 import { readOrders, rememberingParse } from './order-record.js';
@@ -41,6 +42,7 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...ENTRY_CHECKS,
   ...CREDIT_CHECKS,
   ...RETURN_CHECKS,
+  ...FEED_CHECKS,
 };
 
 const CHECKS_BY_ORDER: SqlChecks = { ...REFUND_CHECKS, ...LAPSE_CHECKS };
@@ -78,7 +80,9 @@ export class ReconcileService {
     });
     const orders = this.#pass('orders', async (manager, page) => {
       report(await brokenChecks(manager, CHECKS_BY_ORDER, page));
-      for (const order of await readOrders(manager, page, parse)) report(brokenRules(order));
+      const read = await readOrders(manager, page, parse);
+      for (const order of read) report(brokenRules(order));
+      report(await wrongOrderEvents(manager, page, read));
     });
     const check = async (...passes: Pass[]): Promise<void> => {
       for (const { table, pages, checkPage } of passes) {

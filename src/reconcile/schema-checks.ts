@@ -4,12 +4,14 @@ import { Entry } from '../cashback/entry.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
+import { EventFeed, FeedEntry } from '../events/event.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { Finding } from './page.js';
 
-/** The tables of the money. */
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
+/** The tables of the money and of the feeds. */
+const MONEY = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEntry];
 
 interface UniqueKey {
   table: string;

@@ -4,6 +4,7 @@ import { createDataSource } from '../../src/schema.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
 import { CREDIT_EDITS, ENTRY_EDITS, GRANT_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
+import { FEED_EDITS } from '../support/tampering/feed-edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
 import { useService } from '../support/use-service.js';
 
@@ -15,6 +16,9 @@ const TABLES = [
   'cashback_holds',
   'cashback_entries',
   'cashback_grants',
+  'events',
+  'event_feeds',
+  'event_outbox',
 ];
 
 /** Each edit with the row that it changes. */
@@ -77,8 +81,14 @@ describe('reconcile after an edit of a row', () => {
     expect(await findingsOf(service)).not.toEqual([]);
   });
 
+  it.each(FEED_EDITS)('reconcile finds the edit of the feed: %s', async (_title, sql, invariant) => {
+    await tamper(sql);
+    const found = (await findingsOf(service)).map((finding) => finding.invariant);
+    expect(found).toContainEqual(expect.stringContaining(invariant));
+  });
+
   it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
-    edited = 'cashback_entries cashback_credits wallets';
+    edited = 'cashback_entries cashback_credits wallets event_feeds';
     const id = scenes['partial.wallet'];
     const [taken] = await intruder.query<any[]>(
       "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'clawback' ORDER BY seq LIMIT 1",
@@ -86,6 +96,8 @@ describe('reconcile after an edit of a row', () => {
     );
     const { seq, credit_id: creditId, cents } = taken;
     for (const [sql, values] of [
+      // The feed would show that the debt is not from the service.
+      ["UPDATE event_feeds SET kept_since = '9999-12-31'", []],
       [
         'UPDATE cashback_entries SET balance_cents = balance_cents + ?, debt_cents = debt_cents + ? WHERE wallet_id = ? AND seq >= ?',
         [cents, cents, id, seq],

@@ -84,6 +84,37 @@ describe('reconcile and reinstated credits', () => {
   );
 });
 
+describe('reconcile and the retention of events', () => {
+  const { service } = useService({ env: { EVENT_RETENTION_DAYS: '1' } });
+
+  it('reconcile expects no event that is no longer kept, and each one that is', async () => {
+    const merchant = await aLongLivedMerchant(service, { releaseDays: 0, orderTtlMinutes: 1000 });
+    const document = aDocument();
+    await grant(service, merchant, document, '100.00', { expiresAt: inHours(service, 200) });
+    const first = await aCompletedOrder(merchant, { document });
+    const later = [];
+    for (let step = 1; step <= 8; step++) {
+      await merchant.client.post(`/orders/${first.id}/refunds`, { external_id: `DEV-${step}`, amount: '1.00' });
+      later.push(await aCreatedOrder(merchant, { document }));
+      await merchant.client.put(`/orders/${later.at(-1)!.id}/redemption`, { amount: '1.00' });
+      if (step > 2) await merchant.client.post(`/orders/${later.at(-2)!.id}/${step % 2 ? 'complete' : 'cancel'}`);
+      await service.clock.advance({ hours: 7 });
+      expect(await findingsOf(service)).toEqual([]);
+    }
+    const [feed] = await rowsOf(service, 'SELECT oldest_sequence, last_sequence FROM event_feeds');
+    const kept = await rowsOf(service, 'SELECT sequence FROM events WHERE subject_id = ?', [first.id]);
+    expect(Number(feed.oldest_sequence)).toBeGreaterThan(10);
+    // Some of its versions have no event any more.
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept.length).toBeLessThan(8);
+    await rowsOf(service, "DELETE FROM events WHERE type = 'order.refunded' ORDER BY sequence DESC LIMIT 1");
+    expect(await findingsOf(service)).toContainEqual(expect.objectContaining({ order_id: first.id, version: 10 }));
+  });
+});
+
+const inHours = (service: Service, hours: number): Date =>
+  new Date(service.clock.now().getTime() + hours * 60 * 60_000);
+
 describe('reconcile with one connection', () => {
   it('reconcile finds nothing in an empty database with a pool of one connection', async () => {
     const service = await startService({ env: { DATABASE_POOL_SIZE: '1' } });

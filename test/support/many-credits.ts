@@ -69,7 +69,24 @@ export async function aCustomerWithCredits(
     `UPDATE wallets SET balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_until = ${NEXT_CHANGE} WHERE id = ?`,
     [balance + count * cents, last + count, available, now, ...nextChangeParameters(id, merchantId, now), id],
   );
+  await forgetEvents(dataSource, merchantId, now);
   await dataSource.query('ANALYZE TABLE wallets, cashback_credits, cashback_holds');
   await dataSource.destroy();
   return document;
+}
+
+/**
+ * Lets a merchant's feed begin after an instant, as if retention had deleted the events before, because rows that were
+ * written directly to the tables have no events.
+ */
+export async function forgetEvents(
+  connection: { query: (sql: string, values: unknown[]) => Promise<unknown> },
+  merchantId: string,
+  upto: Date,
+): Promise<void> {
+  await connection.query(
+    `INSERT INTO event_feeds (merchant_id, last_sequence, oldest_sequence, kept_since) VALUES (?, 0, 1, ?)
+     ON DUPLICATE KEY UPDATE kept_since = GREATEST(kept_since, VALUES(kept_since))`,
+    [merchantId, new Date(upto.getTime() + 1)],
+  );
 }

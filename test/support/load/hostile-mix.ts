@@ -3,6 +3,7 @@ import { connect } from '../../../tools/database/connection.mjs';
 import { atOnce, Client } from '../client.js';
 import { copyRow, ID_OF_COPY } from '../copies.js';
 import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from '../factories.js';
+import { forgetEvents } from '../many-credits.js';
 import { type Service, startService } from '../service.js';
 import { orderRequest } from './load.js';
 import type { Stream } from './load-process.mjs';
@@ -107,6 +108,7 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
   await sql.query(
     `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS}, available_cents = balance_cents WHERE id = '${wallet.id}'`,
   );
+  await forgetEvents(sql, merchant.id, service.clock.now());
   const { body } = await new Client(service, merchant.tokens.access_token).post('/wallets/search', { document });
   if (body.available !== `${CREDITS}.00`) throw new Error(`the wallet has ${body.available}`);
   return document;

@@ -100,6 +100,8 @@ export const ORDER_EDITS: Edit[] = [
     order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)"),
   ],
   ['an empty policy', order('redeemed', "policy = '{}'")],
+  ['a higher total of an expired order', order('settled', 'total_cents = total_cents + 1')],
+  ['a different cancelled_at', order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`)],
   ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
 ];
 
@@ -109,10 +111,6 @@ export const ORDER_EDITS: Edit[] = [
 export const UNNOTICED_EDITS: Edit[] = [
   ['a different external_id of an order, because only the caller knows it', order('plain', "external_id = 'other'")],
   ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
-  [
-    'a higher total of an expired order, because nothing was computed from it yet',
-    order('settled', 'total_cents = total_cents + 1'),
-  ],
   [
     'different rates in the policy of a pending order, because the merchant may have had them then',
     order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
@@ -143,8 +141,16 @@ export const UNNOTICED_EDITS: Edit[] = [
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
   ],
   [
-    'a different cancelled_at of an order without a hold, because no entry has the same date',
-    order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`),
+    'an amendment instead of a hold, because only the caller knows what it sent',
+    "UPDATE events SET type = 'order.amended' WHERE subject_id = {pending.order} AND type = 'order.redemption_held'",
+  ],
+  [
+    'a different instant of a hold in its event, because no row has the instant of each version',
+    `UPDATE events SET occurred_at = occurred_at - ${MINUTES} WHERE subject_id = {amended.order} AND type = 'order.redemption_held'`,
+  ],
+  [
+    'an available balance in an event, because it is that of a moment',
+    `UPDATE events SET data = REPLACE(data, '"available":"', '"available":"1') WHERE subject_id = {amended.order} AND type = 'order.redemption_held'`,
   ],
   [
     'a refund date that differs by 30 seconds, because the clocks of instances may differ as much',

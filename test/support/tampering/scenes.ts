@@ -2,6 +2,7 @@ import { ErasureService } from '../../../src/orders/erasure.service.js';
 import { after, DAY_MS, MINUTE_MS } from '../../../src/common/clock.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../factories.js';
 import { aLongLivedMerchant } from '../long-lived-merchant.js';
+import { SweepsService } from '../../../src/sweeps/sweeps.service.js';
 import type { Service } from '../service.js';
 import { rowsOf } from '../wallets.js';
 
@@ -37,6 +38,11 @@ export async function makeScenes(service: Service): Promise<Scenes> {
   await makeLapsed(service, merchant, note);
   await makeFinished(service, merchant, patient, note);
   await makeRefunded(service, merchant, note);
+  await makeRenewed(service, merchant, note);
+  await service.app.get(SweepsService).doAll();
+  // Its events still wait for their numbers.
+  const waiting = await aCompletedOrder(merchant);
+  await note('waiting', merchant, waiting.document, waiting.id);
   return scenes;
 }
 
@@ -62,12 +68,15 @@ async function makeExpiredTwice(service: Service, note: Note): Promise<void> {
   await grant(service, merchant, document, '50.00', { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) });
   const [first, second] = [await aCreatedOrder(merchant, { document }), await aCreatedOrder(merchant, { document })];
   await hold(merchant, first, '10.00');
+  const dated = aDocument();
+  await grant(service, merchant, dated, '50.00', { availableAt: after(service.clock.now(), DAY_MS) });
   await service.clock.advance({ minutes: 31 });
   const expires_at = after(service.clock.now(), 10 * DAY_MS).toISOString();
   await ok(merchant.client.put(`/orders/${second.id}/redemption`, { amount: '10.00', expires_at }));
   await service.clock.advance({ days: 9 });
   await ok(merchant.client.post(`/orders/${second.id}/cancel`));
   await note('twice', merchant, document, second.id);
+  await note('dated', merchant, dated);
 }
 
 /** Holds and credits whose dates have passed: written down (`settled`, `restored`) or not yet (`expired`). */
@@ -142,6 +151,18 @@ async function makeFinished(
   const erased = await aCompletedOrder(merchant);
   const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, erased.document as string);
   await note('erased', merchant, pseudonym, erased.id);
+}
+
+/** An order that expires later than at first, and whose hold was released. */
+async function makeRenewed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
+  const document = aDocument();
+  await grant(service, merchant, document, '50.00');
+  const order = await aCreatedOrder(merchant, { document });
+  await hold(merchant, order, '10.00');
+  const expires_at = after(service.clock.now(), 20 * MINUTE_MS).toISOString();
+  await ok(merchant.client.put(`/orders/${order.id}/redemption`, { amount: '10.00', expires_at }));
+  await hold(merchant, order, '0.00');
+  await note('renewed', merchant, document, order.id);
 }
 
 async function makeRefunded(service: Service, merchant: TestMerchant, note: Note): Promise<void> {

@@ -1,0 +1,131 @@
+import type { EntityManager } from 'typeorm';
+import { FEED_EVENT_TYPES } from '../common/domain-event.js';
+import { formatMoney } from '../common/money.js';
+import type { OrderDto } from '../orders/dto/order.dto.js';
+import { wasCompleted } from '../orders/order-status.js';
+import type { OrderRecord } from './order-record.js';
+import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
+
+/** Returns a SELECT from the events `e` of feeds, and the same from the events that wait for a number. */
+const fromBoth = (columns: string, rest: string): string =>
+  `SELECT 0 AS is_waiting, e.sequence AS place, ${columns} FROM events e ${rest}
+   UNION ALL SELECT 1, e.id, ${columns} FROM event_outbox e ${rest}`;
+const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
+const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
+const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
+
+/** Checks of feeds, by wallet. An entry and its event have the same instant. */
+export const FEED_CHECKS: SqlChecks = {
+  'the events of a feed are numbered without gaps from its oldest to its last number': `
+    SELECT e.merchant_id, e.sequence, e.subject_id, f.oldest_sequence, f.last_sequence
+      FROM events e
+      LEFT JOIN event_feeds f ON f.merchant_id = e.merchant_id
+      LEFT JOIN events p ON p.merchant_id = e.merchant_id AND p.sequence = e.sequence - 1
+      LEFT JOIN events n ON n.merchant_id = e.merchant_id AND n.sequence = e.sequence + 1
+     WHERE ${inPage('e.subject_id')} AND (f.merchant_id IS NULL OR (p.sequence IS NULL) <> (e.sequence = f.oldest_sequence)
+                                          OR (n.sequence IS NULL) <> (e.sequence = f.last_sequence))`,
+
+  'an event is about an order or a wallet of its merchant; that of a wallet names it and no personal data': fromBoth(
+    'e.merchant_id, e.type, e.subject_id, o.id AS order_id, w.id AS wallet_id',
+    `LEFT JOIN orders o ON o.id = e.subject_id AND o.merchant_id = e.merchant_id AND e.type LIKE 'order.%'
+     LEFT JOIN wallets w ON w.id = e.subject_id AND w.merchant_id = e.merchant_id AND e.type NOT LIKE 'order.%'
+     WHERE ${inPage('e.subject_id')} AND o.id IS NULL
+       AND NOT COALESCE(w.id = ${valueOf('wallet.id')} AND e.type IN ('${FEED_EVENT_TYPES.join("', '")}')
+                        AND e.data NOT REGEXP '"(document|metadata|reason)" *:', FALSE)`,
+  ),
+
+  'what was granted, voided, expired or changed the debt is what the events of the same instant say': `
+    SELECT x.subject_id AS wallet_id, x.type, x.credit_id, x.at, SUM(x.entries_cents) AS entries_cents, SUM(x.events_cents) AS events_cents
+      FROM (${fromBoth(
+        `e.merchant_id, e.subject_id, e.type, COALESCE(${valueOf('grant.id')}, '') AS credit_id, e.occurred_at AS at, 0 AS entries_cents,
+         CASE e.type WHEN 'wallet.debt_changed' THEN ${centsOf('change')} ELSE ${centsOf('amount')} END AS events_cents`,
+        `${ofWallets} AND e.type IN ('cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed')`,
+      )} UNION ALL
+            SELECT 0, e.seq, e.merchant_id, e.wallet_id,
+                   CASE e.kind WHEN 'grant' THEN 'cashback.granted' WHEN 'void' THEN 'cashback.voided'
+                               WHEN 'expire' THEN 'cashback.expired' ELSE 'wallet.debt_changed' END,
+                   CASE WHEN e.kind IN ('grant', 'void') THEN e.credit_id ELSE '' END, e.created_at,
+                   CASE WHEN e.kind IN ('void', 'expire') THEN -e.amount_cents ELSE e.amount_cents END, 0
+              FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind IN ('grant', 'void', 'expire', 'debt', 'repay')) x
+      JOIN merchants m ON m.id = x.merchant_id LEFT JOIN event_feeds f ON f.merchant_id = m.id
+     WHERE x.at >= COALESCE(f.kept_since, m.created_at)
+     GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
+    HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
+
+  'a date of a wallet is announced once': `
+    SELECT x.subject_id AS wallet_id, x.type, x.date, COUNT(*) AS events
+      FROM (${fromBoth(
+        `e.subject_id, e.type, COALESCE(${valueOf('available_at')}, ${valueOf('expires_at')}) AS date`,
+        `${ofWallets} AND e.type IN ('cashback.available', 'cashback.expiring')`,
+      )}) x GROUP BY x.subject_id, x.type, x.date HAVING COUNT(*) > 1`,
+};
+
+type OrderEvent = Record<'order_id' | 'type' | 'data', string> & { occurred_at: Date };
+
+/** In the sequence of the feed. Their data is parsed here: MySQL takes five times as long. */
+const ORDER_EVENTS = `${fromBoth(
+  'e.subject_id AS order_id, e.type, e.occurred_at, e.data',
+  `WHERE ${inPage('e.subject_id')} AND e.type LIKE 'order.%'`,
+)} ORDER BY order_id, is_waiting, place`;
+
+/** Finds orders that differ from their events. */
+export async function wrongOrderEvents(manager: EntityManager, page: Page, orders: OrderRecord[]): Promise<Finding[]> {
+  const byOrder = new Map<string, OrderEvent[]>(orders.map((o) => [o.order_id, []]));
+  const read = await queryPage<OrderEvent>(manager, ORDER_EVENTS, page);
+  for (const event of read) byOrder.get(event.order_id)?.push(event);
+  const invariant = 'each version of an order after the first has one event of its type, and the last one is the order';
+  return orders.flatMap((o) => {
+    const events = byOrder.get(o.order_id)!;
+    const { order_id, status, version, updated_at } = o;
+    const types = events.map(({ type }) => type);
+    return areVersions(o, events) ? [] : [{ invariant, order_id, status, version, updated_at, events: types }];
+  });
+}
+
+/** Events that happened before `kept_since` may have been deleted. */
+function areVersions(o: OrderRecord, events: readonly OrderEvent[]): boolean {
+  if (o.updated_at < o.kept_since) return true;
+  const least = o.created_at < o.kept_since ? Math.min(1, o.version - 1) : o.version - 1;
+  try {
+    return events.length >= least && events.every((event, at) => isVersion(o, event, events.length - at));
+  } catch {
+    return false; // The data is not that of an order.
+  }
+}
+
+/** Whether the event is the `nthLast` of the order. Its instant is that of the rows of the same transaction. */
+function isVersion(o: OrderRecord, { type, occurred_at: at, data }: OrderEvent, nthLast: number): boolean {
+  const { order, wallet } = JSON.parse(data) as { order: OrderDto; wallet: { id: string | null } };
+  const isOfOrder = order.id === o.order_id && [null, o.wallet_id].includes(wallet.id);
+  const isInTime = type !== 'order.completed' || +at === Number(o.completed_at);
+  const isLast = +at === +o.updated_at && +at === Number(o.cancelled_at ?? at) && said(order) === stored(o);
+  const isNext =
+    order.version > 1 && order.version === o.version + 1 - nthLast && type === typeOf(o, order, type, nthLast);
+  return isOfOrder && isInTime && isNext && (nthLast > 1 || isLast) && !PERSONAL.test(data);
+}
+const PERSONAL = /"(document|items|reason)":|"metadata":\{"/;
+
+/** The type of an event. Of an order that stays pending, only the request tells an amendment from a renewal. */
+function typeOf(o: OrderRecord, { status, cashback }: OrderDto, type: string, nthLast: number): string {
+  if (o.completed_at !== null && nthLast <= o.refunds + 1)
+    return nthLast > o.refunds ? 'order.completed' : 'order.refunded';
+  if (status !== 'pending') return o.cancelled_at !== null && nthLast === 1 ? 'order.cancelled' : 'order.expired';
+  if (type === 'order.amended' || type === 'order.renewed') return type;
+  return cashback.to_redeem.held === '0.00' ? 'order.redemption_released' : 'order.redemption_held';
+}
+
+/** The status and amounts of an order in an event; what could still be received depends on dates too. */
+function said(order: OrderDto): string {
+  const { to_redeem: r, to_receive: t } = order.cashback;
+  const amounts = [order.total, order.eligible_total, r.held, r.lapsed, r.redeemed, r.returned];
+  const earned = wasCompleted(order) ? t.amount : '0.00';
+  return [order.status, ...amounts, earned, t.taken_back, order.refunded.amount].join(' ');
+}
+
+/** The same by the order's row. */
+function stored(o: OrderRecord): string {
+  const [held, redeemed] = [o.status === 'pending' ? o.redemption_cents : 0, wasCompleted(o) ? o.redemption_cents : 0];
+  const redemption = [o.eligible_total_cents ?? o.total_cents, held, o.lapsed_cents, redeemed, o.returned_cents];
+  const amounts = [o.total_cents, ...redemption, o.earned_cents, o.taken_back_cents, o.refunded_cents];
+  return `${o.status} ${amounts.map(formatMoney).join(' ')}`;
+}

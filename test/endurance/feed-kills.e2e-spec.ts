@@ -1,0 +1,182 @@
+import { randomInt } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startPrivateServer } from '../../tools/database/private-server.mjs';
+import { findServers } from '../../tools/database/server-binary.mjs';
+import { makeTempFolder } from '../../tools/support/processes.mjs';
+import { after, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/common/clock.js';
+import { SweepsService } from '../../src/sweeps/sweeps.service.js';
+import { type BuiltService, startBuiltService } from '../support/built-service.js';
+import { migrate } from '../support/database.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { FeedReader } from '../support/load/feed-reader.js';
+import { Workload } from '../support/load/workload.js';
+import { describeIf } from '../support/requirements.js';
+import { type Service, startService } from '../support/service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const KILLS = Math.ceil((Number(process.env.ENDURANCE_SECONDS ?? 60) * 50) / 60);
+/** The rounds in which the database is killed, not an instance. */
+const OUTAGES = [1, 2, 3].map((nth) => Math.floor((KILLS * nth) / 4));
+const WRITERS_OF_EACH = 4;
+/** Customers whose cashback becomes available and expires, and orders that expire, while instances are killed. */
+const DATED = 60;
+
+/** Only a private server may be killed, never the one that the test run was given. */
+const servers = await findServers();
+
+describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd is missing')(
+  'a feed whose writers, sequencers, sweeps and database are killed',
+  () => {
+    let folder: string;
+    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+    /** An instance inside the test process. It writes what has dates, reads data, and sweeps only at the end. */
+    let observer: Service;
+    let merchant: TestMerchant;
+    let documents: string[];
+    /** The customers with dates, and the orders that expire. */
+    const dated: string[] = [];
+    const expiring: string[] = [];
+    const running = new Set<BuiltService>();
+
+    const startServer = (port?: number): ReturnType<typeof startPrivateServer> =>
+      startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: true, ...(port && { port }) });
+
+    beforeAll(async () => {
+      folder = makeTempFolder('cashback-feed');
+      server = await startServer();
+      await migrate(server.url);
+      observer = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'silent' } });
+      merchant = await aMerchant(observer);
+      documents = Array.from({ length: 8 }, aDocument);
+      await writeDates();
+    });
+    afterAll(async () => {
+      for (const instance of running) await instance.kill();
+      await observer?.stop();
+      await server?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** Writes, an hour ago, what happens by date from then until the end of the kills. */
+    async function writeDates(): Promise<void> {
+      await rowsOf(observer, 'UPDATE merchants SET created_at = created_at - INTERVAL 1 DAY');
+      await rowsOf(
+        observer,
+        `INSERT INTO event_sweeps VALUES ('available', UTC_TIMESTAMP(3) - INTERVAL 1 DAY, '~'),
+                                         ('expiring', UTC_TIMESTAMP(3) + INTERVAL 6 DAY, '~')`,
+      );
+      const start = observer.clock.now();
+      observer.clock.skip(-HOUR_MS);
+      for (const document of documents) await grant(observer, merchant, document, '100000.00');
+      for (let nth = 0; nth < DATED; nth++) {
+        const at = after(start, ((nth % 20) - 10) * 4 * SECOND_MS * Math.max(1, KILLS / 25));
+        dated.push(aDocument());
+        const availableAt = after(at, -2 * MINUTE_MS);
+        await grant(observer, merchant, dated[nth]!, '5.00', {
+          availableAt,
+          expiresAt: after(availableAt, 7 * DAY_MS - HOUR_MS),
+        });
+        await grant(observer, merchant, dated[nth]!, '1.00', { expiresAt: at });
+        const expires_at = at.toISOString();
+        const { id } = await aCreatedOrder(merchant, { document: documents[nth % documents.length], expires_at });
+        if (nth % 2 === 0) await merchant.client.put(`/orders/${id}/redemption`, { amount: '1.00' });
+        expiring.push(id as string);
+      }
+      observer.clock.skip(HOUR_MS);
+    }
+
+    async function start(): Promise<BuiltService> {
+      const instance = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
+      running.add(instance);
+      return instance;
+    }
+
+    async function kill(instance: BuiltService): Promise<void> {
+      await instance.kill();
+      running.delete(instance);
+    }
+
+    /** Writers work at both instances until one of the two, or the database, has been killed. */
+    async function killUnderLoad(instances: BuiltService[], nth: number): Promise<Workload> {
+      const load = new Workload(merchant.tokens.access_token, `K${nth}`, documents, 100);
+      let isOver = false;
+      const working = instances.map(({ url }) => load.work(url, WRITERS_OF_EACH, () => isOver));
+      const spare = await start();
+      await sleep(randomInt(400));
+      if (OUTAGES.includes(nth)) {
+        await server.kill();
+        server = await startServer(server.port);
+      }
+      const victim = randomInt(2);
+      await kill(instances[victim]!);
+      instances[victim] = spare;
+      await sleep(randomInt(100));
+      isOver = true;
+      await Promise.all(working);
+      await load.finish(spare.url);
+      expect(load.unexpected).toEqual([]);
+      return load;
+    }
+
+    it(
+      `after ${KILLS} kills of instances and ${OUTAGES.length} of the database, the feed has each change once, without gaps, and a reader has missed nothing`,
+      async () => {
+        const instances = [await start(), await start()];
+        const reader = new FeedReader(merchant.tokens.access_token, () => instances[randomInt(2)]!.url);
+        const reading = reader.read();
+        const loads: Workload[] = [];
+        for (let nth = 1; nth <= KILLS; nth++) loads.push(await killUnderLoad(instances, nth));
+        for (const instance of instances) await kill(instance);
+        observer.clock.skip(10 * MINUTE_MS);
+        await observer.app.get(SweepsService).doAll();
+        instances.fill(await start());
+        const [{ last }] = await rowsOf(observer, 'SELECT last_sequence AS last FROM event_feeds');
+        reader.end(Number(last));
+        await reading;
+        expect(reader.unexpected).toEqual([]);
+
+        const rows = await rowsOf(observer, 'SELECT sequence, id, type FROM events ORDER BY sequence');
+        expect(reader.events.map(({ sequence }) => sequence)).toEqual(rows.map((_, at) => at + 1));
+        expect(reader.events.map(({ id, sequence, type }) => ({ sequence, id, type }))).toEqual(
+          rows.map(({ sequence, id, type }) => ({ sequence: Number(sequence), id: `evt_${id}`, type })),
+        );
+        expect(new Set(reader.events.map(({ id }) => id)).size).toBe(rows.length);
+        for (const load of loads) expectSales(load, reader);
+        expectDates(reader);
+        await expectInvariants(observer);
+        const unanswered = loads.reduce((sum, load) => sum + load.unanswered, 0);
+        process.stdout.write(
+          `${KILLS} kills of instances, ${OUTAGES.length} of the database: ${rows.length} events, ${unanswered} requests left without an answer\n`,
+        );
+        // Kills without requests in progress would prove nothing.
+        expect(unanswered).toBeGreaterThan(KILLS);
+      },
+      KILLS * 30_000,
+    );
+
+    /** Each sale has the events of its requests, all of which were answered in the end. */
+    function expectSales({ sales }: Workload, reader: FeedReader): void {
+      const types: Record<string, string> = { hold: 'redemption_held', amend: 'amended', complete: 'completed' };
+      Object.assign(types, { cancel: 'cancelled', refund: 'refunded' });
+      for (const { orderId, intents } of sales)
+        expect(reader.typesOf(orderId!)).toEqual(
+          intents.filter(({ kind }) => kind !== 'create').map(({ kind }) => `order.${types[kind]}`),
+        );
+    }
+
+    function expectDates(reader: FeedReader): void {
+      const held = ['order.redemption_held', 'order.expired'];
+      expect(expiring.map((id) => reader.typesOf(id))).toEqual(
+        expiring.map((_, nth) => (nth % 2 === 0 ? held : ['order.expired'])),
+      );
+      for (const type of ['cashback.available', 'cashback.expiring', 'cashback.expired']) {
+        const of = reader.events.filter((event) => event.type === type).map(({ data }) => data.wallet.document);
+        expect(of.filter((document) => dated.includes(document)).sort()).toEqual([...dated].sort());
+      }
+    }
+  },
+);

@@ -1,0 +1,154 @@
+import { type Edit, MINUTES, UNKNOWN } from './statements.js';
+
+/** An edit with a part of the invariant that finds it, because a missing number would hide that no other rule does. */
+export type FeedEdit = [...Edit, found: string];
+
+const VERSIONS = 'each version of an order';
+const LEDGER = 'what was granted';
+const SUBJECTS = 'an event is about an order or a wallet';
+const NUMBERS = 'numbered without gaps';
+
+/** The first event of a type about the order or the wallet of a scene. */
+const first = (type: string, scene: string, table = 'events'): string => {
+  const subject = type.startsWith('order.') ? 'order' : 'wallet';
+  return `WHERE type = '${type}' AND subject_id = {${scene}.${subject}} ORDER BY ${table === 'events' ? 'sequence' : 'id'} LIMIT 1`;
+};
+const event = (type: string, scene: string, change: string): string =>
+  `UPDATE events SET ${change} ${first(type, scene)}`;
+const said = (type: string, scene: string, from: string, to: string): string =>
+  event(type, scene, `data = REPLACE(data, '${from}', '${to}')`);
+const copied = (type: string, scene: string, id: string): string =>
+  `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at)
+   SELECT merchant_id, ${id}, type, subject_id, data, occurred_at FROM events ${first(type, scene)}`;
+const LATER = `occurred_at = occurred_at + ${MINUTES}`;
+const WAITS_TWICE = `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at)
+   SELECT merchant_id, event_id, type, subject_id, data, occurred_at FROM event_outbox WHERE subject_id = {waiting.order} LIMIT 1`;
+const feed = (change: string): string => `UPDATE event_feeds SET ${change} WHERE merchant_id = {merchant.id}`;
+
+/** A scene with an event of each type, and another type that the event does not have. */
+const OF_ORDERS = [
+  ['order.amended', 'amended', 'order.cancelled'],
+  ['order.redemption_held', 'pending', 'order.redemption_released'],
+  ['order.redemption_released', 'renewed', 'order.redemption_held'],
+  ['order.renewed', 'renewed', 'order.expired'],
+  ['order.expired', 'settled', 'order.amended'],
+  ['order.completed', 'partial', 'order.refunded'],
+  ['order.cancelled', 'cancelled', 'order.expired'],
+  ['order.refunded', 'partial', 'order.completed'],
+] as const;
+const OF_LEDGER = [
+  ['cashback.granted', 'pending', 'cashback.voided'],
+  ['cashback.voided', 'voided', 'cashback.granted'],
+  ['cashback.expired', 'settled', 'cashback.voided'],
+  ['wallet.debt_changed', 'debtor', 'cashback.expired'],
+] as const;
+
+const OF_EACH_TYPE = [...OF_ORDERS, ...OF_LEDGER].flatMap(([type, scene, other]): FeedEdit[] => {
+  const found = type.startsWith('order.') ? VERSIONS : LEDGER;
+  return [
+    [`a deleted ${type}`, `DELETE FROM events ${first(type, scene)}`, found],
+    [`a second ${type}`, copied(type, scene, UNKNOWN), found],
+    [`${type} of another merchant`, event(type, scene, 'merchant_id = {patient.id}'), SUBJECTS],
+    [`${type} instead of ${other}`, event(type, scene, `type = '${other}'`), found],
+    [`${type} of an order or a wallet that does not exist`, event(type, scene, `subject_id = ${UNKNOWN}`), found],
+  ];
+});
+
+const OF_ORDER: FeedEdit[] = [
+  ['an event of another order', event('order.completed', 'partial', 'subject_id = {cancelled.order}'), VERSIONS],
+  ['an event of no order', event('order.completed', 'partial', `subject_id = ${UNKNOWN}`), SUBJECTS],
+  ['a higher version', said('order.amended', 'amended', '"version":3', '"version":4'), VERSIONS],
+  ['no version', said('order.amended', 'amended', '"version":3,', ''), VERSIONS],
+  ['the first version', said('order.completed', 'partial', '"version":2', '"version":1'), VERSIONS],
+  [
+    'another order in the data',
+    event('order.completed', 'partial', 'data = REPLACE(data, {partial.order}, {cancelled.order})'),
+    VERSIONS,
+  ],
+  [
+    'another wallet in the data',
+    event('order.completed', 'partial', 'data = REPLACE(data, {partial.wallet}, {cancelled.wallet})'),
+    VERSIONS,
+  ],
+  ['another status', said('order.expired', 'settled', '"status":"expired"', '"status":"pending"'), VERSIONS],
+  ['another total', said('order.cancelled', 'cancelled', '"total":"150.00"', '"total":"150.01"'), VERSIONS],
+  ['another held amount', said('order.redemption_held', 'pending', '"held":"10.00"', '"held":"10.01"'), VERSIONS],
+  ['another lapsed amount', said('order.expired', 'expired', '"lapsed":"10.00"', '"lapsed":"0.00"'), VERSIONS],
+  ['another redeemed amount', said('order.completed', 'redeemed', '"redeemed":"10.00"', '"redeemed":"0.00"'), VERSIONS],
+  [
+    'another earned amount',
+    said('order.completed', 'redeemed', '"to_receive":{"amount":"7.00"', '"to_receive":{"amount":"7.01"'),
+    VERSIONS,
+  ],
+  ['another returned amount', said('order.refunded', 'refunded', '"returned":"10.00"', '"returned":"1.00"'), VERSIONS],
+  [
+    'another taken back amount',
+    said('order.refunded', 'refunded', '"taken_back":"7.00"', '"taken_back":"7.01"'),
+    VERSIONS,
+  ],
+  [
+    'another refunded amount',
+    said('order.refunded', 'refunded', '"refunded":{"amount":"150.00"', '"refunded":{"amount":"15.00"'),
+    VERSIONS,
+  ],
+  ['a different instant of the last event', event('order.refunded', 'refunded', LATER), VERSIONS],
+  ['a different instant of a completion', event('order.completed', 'partial', LATER), VERSIONS],
+  ['the document', said('order.completed', 'partial', '"order":{', '"order":{"document":"52998224725",'), VERSIONS],
+  ['metadata', said('order.completed', 'partial', '"metadata":{}', '"metadata":{"name":"Ana"}'), VERSIONS],
+  ['data that is no JSON', event('order.completed', 'partial', "data = '{'"), VERSIONS],
+];
+
+const OF_WALLET: FeedEdit[] = [
+  ['an event of another wallet', event('cashback.granted', 'pending', 'subject_id = {plain.wallet}'), LEDGER],
+  [
+    'a higher granted amount',
+    said('cashback.granted', 'pending', '"amount":"50.00","grant"', '"amount":"50.01","grant"'),
+    LEDGER,
+  ],
+  [
+    'a lower voided amount',
+    said('cashback.voided', 'voided', '"amount":"50.00","grant"', '"amount":"5.00","grant"'),
+    LEDGER,
+  ],
+  ['another expired amount', said('cashback.expired', 'settled', '"amount":"50.00"', '"amount":"50.01"'), LEDGER],
+  ['no expired amount', said('cashback.expired', 'settled', '"amount":"50.00",', ''), LEDGER],
+  ['a debt that is repaid instead', said('wallet.debt_changed', 'debtor', '"change":"', '"change":"-'), LEDGER],
+  ['another grant', said('cashback.granted', 'pending', '"grant":{"id":"0', '"grant":{"id":"1'), LEDGER],
+  ['a different instant', event('cashback.granted', 'pending', LATER), LEDGER],
+  ['a second announcement', copied('cashback.available', 'dated', UNKNOWN), 'a date of a wallet is announced once'],
+  ['an announcement to another merchant', event('cashback.available', 'dated', 'merchant_id = {patient.id}'), SUBJECTS],
+  ['an announcement to no wallet', event('cashback.available', 'dated', `subject_id = ${UNKNOWN}`), SUBJECTS],
+  [
+    'another wallet in the data',
+    event('cashback.available', 'dated', 'data = REPLACE(data, {dated.wallet}, {plain.wallet})'),
+    SUBJECTS,
+  ],
+  ['an unknown type', event('cashback.available', 'dated', "type = 'wallet.erased'"), SUBJECTS],
+  ['the document', said('cashback.available', 'dated', '"wallet":{', '"wallet":{"document":"52998224725",'), SUBJECTS],
+  ['a reason', said('cashback.granted', 'pending', '"grant":{', '"grant":{"reason":"Late",'), SUBJECTS],
+];
+
+const OF_FEED: FeedEdit[] = [
+  ['a number that is skipped', event('order.cancelled', 'cancelled', 'sequence = sequence + 1000'), NUMBERS],
+  ['a number below the first', event('order.cancelled', 'cancelled', 'sequence = 0'), NUMBERS],
+  ['the first event is deleted', `DELETE FROM events WHERE merchant_id = {merchant.id} AND sequence = 1`, NUMBERS],
+  [
+    'the last event is deleted',
+    'DELETE FROM events WHERE merchant_id = {merchant.id} ORDER BY sequence DESC LIMIT 1',
+    NUMBERS,
+  ],
+  ['a last number that is too high', feed('last_sequence = last_sequence + 1'), NUMBERS],
+  ['a last number that is too low', feed('last_sequence = last_sequence - 1'), NUMBERS],
+  ['an oldest number that is too high', feed('oldest_sequence = 2'), NUMBERS],
+  ['an oldest number that is too low', feed('oldest_sequence = 0'), NUMBERS],
+  ['no feed', 'DELETE FROM event_feeds WHERE merchant_id = {merchant.id}', NUMBERS],
+  ['a numbered event that still waits', copied('order.cancelled', 'cancelled', 'id'), VERSIONS],
+  ['an event that waits twice', WAITS_TWICE, VERSIONS],
+  [
+    'a waiting event that is deleted',
+    "DELETE FROM event_outbox WHERE subject_id = {waiting.order} AND type = 'order.completed'",
+    VERSIONS,
+  ],
+];
+
+export const FEED_EDITS: FeedEdit[] = [...OF_EACH_TYPE, ...OF_ORDER, ...OF_WALLET, ...OF_FEED];
