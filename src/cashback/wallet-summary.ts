@@ -92,6 +92,8 @@ export async function sumWallet(
  * Locks wallets of one merchant and adds them up: what they have is not changed before the event that says it. The
  * wallets are locked in the order of `column`. A conflict with a use case that locks several is retried.
  *
+ * @param skips leaves out wallets that another transaction has locked, instead of waiting for them.
+ *
  * @returns the sums by `column`, without the wallets that do not exist.
  */
 export async function lockAndSum(
@@ -100,8 +102,9 @@ export async function lockAndSum(
   column: 'id' | 'document',
   values: readonly string[],
   now: Date,
+  skips = false,
 ): Promise<Map<string, WalletSums>> {
-  const lock = `SELECT id, document FROM wallets WHERE merchant_id = ? AND ${column} IN (?) FOR UPDATE`;
+  const lock = `SELECT id, document FROM wallets WHERE merchant_id = ? AND ${column} IN (?) FOR UPDATE${skips ? ' SKIP LOCKED' : ''}`;
   const wallets = await manager.query<Pick<Wallet, 'id' | 'document'>[]>(lock, [merchantId, values]);
   if (wallets.length === 0) return new Map();
   // One SELECT per wallet, because servers use the index for a range of dates only for one wallet at a time.

@@ -28,6 +28,9 @@ const EXPIRE = `
      SET status = 'expired', version = version + 1, updated_at = GREATEST(updated_at, ?)
    WHERE merchant_id = ? AND id IN (?)`;
 
+/** Wallets that exist and were not locked belong to another transaction. */
+const WALLETS = 'SELECT document FROM wallets WHERE merchant_id = ? AND document IN (?)';
+
 type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'> & { heldCents: string | number };
 
 /** Expires pending orders whose time has come, and releases what they hold. */
@@ -61,9 +64,13 @@ export class OrderExpiryService implements SharedWork {
       const columns = columnNames(manager, Order).filter((column) => !['items', 'metadata'].includes(column));
       const rows = await manager.query<Row[]>(lockWithoutHold(columns.join(', ')), [merchantId, ids, now]);
       if (rows.length === 0) return;
-      const orders = rows.map((row) => toEntity(manager, Order, row));
-      const documents = orders.map(({ document }) => document);
-      const sums = await lockAndSum(manager, merchantId, 'document', documents, now);
+      const locked = rows.map((row) => toEntity(manager, Order, row));
+      const documents = locked.map(({ document }) => document);
+      const sums = await lockAndSum(manager, merchantId, 'document', documents, now, true);
+      const others = documents.filter((document) => !sums.has(document));
+      const busy = await manager.query<{ document: string }[]>(WALLETS, [merchantId, [...others, '']]);
+      const orders = locked.filter(({ document }) => !busy.some((wallet) => wallet.document === document));
+      if (orders.length === 0) return;
       await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
       for (const order of orders) {
         const updatedAt = now < order.updatedAt ? order.updatedAt : now;

@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
 import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../events/event.entity.js';
-import type { WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
+import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
 
 export const ENDPOINT_STATUSES = ['active', 'disabled'] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];

@@ -10,11 +10,11 @@ import { headerReferences } from '../openapi/response-headers.js';
 import {
   WebhookEndpointRequestDto,
   SeekDto,
-  WebhookAttemptDto,
   WebhookEndpointDto,
   WebhookEndpointListDto,
   WebhookEndpointWithSecretDto,
 } from './dto/webhook-endpoint.dto.js';
+import { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 
 const EndpointId = (): ParameterDecorator => IdParam('The webhook endpoint');

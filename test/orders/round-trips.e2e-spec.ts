@@ -79,8 +79,8 @@ describe('the number of SQL statements per request, including the token lookup',
     const amend = (total: string, redeem?: string): Promise<unknown> =>
       merchant.client.put(path, { ...order, total, payment_methods: [], redeem });
     const hold = (amount: string): Promise<unknown> => merchant.client.put(`${path}/redemption`, { amount });
-    expect(await statements(() => amend('140.00'))).toBe(9);
-    expect(await statements(() => hold('60.00'))).toBe(14);
+    expect(await statements(() => amend('140.00'))).toBe(8);
+    expect(await statements(() => hold('60.00'))).toBe(13);
     expect(await statements(() => amend('130.00'))).toBe(10);
     expect(await statements(() => amend('130.00'))).toBe(8);
     expect(await statements(() => hold('65.00'))).toBe(16);
