@@ -11,7 +11,10 @@ export interface SharedWork {
 /** The work that is announced within this time is done together, which costs the database a fraction. */
 const GATHER_MS = 200;
 
-/** Does work regularly, and without a pause while there is more. */
+/**
+ * Does work regularly, and without a pause while there is more. Work that can wait rests `rest` times as long as it
+ * worked, so that requests beside it do not wait.
+ */
 export class Sweep {
   readonly #log = new Logger('Sweep');
   #doneUntil: Date;
@@ -24,6 +27,7 @@ export class Sweep {
     private readonly work: SharedWork,
     private readonly clock: Clock,
     private readonly intervalMs = SECOND_MS,
+    private readonly rest = 0,
   ) {
     this.#doneUntil = clock.now();
   }
@@ -43,7 +47,11 @@ export class Sweep {
   /** Works until the signal. What fails is logged once and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.wake(), { once: true });
-    while (!signal.aborted) if (!(await this.#next())) await this.#pause();
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      if (await this.#next()) await sleep(this.rest * (performance.now() - startedAt));
+      else await this.#pause();
+    }
   }
 
   /** Ends the pause: there is work. */

@@ -23,7 +23,7 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 
 /** How many wallets are announced in one transaction. */
-const LIMIT = 200;
+const LIMIT = 50;
 
 /**
  * A date is announced when no transaction that adds a credit with this date is open any more. The clocks of instances
