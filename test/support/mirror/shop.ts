@@ -63,12 +63,10 @@ export class Shop {
     }
   }
 
-  /** After a long absence: reads what was missed, and lets the endpoint go on behind that. */
-  async catchUp(endpointId: string): Promise<number> {
-    const after = await this.readFeed();
+  /** Lets an endpoint that was disabled go on after what was read from the feed. */
+  async resume(endpointId: string, after: number): Promise<void> {
     await this.request('POST', `/webhook-endpoints/${endpointId}/seek`, { after });
     await this.request('POST', `/webhook-endpoints/${endpointId}/enable`);
-    return after;
   }
 
   private async logIn(): Promise<void> {

@@ -1,0 +1,110 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aDocument } from '../factories.js';
+import type { OrderMessage } from '../mirror/messages.js';
+import type { Shop } from '../mirror/shop.js';
+
+/** Customers who buy again and again, and what each is granted first. */
+const REGULARS = 6;
+const WELCOME = '500.00';
+
+/** Orders can expire a minute ahead at the earliest. */
+const SHORT_MS = 62_000;
+
+/** Statuses that a random operation may get: it was done, or the state of the order or the wallet does not allow it. */
+const EXPECTED = new Set([200, 201, 409, 422]);
+
+const chance = (percent: number): boolean => randomInt(100) < percent;
+const amount = (most: number): string => (randomInt(1, most * 100) / 100).toFixed(2);
+
+/** Sells at random in a shop, through the API: orders are held, amended, renewed, completed, cancelled and refunded. */
+export class ShopTraffic {
+  /** The IDs of the orders that were created, and the customers. */
+  readonly orders: string[] = [];
+  readonly documents: string[] = Array.from({ length: REGULARS }, aDocument);
+  readonly unexpected: string[] = [];
+  requests = 0;
+  #number = 0;
+  /** Orders that expire soon, and when. */
+  readonly #expiring: { id: string; at: number }[] = [];
+
+  constructor(private readonly shop: Shop) {}
+
+  /** Creates a number of orders, and waits until those that expire soon have expired. */
+  async work(orders: number, workers: number): Promise<void> {
+    await Promise.all(this.documents.map((document) => this.#grant(document, WELCOME)));
+    const worker = async (): Promise<void> => {
+      while (this.#number < orders) {
+        await this.#sell(++this.#number);
+        while (this.#expiring[0] && this.#expiring[0].at < Date.now()) await this.#afterExpiry();
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, worker));
+    await sleep(Math.max(0, (this.#expiring.at(-1)?.at ?? 0) - Date.now()));
+    while (this.#expiring.length > 0) await this.#afterExpiry();
+  }
+
+  async #sell(number: number): Promise<void> {
+    const isNew = chance(20);
+    const document = isNew ? aDocument() : this.documents[randomInt(REGULARS)]!;
+    if (isNew) this.documents.push(document);
+    const isShort = chance(10);
+    const at = Date.now() + SHORT_MS;
+    const content = { ...cart(), external_id: `PED-${number}`, document };
+    const options = isShort ? { expires_at: new Date(at).toISOString() } : {};
+    const { status, body } = await this.shop.createOrder({ ...content, ...options });
+    if (status !== 201) return void this.unexpected.push(`create: ${status} ${JSON.stringify(body)}`);
+    this.requests++;
+    this.orders.push(body.id);
+    // A first grant to the customer comes in between.
+    const granted = isNew && chance(50) ? this.#grant(document, amount(20)) : undefined;
+    for (let steps = randomInt(4); steps > 0; steps--) await this.#change(body.id);
+    await granted;
+    if (isShort) this.#expiring.push({ id: body.id, at: at + 2000 });
+    else await this.#end(body.id);
+  }
+
+  #change(id: string): Promise<OrderMessage> {
+    if (chance(40)) return this.#send('PUT', `/orders/${id}`, { ...cart(), redeem: 'maximum' });
+    return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : amount(10) });
+  }
+
+  /** Completes most orders, cancels some, and leaves the others pending. */
+  async #end(id: string): Promise<void> {
+    if (chance(20)) return void (await this.#send('POST', `/orders/${id}/cancel`));
+    if (chance(15)) return;
+    const completion = { payment_methods: [], ...(chance(50) && { redeem: chance(50) ? '0.00' : amount(5) }) };
+    const { status } = await this.#send('POST', `/orders/${id}/complete`, completion);
+    for (let nth = 1; status === 'completed' && nth <= 2 && chance(40); nth++)
+      await this.#send('POST', `/orders/${id}/refunds`, { external_id: `DEV-${nth}`, amount: amount(60) });
+  }
+
+  /** The customer of an order that has expired comes back, or not. */
+  async #afterExpiry(): Promise<void> {
+    const { id } = this.#expiring.shift()!;
+    if (chance(30)) return;
+    // An amount that was not held before: another `expires_at`, another hold, or neither where it has ended.
+    if (chance(60)) await this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(50) ? '0.00' : amount(10) });
+    const inAnHour = { amount: '0.00', expires_at: new Date(Date.now() + 3_600_000).toISOString() };
+    if (chance(50)) await this.#send('PUT', `/orders/${id}/redemption`, inAnHour);
+    if (chance(70)) await this.#end(id);
+  }
+
+  async #grant(document: string, amount: string): Promise<void> {
+    const { id } = await this.#send('POST', '/grants', { external_id: `G-${document}`, document, amount });
+    if (chance(20)) await this.#send('POST', `/grants/${id}/void`);
+  }
+
+  async #send(method: string, path: string, content: object = {}): Promise<OrderMessage> {
+    const { status, body } = await this.shop.request<OrderMessage>(method, path, content);
+    this.requests++;
+    if (!EXPECTED.has(status)) this.unexpected.push(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
+    return body;
+  }
+}
+
+function cart() {
+  const total = amount(100);
+  const metadata = { till: String(randomInt(9)) };
+  return { total, items: [{ id: 'sku-1', price: total }], payment_methods: [], metadata };
+}
