@@ -15,7 +15,7 @@ const SCALE = Number(process.env.ENDURANCE_SECONDS ?? 60) / 60;
 const SHOPS = 20;
 const ORDERS_OF_EACH = Math.ceil(500 * SCALE);
 const WORKERS_OF_EACH = 2;
-const KILLS = 10;
+const KILLS = Math.ceil(10 * SCALE);
 
 const TYPES = [
   ...[

@@ -95,9 +95,11 @@ export class MirroredShop {
     const wallets = new Map<string, WalletMessage>();
     for (const document of this.traffic.documents) {
       const { body } = await this.#shop.request<WalletMessage>('POST', '/wallets/search', { document });
-      // A customer without cashback may have no event.
-      if (body.id !== null || this.mirror.wallets.has(document))
-        wallets.set(document, copyOfWallet({ ...body, document }));
+      const shown = copyOfWallet({ ...body, document });
+      // A request that changed nothing, such as a refused hold, can have created a wallet of zeros: no event says so.
+      const copy = this.mirror.wallets.get(document)?.wallet;
+      const isEmpty = [shown.available, shown.pending, shown.held, shown.debt].every((sum) => sum === '0.00');
+      if (copy || !isEmpty) wallets.set(document, copy?.id === null && isEmpty ? { ...shown, id: null } : shown);
     }
     return wallets;
   }

@@ -4,12 +4,12 @@ import { aDocument } from '../factories.js';
 import type { OrderMessage } from '../mirror/messages.js';
 import type { Shop } from '../mirror/shop.js';
 
-/** Customers who buy again and again, and what each is granted first. */
+/** Customers who buy again and again, and what each is granted first: so little that they also spend what they earn. */
 const REGULARS = 6;
-const WELCOME = '500.00';
+const WELCOME = '20.00';
 
-/** Orders can expire a minute ahead at the earliest. */
-const SHORT_MS = 62_000;
+/** Orders can expire a minute ahead at the earliest, also if the request has to be repeated while nothing listens. */
+const SHORT_MS = 75_000;
 
 /** Statuses that a random operation may get: it was done, or the state of the order or the wallet does not allow it. */
 const EXPECTED = new Set([200, 201, 409, 422]);
@@ -25,6 +25,7 @@ export class ShopTraffic {
   readonly unexpected: string[] = [];
   requests = 0;
   #number = 0;
+  readonly #completed: string[] = [];
   /** Orders that expire soon, and when. */
   readonly #expiring: { id: string; at: number }[] = [];
 
@@ -58,25 +59,28 @@ export class ShopTraffic {
     this.orders.push(body.id);
     // A first grant to the customer comes in between.
     const granted = isNew && chance(50) ? this.#grant(document, amount(20)) : undefined;
-    for (let steps = randomInt(4); steps > 0; steps--) await this.#change(body.id);
+    for (let steps = randomInt(4); steps > 0; steps--) await this.#change(body);
     await granted;
     if (isShort) this.#expiring.push({ id: body.id, at: at + 2000 });
     else await this.#end(body.id);
   }
 
-  #change(id: string): Promise<OrderMessage> {
+  #change({ id, cashback }: OrderMessage): Promise<OrderMessage> {
     if (chance(40)) return this.#send('PUT', `/orders/${id}`, { ...cart(), redeem: 'maximum' });
-    return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : amount(10) });
+    const held = chance(50) ? cashback.to_redeem.maximum : amount(10);
+    return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : held });
   }
 
-  /** Completes most orders, cancels some, and leaves the others pending. */
+  /** Completes most orders, cancels some, leaves others pending, and refunds any: what it earned may be spent by now. */
   async #end(id: string): Promise<void> {
     if (chance(20)) return void (await this.#send('POST', `/orders/${id}/cancel`));
     if (chance(15)) return;
     const completion = { payment_methods: [], ...(chance(50) && { redeem: chance(50) ? '0.00' : amount(5) }) };
     const { status } = await this.#send('POST', `/orders/${id}/complete`, completion);
-    for (let nth = 1; status === 'completed' && nth <= 2 && chance(40); nth++)
-      await this.#send('POST', `/orders/${id}/refunds`, { external_id: `DEV-${nth}`, amount: amount(60) });
+    if (status === 'completed') this.#completed.push(id);
+    const refunded = this.#completed[randomInt(this.#completed.length + 1)];
+    const refund = { external_id: `DEV-${this.requests}`, amount: amount(60) };
+    if (refunded && chance(60)) await this.#send('POST', `/orders/${refunded}/refunds`, refund);
   }
 
   /** The customer of an order that has expired comes back, or not. */

@@ -8,7 +8,7 @@ export interface OrderMessage {
   metadata: Record<string, string>;
   refunded: { amount: string };
   cashback: {
-    to_redeem: { held: string; lapsed: string; redeemed: string; returned: string };
+    to_redeem: { maximum: string; held: string; lapsed: string; redeemed: string; returned: string };
     to_receive: { amount: string; taken_back: string; status: string };
   };
 }
