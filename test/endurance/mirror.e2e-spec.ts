@@ -37,6 +37,8 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
   let observer: Service;
   const instances: BuiltService[] = [];
   const shops: MirroredShop[] = [];
+  /** Everything is sold and sent, or the test has failed. */
+  let isOver = false;
   const aUrl = (): string => instances[randomInt(instances.length)]?.url ?? 'http://127.0.0.1:1';
 
   const start = async (): Promise<void> =>
@@ -56,15 +58,16 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
     }
   }, 60_000);
   afterAll(async () => {
+    isOver = true;
     for (const shop of shops) await shop.close();
     for (const instance of instances) await instance.kill();
-    await observer.stop();
-    await database.drop();
+    await observer?.stop();
+    await database?.drop();
   });
 
   /** The clocks of what waits run faster: pauses after failures end at once. */
-  async function hurry(until: () => boolean): Promise<void> {
-    while (!until()) {
+  async function hurry(): Promise<void> {
+    while (!isOver) {
       await rowsOf(
         observer,
         'UPDATE webhook_endpoints SET next_attempt_at = UTC_TIMESTAMP(3) WHERE failures > 0 AND next_attempt_at > UTC_TIMESTAMP(3)',
@@ -81,18 +84,18 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
     await Promise.all(victims.map(() => start()));
   }
 
-  /** Kills instances while orders are made, and once more while only webhooks are sent. */
-  async function killAtIntervals(until: () => boolean): Promise<void> {
+  /** Kills instances while orders are made; the last time when only what has expired is left. */
+  async function killAtIntervals(): Promise<void> {
     const created = (): number => shops.reduce((sum, { traffic }) => sum + traffic.orders.length, 0);
     for (let nth = 1; nth <= KILLS; nth++) {
-      while (!until() && created() < (SHOPS * ORDERS_OF_EACH * nth) / KILLS) await sleep(20);
-      await kill(nth);
+      while (!isOver && created() < (SHOPS * ORDERS_OF_EACH * nth) / KILLS) await sleep(20);
+      if (!isOver) await kill(nth);
     }
   }
 
   /** Waits until nothing waits any more: no order to expire, no event for its number, none to be sent. */
   async function settled(): Promise<void> {
-    for (;;) {
+    while (!isOver) {
       const [{ waiting }] = await rowsOf(
         observer,
         `SELECT (SELECT COUNT(*) FROM event_outbox) + (SELECT COUNT(*) FROM orders WHERE status = 'pending' AND expires_at < UTC_TIMESTAMP(3))
@@ -107,16 +110,13 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
     `after ${SHOPS * ORDERS_OF_EACH} orders, ${KILLS} kills and a network that fails in a third of the cases, each copy is what the API shows`,
     async () => {
       const startedAt = Date.now();
-      let isSold = false;
-      let isDone = false;
-      const hurried = hurry(() => isDone);
-      const killed = killAtIntervals(() => isSold);
+      const hurried = hurry();
+      const killed = killAtIntervals();
       await Promise.all(shops.map((shop) => shop.trade(ORDERS_OF_EACH, WORKERS_OF_EACH)));
-      isSold = true;
       const soldAt = Date.now();
       await killed;
       await settled();
-      isDone = true;
+      isOver = true;
       await hurried;
       const settledAt = Date.now();
 

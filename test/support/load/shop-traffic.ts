@@ -71,7 +71,7 @@ export class ShopTraffic {
     return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : held });
   }
 
-  /** Completes most orders, cancels some, leaves others pending, and refunds any: what it earned may be spent by now. */
+  /** Completes most orders, cancels some, leaves others pending, and refunds any, whose cashback may be spent now. */
   async #end(id: string): Promise<void> {
     if (chance(20)) return void (await this.#send('POST', `/orders/${id}/cancel`));
     if (chance(15)) return;
