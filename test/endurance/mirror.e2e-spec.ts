@@ -86,9 +86,9 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
 
   /** Kills instances while orders are made; the last time when only what has expired is left. */
   async function killAtIntervals(): Promise<void> {
-    const created = (): number => shops.reduce((sum, { traffic }) => sum + traffic.orders.length, 0);
+    const begun = (): number => shops.reduce((sum, { traffic }) => sum + traffic.begun, 0);
     for (let nth = 1; nth <= KILLS; nth++) {
-      while (!isOver && created() < (SHOPS * ORDERS_OF_EACH * nth) / KILLS) await sleep(20);
+      while (!isOver && begun() < (SHOPS * ORDERS_OF_EACH * nth) / KILLS) await sleep(20);
       if (!isOver) await kill(nth);
     }
   }

@@ -24,7 +24,7 @@ export class BadNetwork {
   /** All events up to this sequence were accepted, or read from the feed. */
   accepted = 0;
   /** How requests are treated: at random, all refused with 410, or all carried. */
-  weather: 'bad' | 'gone' | 'good' = 'bad';
+  mode: 'bad' | 'gone' | 'good' = 'bad';
   #port = 0;
   #target = '';
   #isOver = false;
@@ -66,8 +66,8 @@ export class BadNetwork {
   }
 
   #fault(): Fault | 'gone' | undefined {
-    if (this.weather === 'gone') return 'gone';
-    return this.weather === 'bad' && randomInt(3) === 0 ? FAULTS[randomInt(FAULTS.length)] : undefined;
+    if (this.mode === 'gone') return 'gone';
+    return this.mode === 'bad' && randomInt(3) === 0 ? FAULTS[randomInt(FAULTS.length)] : undefined;
   }
 
   async #carry(request: IncomingMessage, body: Buffer): Promise<number> {

@@ -7,8 +7,8 @@ import { copyOfOrder, copyOfWallet, type Mirror } from './mirror/mirror.js';
 import { WebhookReceiver } from './mirror/receiver.js';
 import { Shop } from './mirror/shop.js';
 
-/** The shop is away from its 40th to its 60th of a hundred orders. */
-const AWAY = { from: 0.4, to: 0.6 };
+/** The shop does not receive from its 40th to its 60th of a hundred orders. */
+const ABSENCE = { from: 0.4, to: 0.6 };
 
 /** A shop that keeps copies, the traffic in it, and the network before its receiver. */
 export class MirroredShop {
@@ -43,24 +43,24 @@ export class MirroredShop {
     await this.#receiver.close();
   }
 
-  /** Sells, and is away from webhooks for a stretch meanwhile. */
+  /** Sells, and does not receive webhooks for a stretch meanwhile. */
   async trade(orders: number, workers: number): Promise<void> {
-    await Promise.all([this.traffic.work(orders, workers), this.#beAway(orders)]);
+    await Promise.all([this.traffic.work(orders, workers), this.#beAbsent(orders)]);
   }
 
   /** Answers 410 until the endpoint is disabled and longer, then reads the feed, and lets the endpoint go on there. */
-  async #beAway(orders: number): Promise<void> {
-    const part = (): number => this.traffic.orders.length / orders;
-    while (part() < AWAY.from) await sleep(20);
-    this.network.weather = 'gone';
+  async #beAbsent(orders: number): Promise<void> {
+    const part = (): number => this.traffic.begun / orders;
+    while (part() < ABSENCE.from) await sleep(20);
+    this.network.mode = 'gone';
     const endpoint = `/webhook-endpoints/${this.#endpointId}`;
     while ((await this.#shop.request<{ status: string }>('GET', endpoint)).body.status !== 'disabled') await sleep(200);
-    while (part() < AWAY.to) await sleep(20);
+    while (part() < ABSENCE.to) await sleep(20);
     const stored = this.mirror.events.length;
     const after = await this.#shop.readFeed();
     this.read += this.mirror.events.length - stored;
     this.network.accepted = after;
-    this.network.weather = 'bad';
+    this.network.mode = 'bad';
     await this.#shop.resume(this.#endpointId, after);
   }
 

@@ -23,8 +23,9 @@ export class ShopTraffic {
   readonly orders: string[] = [];
   readonly documents: string[] = Array.from({ length: REGULARS }, aDocument);
   readonly unexpected: string[] = [];
+  /** The requests that were answered, and the orders that were begun. */
   requests = 0;
-  #number = 0;
+  begun = 0;
   readonly #completed: string[] = [];
   /** Orders that expire soon, and when. */
   readonly #expiring: { id: string; at: number }[] = [];
@@ -35,8 +36,8 @@ export class ShopTraffic {
   async work(orders: number, workers: number): Promise<void> {
     await Promise.all(this.documents.map((document) => this.#grant(document, WELCOME)));
     const worker = async (): Promise<void> => {
-      while (this.#number < orders) {
-        await this.#sell(++this.#number);
+      while (this.begun < orders) {
+        await this.#sell(++this.begun);
         while (this.#expiring[0] && this.#expiring[0].at < Date.now()) await this.#afterExpiry();
       }
     };

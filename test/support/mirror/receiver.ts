@@ -19,7 +19,7 @@ export class WebhookReceiver {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** The `secret` of the endpoint. Until it is known, everything is refused, and comes again. */
+  /** The `secret` of the endpoint. Until it is known, everything is refused, and sent again. */
   useSecret(secret: string): void {
     this.webhook = new Webhook(secret);
   }
