@@ -23,6 +23,7 @@ export async function toEventDtos(
   ) {
     if (ids.length === 0) return new Map<string, T>();
     const select = Object.fromEntries([id, ...members].map((member) => [member, true])) as FindOptionsSelect<T>;
+    // A generic type cannot say that each of these entities has a merchant.
     const where = { merchantId, [id]: In([...new Set(ids)]) } as unknown as FindOptionsWhere<T>;
     const rows = await manager.find(target, { select, where });
     return new Map(rows.map((row) => [row[id] as string, row]));

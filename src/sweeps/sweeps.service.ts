@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { CreditExpiryService } from '../cashback/credit-expiry.service.js';
-import { Clock, MINUTE_MS, SECOND_MS } from '../common/clock.js';
+import { Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { DomainEvents, isFeedEvent } from '../common/domain-event.js';
 import { type SharedWork, Sweep } from '../common/sweep.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -46,7 +46,7 @@ export class SweepsService implements BeforeApplicationShutdown {
       retention: sweep('retention', retention, MINUTE_MS, REST),
       events: sweep('events', sequencer),
       webhooks: sweep('webhooks', deliveries),
-      secrets: sweep('secrets', secrets, 60 * MINUTE_MS),
+      secrets: sweep('secrets', secrets, HOUR_MS),
     };
     events.subscribe((event) => {
       if (isFeedEvent(event)) this.#sweeps.events.wake();

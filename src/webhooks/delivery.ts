@@ -66,8 +66,10 @@ export class Delivery {
       if (this.clock.now() > staleAt) return true;
       if (!(await this.#send(event))) return false;
     }
+    // Events of other types are passed over.
+    if (page.next_after > this.endpoint.cursor && !(await this.#advance(page.next_after))) return false;
     // Events that came meanwhile follow at once.
-    return (await this.#advance(page.next_after)) && (page.has_more || page.data.length > 0);
+    return page.has_more || page.data.length > 0;
   }
 
   /** @returns whether the event was accepted, and the endpoint is still leased. */

@@ -1,8 +1,6 @@
-import { after, DAY_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
+import { after, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import type { Sent } from './channel.js';
 import type { WebhookEndpoint } from './webhook-endpoint.entity.js';
-
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** The pauses after the first failures. Later ones last an hour. */
 const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS];

@@ -48,7 +48,7 @@ export class MirroredShop {
     await Promise.all([this.traffic.work(orders, workers), this.#beAbsent(orders)]);
   }
 
-  /** Answers 410 until the endpoint is disabled and longer, then reads the feed, and lets the endpoint go on there. */
+  /** Answers 410 until the endpoint is disabled and longer, then reads the feed, and moves the endpoint there. */
   async #beAbsent(orders: number): Promise<void> {
     const part = (): number => this.traffic.begun / orders;
     while (part() < ABSENCE.from) await sleep(20);
