@@ -6,18 +6,15 @@ import type { WalletAggregate } from './wallet-aggregate.js';
 import type { WalletSums } from './wallet-summary.js';
 
 /** The wallet in the data of an event. */
-export type WalletData = Record<'available' | 'pending' | 'held' | 'debt', string> & { id: string | null };
+export type WalletData = Record<'available' | 'pending' | 'held' | 'debt', string> & { id: string };
 
-/** @param sums undefined for a customer without a wallet. */
-export function walletData(sums: WalletSums | undefined): WalletData {
-  return {
-    id: sums?.id ?? null,
-    available: formatMoney(sums?.availableCents ?? 0),
-    pending: formatMoney(sums?.pendingCents ?? 0),
-    held: formatMoney(sums?.heldCents ?? 0),
-    debt: formatMoney(sums?.debtCents ?? 0),
-  };
-}
+export const walletData = ({ id, ...sums }: WalletSums): WalletData => ({
+  id,
+  available: formatMoney(sums.availableCents),
+  pending: formatMoney(sums.pendingCents),
+  held: formatMoney(sums.heldCents),
+  debt: formatMoney(sums.debtCents),
+});
 
 /** Returns an event of a wallet in its current state. @param data what the event says apart from that. */
 export function walletEvent(type: FeedEventType, { wallet, sums, now: at }: WalletAggregate, data: object): FeedEvent {

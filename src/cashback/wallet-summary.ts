@@ -1,7 +1,7 @@
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { AVAILABLE, availableParameters } from './balance-sql.js';
-import type { Wallet, WalletOwner } from './wallet.entity.js';
+import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** An amount that changes its state at an instant. */
 export interface DatedAmount {
@@ -92,8 +92,7 @@ export async function sumWallet(
  * Locks wallets of one merchant and adds them up: what they have is not changed before the event that says it. The
  * wallets are locked in the order of `column`. A conflict with a use case that locks several is retried.
  *
- * @param skips leaves out wallets that another transaction has locked, instead of waiting for them.
- *
+ * @param onLocked leaves out wallets that another transaction has locked; otherwise they are waited for.
  * @returns the sums by `column`, without the wallets that do not exist.
  */
 export async function lockAndSum(
@@ -102,17 +101,13 @@ export async function lockAndSum(
   column: 'id' | 'document',
   values: readonly string[],
   now: Date,
-  skips = false,
+  onLocked?: 'skip_locked',
 ): Promise<Map<string, WalletSums>> {
-  const lock = `SELECT id, document FROM wallets WHERE merchant_id = ? AND ${column} IN (?) FOR UPDATE${skips ? ' SKIP LOCKED' : ''}`;
-  const wallets = await manager.query<Pick<Wallet, 'id' | 'document'>[]>(lock, [merchantId, values]);
-  if (wallets.length === 0) return new Map();
-  // One SELECT per wallet, because servers use the index for a range of dates only for one wallet at a time.
-  const sql = wallets.map(() => sumsBy('id')).join(' UNION ALL ');
-  const parameters = wallets.flatMap(({ id }) => parametersOf(now, merchantId, id));
-  const rows = await manager.query<WalletRow[]>(sql, parameters);
-  const sums = new Map(rows.map((row) => [row.id, toSums(row)]));
-  return new Map(wallets.map((wallet) => [wallet[column], sums.get(wallet.id)!]));
+  const lock = { mode: 'pessimistic_write', ...(onLocked && { onLocked }) } as const;
+  const wallets = await manager.find(Wallet, { where: { merchantId, [column]: In(values) }, lock });
+  const sums = new Map<string, WalletSums>();
+  for (const wallet of wallets) sums.set(wallet[column], await sumWallet(manager, wallet, now));
+  return sums;
 }
 
 function toSums(row: WalletRow): WalletSums {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
@@ -133,9 +133,7 @@ export class WalletsService {
     const where = { merchantId, document };
     const wallet = await manager.findOne(Wallet, { where, lock: { mode: 'pessimistic_write' } });
     if (wallet !== null) return wallet;
-    // If several transactions create it concurrently, the unique key lets one succeed, and the others find it.
-    const row = newWallet({ merchantId, document }, this.clock.now());
-    await manager.createQueryBuilder().insert().into(Wallet).values(row).orIgnore().updateEntity(false).execute();
+    await insertWallets(manager, [{ merchantId, document }], this.clock.now());
     return manager.findOneOrFail(Wallet, { where, lock: { mode: 'pessimistic_write' } });
   }
 
@@ -182,6 +180,30 @@ async function saveWallet(manager: EntityManager, { wallet, availableCents, now 
   const sums = [debtCents, balanceCents, lastSeq, availableCents, now];
   const nextChange = nextChangeParameters(id, merchantId, now);
   await manager.query(SAVE_WALLET, [...sums, ...nextChange, id, merchantId]);
+}
+
+/** Creates the wallets of customers who have none. Wallets that exist are not locked. */
+export async function createMissingWallets(
+  manager: EntityManager,
+  merchantId: string,
+  documents: readonly string[],
+  now: Date,
+): Promise<void> {
+  const found = await manager.find(Wallet, {
+    select: { document: true },
+    where: { merchantId, document: In(documents) },
+  });
+  const existing = new Set(found.map(({ document }) => document));
+  const missing = new Set(documents.filter((document) => !existing.has(document)));
+  // In this order, so that transactions do not wait for each other in a circle.
+  const owners = [...missing].sort().map((document) => ({ merchantId, document }));
+  if (owners.length > 0) await insertWallets(manager, owners, now);
+}
+
+/** If several transactions create a wallet concurrently, the unique key lets one succeed, and the others find it. */
+async function insertWallets(manager: EntityManager, owners: readonly WalletOwner[], now: Date): Promise<void> {
+  const rows = owners.map((owner) => newWallet(owner, now));
+  await manager.createQueryBuilder().insert().into(Wallet).values(rows).orIgnore().updateEntity(false).execute();
 }
 
 /** A wallet without credits. */

@@ -109,7 +109,7 @@ export class DateEvents implements SharedWork {
         this.kind === 'available'
           ? { available_at: date }
           : { expires_at: date, expires_on: expiresOn(date, timeZone) };
-      const data = { amount: formatMoney(Number(cents)), ...dates, wallet: walletData(sums.get(subjectId)) };
+      const data = { amount: formatMoney(Number(cents)), ...dates, wallet: walletData(sums.get(subjectId)!) };
       record({ type: `cashback.${this.kind}`, merchantId, subjectId, at, data });
     }
   }

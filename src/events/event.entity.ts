@@ -62,7 +62,7 @@ export class FeedEntry {
 export interface StoredData {
   order?: object;
   grant?: { id: string };
-  wallet: { id: string | null };
+  wallet: { id: string };
 }
 
 /** How far the dates of all credits have been announced. One instance does it at a time, with its row locked. */

@@ -91,14 +91,14 @@ export class LockedOrders {
  * Returns the event of an order's new version. The items are many, and only an amendment changes them.
  *
  * @param dto the order in that version, at `updated_at`.
- * @param sums the customer's wallet; undefined if there is none.
+ * @param sums the customer's wallet.
  * @param more what the event says apart from the order and the wallet.
  */
 export function orderEvent(
   type: OrderEventType,
   { merchantId, id: subjectId, updatedAt: at }: Order,
   dto: OrderDto,
-  sums: WalletSums | undefined,
+  sums: WalletSums,
   more: object = {},
 ): FeedEvent {
   const { document: _, items: _items, ...shown } = dto;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { createMissingWallets } from '../cashback/wallets.service.js';
 import { lockAndSum } from '../cashback/wallet-summary.js';
 import { Clock } from '../common/clock.js';
 import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
@@ -27,9 +28,6 @@ const EXPIRE = `
   UPDATE orders FORCE INDEX (PRIMARY)
      SET status = 'expired', version = version + 1, updated_at = GREATEST(updated_at, ?)
    WHERE merchant_id = ? AND id IN (?)`;
-
-/** Wallets that exist and were not locked belong to another transaction. */
-const WALLETS = 'SELECT document FROM wallets WHERE merchant_id = ? AND document IN (?)';
 
 type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'> & { heldCents: string | number };
 
@@ -66,18 +64,17 @@ export class OrderExpiryService implements SharedWork {
       if (rows.length === 0) return;
       const locked = rows.map((row) => toEntity(manager, Order, row));
       const documents = locked.map(({ document }) => document);
-      const sums = await lockAndSum(manager, merchantId, 'document', documents, now, true);
-      const others = documents.filter((document) => !sums.has(document));
-      const busy = await manager.query<{ document: string }[]>(WALLETS, [merchantId, [...others, '']]);
-      const orders = locked.filter(({ document }) => !busy.some((wallet) => wallet.document === document));
+      await createMissingWallets(manager, merchantId, documents, now);
+      const sums = await lockAndSum(manager, merchantId, 'document', documents, now, 'skip_locked');
+      const orders = locked.filter(({ document }) => sums.has(document));
       if (orders.length === 0) return;
       await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
       for (const order of orders) {
         const updatedAt = now < order.updatedAt ? order.updatedAt : now;
         const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt, items: [] };
-        const ofCustomer = sums.get(order.document);
-        const dto = toOrderDto(expired, ofCustomer?.availableCents ?? 0, updatedAt);
-        record(orderEvent('order.expired', expired, dto, ofCustomer));
+        const wallet = sums.get(order.document)!;
+        const dto = toOrderDto(expired, wallet.availableCents, updatedAt);
+        record(orderEvent('order.expired', expired, dto, wallet));
       }
     });
   }

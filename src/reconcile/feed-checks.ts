@@ -95,8 +95,8 @@ function areVersions(o: OrderRecord, events: readonly OrderEvent[]): boolean {
 
 /** Whether the event is the `nthLast` of the order. Its instant is that of the rows of the same transaction. */
 function isVersion(o: OrderRecord, { type, occurred_at: at, data }: OrderEvent, nthLast: number): boolean {
-  const { order, wallet } = JSON.parse(data) as { order: OrderDto; wallet: { id: string | null } };
-  const isOfOrder = order.id === o.order_id && [null, o.wallet_id].includes(wallet.id);
+  const { order, wallet } = JSON.parse(data) as { order: OrderDto; wallet: { id: string } };
+  const isOfOrder = order.id === o.order_id && wallet.id === o.wallet_id;
   const isInTime = type !== 'order.completed' || +at === Number(o.completed_at);
   const isLast = +at === +o.updated_at && +at === Number(o.cancelled_at ?? at) && said(order) === stored(o);
   const isNext =

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { SequencerService } from '../../src/events/sequencer.service.js';
+import { newWallet } from '../../src/cashback/wallets.service.js';
 import { newId } from '../../src/common/ids.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce, Client } from '../support/client.js';
@@ -40,6 +41,13 @@ async function lockRows(sql: string, values: unknown[] = []): Promise<() => Prom
     await runner.release();
     await own.destroy();
   };
+}
+
+/** The columns of a new wallet with a debt of 7.00. */
+function newWalletWithDebt(document: string): unknown[] {
+  const at = service.clock.now();
+  const wallet = newWallet({ merchantId: merchant.id, document }, at);
+  return [Object.values({ ...wallet, debtCents: 700 })];
 }
 
 describe('concurrent events', () => {
@@ -113,11 +121,14 @@ describe('concurrent events', () => {
     expectComplete(events);
   });
 
-  it('an expiry that waits for a change of the wallet says what the wallet has after it', async () => {
+  it.each([
+    ['a change', '50.00', 'UPDATE wallets SET debt_cents = 700 WHERE document = ?', (document: string) => [document]],
+    ['the creation', '0.00', 'INSERT INTO wallets VALUES (?)', newWalletWithDebt],
+  ])('an expiry that waits for %s of the wallet says what the wallet has after it', async (_, granted, sql, values) => {
     const document = aDocument();
-    await grant(service, merchant, document, '50.00');
+    if (granted !== '0.00') await grant(service, merchant, document, granted);
     await aCreatedOrder(merchant, { document });
-    const release = await lockRows('UPDATE wallets SET debt_cents = 700 WHERE document = ?', [document]);
+    const release = await lockRows(sql, values(document));
     service.clock.skip(30 * 60_000);
     const expiry = numberEvents(service);
     await sleep(200);
@@ -125,6 +136,21 @@ describe('concurrent events', () => {
     await expiry;
     const event = (await eventsOf(service, merchant)).at(-1);
     expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { debt: '7.00' } } });
+    expect(event.data.wallet).toEqual(await eventWalletOf(merchant, document));
+  });
+
+  it('orders that expire while their customers get their first cashback: the last event has it', async () => {
+    const documents = Array.from({ length: 100 }, aDocument);
+    for (const document of documents) await aCreatedOrder(merchant, { document });
+    service.clock.skip(30 * 60_000);
+    const grants = documents.values();
+    const grantAll = async (): Promise<void> => {
+      for (const document of grants) await grant(service, merchant, document, '5.00');
+    };
+    await Promise.all([numberAtOnce(), ...Array.from({ length: 6 }, grantAll)]);
+    const last = new Map((await eventsOf(service, merchant)).map(({ data: { wallet } }) => [wallet.document, wallet]));
+    expect(last.size).toBe(100);
+    for (const { available } of last.values()) expect(available).toBe('5.00');
   });
 });
 

@@ -137,12 +137,12 @@ describe('the events of orders', () => {
     expect(await ofOrder(order)).toEqual(events);
   });
 
-  it('an expired order of a customer who never had cashback has a wallet without an ID', async () => {
+  it('an expired order of a customer who never had cashback has an empty wallet', async () => {
     const order = await aCreatedOrder(merchant);
     service.clock.skip(HALF_AN_HOUR);
     const [event] = await ofOrder(order);
-    expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { id: null, document: order.document } } });
-    expect(event.data.wallet).toMatchObject({ available: '0.00', pending: '0.00', held: '0.00', debt: '0.00' });
+    expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { available: '0.00', held: '0.00' } } });
+    expect(event.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
   });
 
   it.each<[string, string, (order: any) => Promise<Answer>]>([

@@ -99,7 +99,7 @@ export class MirroredShop {
       // A request that changed nothing, such as a refused hold, can have created a wallet of zeros: no event says so.
       const copy = this.mirror.wallets.get(document)?.wallet;
       const isEmpty = [shown.available, shown.pending, shown.held, shown.debt].every((sum) => sum === '0.00');
-      if (copy || !isEmpty) wallets.set(document, copy?.id === null && isEmpty ? { ...shown, id: null } : shown);
+      if (copy || !isEmpty) wallets.set(document, shown);
     }
     return wallets;
   }

@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
 import { Converted } from '../../http/to-dto.js';
 import { IsQueryInteger } from '../../http/validators.js';
-import { ApiMoney, InOrder } from '../../openapi/decorators.js';
+import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { OrderDto } from '../../orders/dto/order.dto.js';
 import { RefundDto } from '../../orders/dto/refund.dto.js';
 import { GrantDto } from '../../wallets/dto/grant.dto.js';
@@ -58,7 +58,10 @@ export class EventGrantDto extends PickType(GrantDto, GRANT) {}
 
 /** The customer's wallet as it was then. */
 @InOrder('id', 'document', 'available', 'pending', 'held', 'debt')
-export class EventWalletDto extends PickType(WalletDto, ['id', 'available', 'pending', 'held', 'debt']) {
+export class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt']) {
+  @ApiId()
+  readonly id!: string;
+
   /**
    * The customer's taxpayer number. An erased customer has a pseudonym, in earlier events too.
    * @example "52998224725"
