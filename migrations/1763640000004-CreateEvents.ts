@@ -25,10 +25,8 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         merchant_id     ${ID} NOT NULL,
         last_sequence   BIGINT NOT NULL,
         oldest_sequence BIGINT NOT NULL,
-        oldest_at       DATETIME(3) NULL,
         kept_since      DATETIME(3) NOT NULL,
         PRIMARY KEY (merchant_id),
-        INDEX ix_event_feeds_oldest (oldest_at),
         CONSTRAINT fk_event_feeds_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
@@ -53,6 +51,10 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         after_wallet ${word(36)} NOT NULL,
         PRIMARY KEY (kind)
       ) ${TABLE_OPTIONS}`);
+    // There are no earlier credits.
+    await runner.query(`
+      INSERT IGNORE INTO event_sweeps
+      VALUES ('available', UTC_TIMESTAMP(3), '~'), ('expiring', UTC_TIMESTAMP(3) + INTERVAL 7 DAY, '~')`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS webhook_endpoints (
         id              ${ID} NOT NULL,

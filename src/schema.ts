@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiUser } from './auth/api-user.entity.js';
+import { EventFeed } from './merchants/event-feed.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
 import { Session } from './auth/session.entity.js';
 import { TokenSet } from './auth/token-set.entity.js';
@@ -11,7 +12,7 @@ import { Grant } from './cashback/grant.entity.js';
 import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { OutboxEvent } from './database/event-outbox.js';
-import { EventFeed, EventSweep, FeedEntry } from './events/event.entity.js';
+import { EventSweep, FeedEntry } from './events/event.entity.js';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';

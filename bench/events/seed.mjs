@@ -88,5 +88,5 @@ export async function addDueWallets(lab, shop, { count, availableAt, expiresAt, 
  */
 export async function announceFrom(lab, shop, at) {
   const before = toSql(new Date(at.getTime() - 1000));
-  await lab.sql(shop.schema, "INSERT INTO event_sweeps VALUES ('available', ?, '~')", [before]);
+  await lab.sql(shop.schema, "UPDATE event_sweeps SET done_until = ? WHERE kind = 'available'", [before]);
 }

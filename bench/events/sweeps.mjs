@@ -99,7 +99,6 @@ async function addOldEvents(lab, shop, count, at) {
   const { url, stop } = await lab.startService(shop.schema);
   await addEvents(lab, shop, { url, token: await logIn(url), count, prefix: '01950000', at });
   await stop();
-  await lab.sql(shop.schema, 'UPDATE event_feeds SET oldest_at = (SELECT MIN(occurred_at) FROM events)');
 }
 
 /**

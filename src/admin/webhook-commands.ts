@@ -17,38 +17,36 @@ type Action = (services: INestApplicationContext, id: string, options: Options) 
 
 export function webhookCommands(): Command {
   const webhook = new Command('webhook').description("merchants' webhook endpoints");
-  ofMerchant(webhook.command('list').description('list the endpoints of a merchant')).action(({ merchant }: Options) =>
+  const of = (name: string, description: string): Command =>
+    webhook.command(name).description(description).requiredOption('--merchant <id>', 'the merchant');
+  of('list', 'list the endpoints of a merchant').action(({ merchant }: Options) =>
     runWithServices(async (services) => {
       const endpoints = await services.get(WebhookEndpointsService).list(merchant);
       printRows(endpoints.map(({ last_attempt: _, ...row }) => row));
     }),
   );
-  const show = webhook
-    .command('show')
-    .description('show an endpoint with its last attempt')
-    .argument('<id>', 'the endpoint');
-  ofMerchant(show).action((id: string, { merchant }: Options) =>
+  withContent(of('create', 'create an endpoint; its secret is printed once')).action(
+    ({ merchant, ...content }: Options) =>
+      runChange('webhook create', { merchant_id: merchant }, async (services) => {
+        const result = await signing(services).create(merchant, content);
+        return { result, changed: { endpoint_id: result.id } };
+      }),
+  );
+  const ofOne = (name: string, description: string): Command => of(name, description).argument('<id>', 'the endpoint');
+  ofOne('show', 'show an endpoint with its last attempt').action((id: string, { merchant }: Options) =>
     runWithServices((services) => services.get(WebhookEndpointsService).get(merchant, id)),
   );
-  const create = webhook.command('create').description('create an endpoint; its secret is printed once');
-  withContent(ofMerchant(create)).action(({ merchant, ...content }: Options) =>
-    runChange('webhook create', { merchant_id: merchant }, async (services) => {
-      const result = await signing(services).create(merchant, content);
-      return { result, changed: { endpoint_id: result.id } };
-    }),
-  );
-  addChanges(webhook);
+  addChanges(ofOne);
   return webhook;
 }
 
-function addChanges(webhook: Command): void {
+function addChanges(ofOne: (name: string, description: string) => Command): void {
   const add = (name: string, description: string, run: Action): Command =>
-    ofMerchant(webhook.command(name).description(description).argument('<id>', 'the endpoint')).action(
-      (id: string, options: Options) =>
-        runChange(`webhook ${name}`, { merchant_id: options.merchant, endpoint_id: id }, async (services) => ({
-          result: await run(services, id, options),
-          changed: { endpoint_id: id },
-        })),
+    ofOne(name, description).action((id: string, options: Options) =>
+      runChange(`webhook ${name}`, { merchant_id: options.merchant, endpoint_id: id }, async (services) => ({
+        result: await run(services, id, options),
+        changed: { endpoint_id: id },
+      })),
     );
   withContent(
     add('update', 'replace the URL and the types', (services, id, { merchant, ...content }) =>
@@ -64,17 +62,13 @@ function addChanges(webhook: Command): void {
   add('enable', 'deliver again, from where it stopped', (services, id, { merchant }) =>
     services.get(WebhookEndpointsService).enable(merchant, id),
   );
-  add(
-    'rotate-secret',
-    'add a secret, which is printed once; for 24 hours earlier ones sign too',
-    (services, id, options) => signing(services).rotateSecret(options.merchant, id),
+  add('rotate-secret', 'add a secret, printed once; earlier ones sign for 24 hours too', (services, id, { merchant }) =>
+    signing(services).rotateSecret(merchant, id),
   );
   add('seek', 'deliver the events after a sequence', (services, id, { merchant, after }) =>
     services.get(WebhookEndpointsService).seek(merchant, id, after),
   ).requiredOption('--after <sequence>', 'the sequence', wholeNumber(0, Number.MAX_SAFE_INTEGER));
 }
-
-const ofMerchant = (command: Command): Command => command.requiredOption('--merchant <id>', 'the merchant');
 
 const withContent = (command: Command): Command =>
   command

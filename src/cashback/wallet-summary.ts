@@ -25,24 +25,18 @@ export interface WalletSummary extends WalletSums {
 }
 
 /** @param available the available balance: AVAILABLE, or the stored one if no date has changed it. */
-const sumsBy = (column: 'id' | 'document', available = AVAILABLE): string => `
-  SELECT w.id, w.available_as_of, w.balance_cents, w.debt_cents, ${available} AS available_cents,
+const sumsWith = (available: string): string => `
+  SELECT w.balance_cents, w.debt_cents, ${available} AS available_cents,
          COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
                     WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1
                       AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired_cents,
          COALESCE((SELECT SUM(h.amount_cents) FROM cashback_holds h
                     WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held_cents
-    FROM wallets w WHERE w.merchant_id = ? AND w.${column} = ?`;
+    FROM wallets w WHERE w.merchant_id = ? AND w.id = ?`;
+const SUMS = sumsWith(AVAILABLE);
+const SUMS_OF_UNCHANGED = sumsWith('w.available_cents');
 
-const parametersOf = (now: Date, merchantId: string, value: string): (Date | string)[] => [
-  ...availableParameters(now),
-  ...[now, merchantId, value],
-];
-
-const UNCHANGED_BY_ID = sumsBy('id', 'w.available_cents');
-
-type Sum = 'balance_cents' | 'debt_cents' | 'available_cents' | 'expired_cents' | 'held_cents';
-type WalletRow = { id: string; available_as_of: Date } & Record<Sum, string>;
+type Sum = 'balance' | 'debt' | 'available' | 'expired' | 'held';
 
 const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
@@ -64,28 +58,31 @@ export async function summarize(
   { merchantId, document }: WalletOwner,
   now: Date,
 ): Promise<WalletSummary | null> {
-  const [row] = await manager.query<WalletRow[]>(sumsBy('document'), parametersOf(now, merchantId, document));
-  if (row === undefined) return null;
+  const wallet = await manager.findOneBy(Wallet, { merchantId, document });
+  if (wallet === null) return null;
+  const { id, availableAsOf } = wallet;
   // The clock of the instance that wrote the wallet last can be ahead.
-  const at = row.available_as_of > now ? row.available_as_of : now;
+  const at = availableAsOf > now ? availableAsOf : now;
   return {
-    ...toSums(row),
-    nextRelease: await first(manager, NEXT_RELEASE, [row.id, merchantId, at]),
-    nextExpiry: await first(manager, NEXT_EXPIRY, [row.id, merchantId, at, at]),
+    ...(await sumWallet(manager, wallet, now)),
+    nextRelease: await first(manager, NEXT_RELEASE, [id, merchantId, at]),
+    nextExpiry: await first(manager, NEXT_EXPIRY, [id, merchantId, at, at]),
   };
 }
 
-/** Adds up a locked wallet. The use cases that change wallets begin with it, and most of them find it unchanged. */
-export async function sumWallet(
-  manager: EntityManager,
-  { id, merchantId, availableUntil }: Pick<Wallet, 'id' | 'merchantId' | 'availableUntil'>,
-  now: Date,
-): Promise<WalletSums> {
-  const [row] =
-    availableUntil > now
-      ? await manager.query<[WalletRow]>(UNCHANGED_BY_ID, [now, merchantId, id])
-      : await manager.query<[WalletRow]>(sumsBy('id'), parametersOf(now, merchantId, id));
-  return toSums(row);
+/** Adds up a wallet as it was read in the same snapshot, or locked. Most wallets were not changed by a date since. */
+export async function sumWallet(manager: EntityManager, wallet: Wallet, now: Date): Promise<WalletSums> {
+  const { id, merchantId, availableUntil } = wallet;
+  const [sql, dates] = availableUntil > now ? [SUMS_OF_UNCHANGED, []] : [SUMS, availableParameters(now)];
+  const [row] = await manager.query<[Record<`${Sum}_cents`, string>]>(sql, [...dates, now, merchantId, id]);
+  const cents = (sum: Sum): number => exactCents(row[`${sum}_cents`]);
+  return {
+    id,
+    availableCents: cents('available'),
+    pendingCents: exactCents(cents('balance') - cents('available') - cents('expired')),
+    heldCents: cents('held'),
+    debtCents: cents('debt'),
+  };
 }
 
 /**
@@ -108,17 +105,6 @@ export async function lockAndSum(
   const sums = new Map<string, WalletSums>();
   for (const wallet of wallets) sums.set(wallet[column], await sumWallet(manager, wallet, now));
   return sums;
-}
-
-function toSums(row: WalletRow): WalletSums {
-  const cents = (sum: Sum): number => exactCents(row[sum]);
-  return {
-    id: row.id,
-    availableCents: cents('available_cents'),
-    pendingCents: exactCents(cents('balance_cents') - cents('available_cents') - cents('expired_cents')),
-    heldCents: cents('held_cents'),
-    debtCents: cents('debt_cents'),
-  };
 }
 
 async function first(manager: EntityManager, sql: string, parameters: unknown[]): Promise<DatedAmount | null> {

@@ -133,7 +133,7 @@ export class WalletsService {
     const where = { merchantId, document };
     const wallet = await manager.findOne(Wallet, { where, lock: { mode: 'pessimistic_write' } });
     if (wallet !== null) return wallet;
-    await insertWallets(manager, [{ merchantId, document }], this.clock.now());
+    await insertWallets(manager, merchantId, [document], this.clock.now());
     return manager.findOneOrFail(Wallet, { where, lock: { mode: 'pessimistic_write' } });
   }
 
@@ -189,20 +189,16 @@ export async function createMissingWallets(
   documents: readonly string[],
   now: Date,
 ): Promise<void> {
-  const found = await manager.find(Wallet, {
-    select: { document: true },
-    where: { merchantId, document: In(documents) },
-  });
-  const existing = new Set(found.map(({ document }) => document));
-  const missing = new Set(documents.filter((document) => !existing.has(document)));
-  // In this order, so that transactions do not wait for each other in a circle.
-  const owners = [...missing].sort().map((document) => ({ merchantId, document }));
-  if (owners.length > 0) await insertWallets(manager, owners, now);
+  const missing = new Set(documents);
+  const where = { merchantId, document: In(documents) };
+  for (const { document } of await manager.find(Wallet, { where })) missing.delete(document);
+  // In the order of documents, so that transactions do not wait for each other in a circle.
+  if (missing.size > 0) await insertWallets(manager, merchantId, [...missing].sort(), now);
 }
 
 /** If several transactions create a wallet concurrently, the unique key lets one succeed, and the others find it. */
-async function insertWallets(manager: EntityManager, owners: readonly WalletOwner[], now: Date): Promise<void> {
-  const rows = owners.map((owner) => newWallet(owner, now));
+async function insertWallets(manager: EntityManager, merchantId: string, documents: string[], now: Date) {
+  const rows = documents.map((document) => newWallet({ merchantId, document }, now));
   await manager.createQueryBuilder().insert().into(Wallet).values(rows).orIgnore().updateEntity(false).execute();
 }
 

@@ -1,32 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
 import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
-import { Merchant } from '../merchants/merchant.entity.js';
-
-/** A merchant's feed. Its row is the lock for the numbers of its events. */
-@Entity('event_feeds')
-@Index('ix_event_feeds_oldest', ['oldestAt'])
-export class EventFeed {
-  @PrimaryId('merchant_id')
-  @ForeignKey(() => Merchant, { name: 'fk_event_feeds_merchant' })
-  merchantId!: string;
-
-  /** The number of the latest event; 0 if there was none. */
-  @Column({ name: 'last_sequence', type: 'bigint' })
-  lastSequence!: number;
-
-  /** The number of the oldest event that is kept, or of the next one. */
-  @Column({ name: 'oldest_sequence', type: 'bigint' })
-  oldestSequence!: number;
-
-  /** When the oldest event that is kept happened; null if none is kept. */
-  @InstantColumn('oldest_at', { nullable: true })
-  oldestAt!: Date | null;
-
-  /** All events that happened at this instant or later are kept. */
-  @InstantColumn('kept_since')
-  keptSince!: Date;
-}
+import { EventFeed } from '../merchants/event-feed.entity.js';
 
 /** An event with its number in its merchant's feed: from 1, without gaps. */
 @Entity('events')

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Between, type EntityManager, In } from 'typeorm';
+import { Between, In } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
 import { notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { EventDto, EventPageDto } from './dto/event.dto.js';
-import { EventFeed, FeedEntry } from './event.entity.js';
+import { EventFeed } from '../merchants/event-feed.entity.js';
+import { FeedEntry } from './event.entity.js';
 import { toEventDtos } from './event.mapper.js';
-import { CREATE_FEEDS } from './sequencer.service.js';
 
 /** The events of a merchant to read: those after a number. */
 export interface FeedPosition {
@@ -36,7 +36,7 @@ export class EventsService {
    */
   list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const feed = await feedOf(manager, merchantId);
+      const feed = await manager.findOneByOrFail(EventFeed, { merchantId });
       refusePosition(after, feed, { parameter: 'after' });
       const { lastSequence } = feed;
       const upto = types === undefined ? lastSequence : Math.min(after + READ_FOR_TYPES, lastSequence);
@@ -66,26 +66,10 @@ export class EventsService {
   }
 }
 
-/** Where a merchant's feed begins and ends. */
-export type FeedBounds = Pick<EventFeed, 'lastSequence' | 'oldestSequence'>;
-
-/** Returns the bounds of a merchant's feed, which has no row before its first event. */
-export async function feedOf(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
-  return (await manager.findOneBy(EventFeed, { merchantId })) ?? { lastSequence: 0, oldestSequence: 1 };
-}
-
-/** Locks a merchant's feed. It is created if there was no event yet. */
-export async function lockFeed(manager: EntityManager, merchantId: string): Promise<FeedBounds> {
-  await manager.query(CREATE_FEEDS, [[merchantId], [merchantId]]);
-  const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: { mode: 'pessimistic_write' } });
-  if (feed === null) throw notFound('no merchant has this ID');
-  return feed;
-}
-
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
 export function refusePosition(
   after: number,
-  { lastSequence, oldestSequence: oldest }: FeedBounds,
+  { lastSequence, oldestSequence: oldest }: EventFeed,
   place: { parameter: string } | { pointer: string },
 ): void {
   if (after < oldest - 1)

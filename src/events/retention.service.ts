@@ -5,11 +5,17 @@ import { doEach, type SharedWork } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { EventFeed, FeedEntry } from './event.entity.js';
+import { EventFeed } from '../merchants/event-feed.entity.js';
+import { FeedEntry } from './event.entity.js';
 
 /** How many feeds are looked up at a time, and how many events of each are deleted in one transaction. */
 const FEEDS = 50;
 const EVENTS = 1000;
+
+const DUE = `/* ${ALL_MERCHANTS} */
+  SELECT f.merchant_id AS id
+    FROM event_feeds f JOIN events e ON e.merchant_id = f.merchant_id AND e.sequence = f.oldest_sequence
+   WHERE e.occurred_at < ? LIMIT ${FEEDS}`;
 
 /** Deletes events that are older than EVENT_RETENTION_DAYS, oldest first. */
 @Injectable()
@@ -20,19 +26,13 @@ export class RetentionService implements SharedWork {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns an instant in the past if there is more to delete. */
+  /** @returns an instant in the past if there may be more to delete. */
   async next(): Promise<Date> {
     const now = this.clock.now();
     const keptSince = after(now, -this.config.EVENT_RETENTION_DAYS * DAY_MS);
-    const due = {
-      where: { oldestAt: LessThan(keptSince) },
-      order: { oldestAt: 'ASC' },
-      take: FEEDS,
-      comment: ALL_MERCHANTS,
-    } as const;
-    const feeds = await this.unitOfWork.statement((manager) => manager.find(EventFeed, due));
-    await doEach(feeds, ({ merchantId }) => this.#prune(merchantId, keptSince));
-    return feeds[0]?.oldestAt ?? now;
+    const due = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(DUE, [keptSince]));
+    await doEach(due, ({ id }) => this.#prune(id, keptSince));
+    return due.length > 0 ? keptSince : now;
   }
 
   async #prune(merchantId: string, keptSince: Date): Promise<void> {
@@ -50,11 +50,7 @@ export class RetentionService implements SharedWork {
       const kept = oldest.find(({ occurredAt }, at) => occurredAt >= keptSince || at === EVENTS);
       const oldestSequence = kept?.sequence ?? feed.lastSequence + 1;
       await manager.delete(FeedEntry, { merchantId, sequence: LessThan(oldestSequence) });
-      await manager.update(
-        EventFeed,
-        { merchantId },
-        { oldestSequence, oldestAt: kept?.occurredAt ?? null, keptSince },
-      );
+      await manager.update(EventFeed, { merchantId }, { oldestSequence, keptSince });
     });
   }
 }

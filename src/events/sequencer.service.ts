@@ -15,14 +15,9 @@ const WAITING = `/* ${ALL_MERCHANTS} */
   SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM event_outbox LIMIT ${MOST_COUNTED}) some) AS count,
          (SELECT occurred_at FROM event_outbox ORDER BY id LIMIT 1) AS since`;
 
+/** Some of the merchants, so that a long backlog of one delays nobody. */
 const MERCHANTS_WAITING = `/* ${ALL_MERCHANTS} */
-  SELECT DISTINCT merchant_id AS id FROM event_outbox WHERE merchant_id > ? ORDER BY merchant_id LIMIT ${MERCHANTS}`;
-
-/** Creates the feeds of some merchants that have none. */
-export const CREATE_FEEDS = `
-  INSERT IGNORE INTO event_feeds (merchant_id, last_sequence, oldest_sequence, kept_since)
-  SELECT m.id, 0, 1, m.created_at FROM merchants m
-   WHERE m.id IN (?) AND NOT EXISTS (SELECT 1 FROM event_feeds f WHERE f.merchant_id IN (?) AND f.merchant_id = m.id)`;
+  SELECT merchant_id AS id FROM event_outbox GROUP BY merchant_id ORDER BY RAND() LIMIT ${MERCHANTS}`;
 
 const LOCK = 'SELECT merchant_id AS id FROM event_feeds WHERE merchant_id IN (?) FOR UPDATE SKIP LOCKED';
 
@@ -37,10 +32,9 @@ const NUMBER = `
 
 const ADVANCE = `
   UPDATE event_feeds f
-    JOIN (SELECT merchant_id, COUNT(*) AS count, MIN(occurred_at) AS since
-            FROM event_outbox WHERE merchant_id IN (?) AND id IN (?) GROUP BY merchant_id) o
+    JOIN (SELECT merchant_id, COUNT(*) AS count FROM event_outbox WHERE merchant_id IN (?) AND id IN (?) GROUP BY merchant_id) o
       ON f.merchant_id = o.merchant_id
-     SET f.last_sequence = f.last_sequence + o.count, f.oldest_at = COALESCE(f.oldest_at, o.since)`;
+     SET f.last_sequence = f.last_sequence + o.count`;
 
 const REMOVE = 'DELETE FROM event_outbox WHERE merchant_id IN (?) AND id IN (?)';
 
@@ -51,8 +45,6 @@ const REMOVE = 'DELETE FROM event_outbox WHERE merchant_id IN (?) AND id IN (?)'
 @Injectable()
 export class SequencerService implements SharedWork {
   #waiting = { count: 0, since: null as Date | null };
-  /** The merchant whose events were numbered last: merchants take turns. */
-  #after = '';
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
@@ -79,31 +71,20 @@ export class SequencerService implements SharedWork {
     const now = this.clock.now();
     const [{ count, since }] = await this.#query<[{ count: string; since: Date | null }]>(WAITING);
     this.#waiting = { count: Number(count), since };
-    if (since === null) return now;
-    const merchants = (await this.#query<{ id: string }[]>(MERCHANTS_WAITING, [this.#after])).map(({ id }) => id);
-    const isMore = merchants.length === MERCHANTS || this.#after !== '';
-    this.#after = merchants.length === MERCHANTS ? merchants.at(-1)! : '';
-    const mayBeMore = merchants.length > 0 && (await this.#number(merchants));
-    return isMore || mayBeMore ? new Date(0) : now;
-  }
-
-  /** @returns whether these merchants may have more. */
-  async #number(merchants: string[]): Promise<boolean> {
-    const { locked, numbered } = await this.unitOfWork.transaction(async (manager, record) => {
+    const merchants = (await this.#query<{ id: string }[]>(MERCHANTS_WAITING)).map(({ id }) => id);
+    if (merchants.length === 0) return now;
+    const numbered = await this.unitOfWork.transaction(async (manager, record) => {
       const feeds = (await manager.query<{ id: string }[]>(LOCK, [merchants])).map(({ id }) => id);
+      if (feeds.length === 0) return 0;
       const first = feeds.map(() => FIRST_OF_ONE).join(' UNION ALL ');
-      const rows = feeds.length === 0 ? [] : await manager.query<{ id: number }[]>(first, feeds);
-      const ids = rows.map(({ id }) => id);
-      if (ids.length > 0) {
-        for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [feeds, ids]);
-        record({ type: 'feed.advanced' });
-      }
-      return { locked: feeds.length, numbered: ids.length };
+      const ids = (await manager.query<{ id: number }[]>(first, feeds)).map(({ id }) => id);
+      if (ids.length === 0) return 0;
+      for (const sql of [NUMBER, ADVANCE, REMOVE]) await manager.query(sql, [feeds, ids]);
+      record({ type: 'feed.advanced' });
+      return ids.length;
     });
-    if (locked === merchants.length) return numbered >= EVENTS_OF_ONE;
-    // Another instance has locked the others, or they have no feed yet.
-    const { affectedRows: created } = await this.#query<{ affectedRows: number }>(CREATE_FEEDS, [merchants, merchants]);
-    return created > 0 || numbered >= EVENTS_OF_ONE;
+    const mayBeMore = numbered >= EVENTS_OF_ONE || (numbered > 0 && merchants.length === MERCHANTS);
+    return mayBeMore ? new Date(0) : now;
   }
 
   #query<Result>(sql: string, parameters: unknown[] = []): Promise<Result> {

@@ -3,6 +3,7 @@ import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { EventFeed } from './event-feed.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
 
@@ -27,7 +28,11 @@ export class MerchantsService {
     const now = this.clock.now();
     const merchant = { id: newId(now), name, policy: policyFrom(policy), createdAt: now };
     refuseContradiction(merchant.policy);
-    await this.unitOfWork.statement((manager) => manager.insert(Merchant, merchant));
+    await this.unitOfWork.transaction(async (manager) => {
+      await manager.insert(Merchant, merchant);
+      const merchantId = merchant.id;
+      await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
+    });
     return merchant;
   }
 

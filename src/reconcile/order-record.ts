@@ -66,7 +66,7 @@ const ORDERS = `
          o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
-         m.id AS merchant_id, COALESCE(f.kept_since, m.created_at) AS kept_since, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
+         m.id AS merchant_id, f.kept_since, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
          c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
          0 AS credit_expired_cents, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}

@@ -1,4 +1,5 @@
-import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { useAgent } from 'request-filtering-agent';
 import type { Webhook } from 'standardwebhooks';
@@ -45,7 +46,7 @@ export class Channel {
       const attempt = { ...begun, status, error: null, duration_ms: durationMs(), response: text };
       return { attempt, retryAfterMs: retryAfter(headers['retry-after'], now) };
     } catch (error) {
-      const failed = { status: null, error: messageOf(error), duration_ms: durationMs(), response: null };
+      const failed = { status: null, error: messageOf(error, timeoutMs), duration_ms: durationMs(), response: null };
       return { attempt: { ...begun, ...failed }, retryAfterMs: 0 };
     }
   }
@@ -67,24 +68,14 @@ export class Channel {
       'webhook-signature': this.signers.map((signer) => signer.sign(event.id, now, body)).join(' '),
     };
     const { request } = this.#url.protocol === 'https:' ? https : http;
-    const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers });
-    const late = setTimeout(() => sending.destroy(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
-    try {
-      const response = await responseTo(sending.end(body));
-      return Object.assign(response, { text: await beginningOf(response) });
-    } finally {
-      clearTimeout(late);
-    }
+    const signal = AbortSignal.timeout(timeoutMs);
+    const sending = request(this.#url, { method: 'POST', agent: this.#agent, headers, signal }).end(body);
+    // After the head of the response, an error only ends the reading of the body.
+    sending.on('error', () => undefined);
+    // The signal also ends the waiting for a response that switches protocols, which closes without an error.
+    const [response] = (await once(sending, 'response', { signal })) as [IncomingMessage];
+    return Object.assign(response, { text: await beginningOf(response) });
   }
-}
-
-/** Waits for the head of a response. An error after it only ends the reading of the body. */
-function responseTo(sending: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    sending.on('response', resolve).on('error', reject);
-    // A response that switches protocols closes the connection without an error.
-    sending.on('close', () => reject(new Error('the connection was closed without a response')));
-  });
 }
 
 /** Reads what is stored of a response. Its status counts, also if the rest does not arrive. */
@@ -111,10 +102,10 @@ function retryAfter(value: string | undefined, now: Date): number {
 }
 
 /** Returns what the merchant reads: not to which private address a name resolves. */
-function messageOf(error: unknown): string {
+function messageOf(error: unknown, timeoutMs: number): string {
+  const { name, message } = error as Error;
+  if (name === 'AbortError') return `no response within ${timeoutMs} ms`;
+  if (message.includes('is not allowed')) return 'the host name has an address that is not public';
   // A failed connection to several addresses has no message of its own.
-  const { message } = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
-  return message.includes('is not allowed')
-    ? 'the host name has an address that is not public'
-    : message.slice(0, STORED_BYTES);
+  return (error instanceof AggregateError ? (error.errors[0] as Error).message : message).slice(0, STORED_BYTES);
 }

@@ -1,22 +1,33 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LessThanOrEqual } from 'typeorm';
-import { after, Clock } from '../common/clock.js';
+import { after, Clock, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { Problem } from '../common/problem.js';
 import type { SharedWork } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventsService } from '../events/events.service.js';
-import { Channel } from './channel.js';
-import { Delivery, LEASE_MS, type LeasedEndpoint } from './delivery.js';
+import { Channel, type Sent } from './channel.js';
+import { afterFailure } from './schedule.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
-/** The endpoints to which an instance delivers at a time. */
+/** The endpoints to which an instance delivers at a time, and how many that are behind their feeds are looked at. */
 const AT_ONCE = 50;
-
-/** How many endpoints that are behind their feeds are looked at. */
 const MOST_BEHIND = 1000;
+
+/** Another instance takes over an endpoint after this time without progress. */
+const LEASE_MS = MINUTE_MS;
+
+/** An endpoint that is far behind lets others have their turn after this time. */
+const TURN_MS = 30 * SECOND_MS;
+
+const ATTEMPT_MS = 15 * SECOND_MS;
+
+/** The events that are read at a time, and how long they may wait: a customer may be erased meanwhile. */
+const PAGE = 50;
+const FRESH_MS = 5 * SECOND_MS;
 
 const BEHIND = `/* ${ALL_MERCHANTS} */
   SELECT e.id, e.merchant_id AS merchantId, f.last_sequence - e.cursor AS events,
@@ -25,18 +36,17 @@ const BEHIND = `/* ${ALL_MERCHANTS} */
    WHERE e.status = 'active' AND e.cursor < f.last_sequence
    ORDER BY e.next_attempt_at LIMIT ${MOST_BEHIND}`;
 
-interface Behind {
-  id: string;
-  merchantId: string;
-  events: string | number;
-  isDue: string | number;
-}
+type Behind = Pick<WebhookEndpoint, 'id' | 'merchantId'> & Record<'events' | 'isDue', string | number>;
 
-/** Finds the endpoints that are behind their feeds, and delivers to them. Every instance does so. */
+type Leased = WebhookEndpoint & { lease: string };
+
+/** Sends to endpoints the events after their cursors, in order, one after another. Every instance does so. */
 @Injectable()
 export class DeliveryService implements SharedWork {
   readonly #log = new Logger('Webhooks');
-  readonly #running = new Map<Delivery, Promise<void>>();
+  /** The connections to the endpoints that this instance has leased. */
+  readonly #running = new Map<Channel, Promise<void>>();
+  #isStopped = false;
   #behind = 0;
 
   constructor(
@@ -59,8 +69,8 @@ export class DeliveryService implements SharedWork {
     this.#behind = behind.reduce((sum, { events }) => sum + Number(events), 0);
     const due = behind.filter(({ isDue }) => Number(isDue) === 1);
     for (const endpoint of due.slice(0, AT_ONCE - this.#running.size)) {
-      const claimed = await this.#claim(endpoint, now);
-      if (claimed !== null) this.#start(claimed);
+      const leased = await this.#lease(endpoint, now);
+      if (leased !== null) this.#start(leased);
     }
     return now;
   }
@@ -72,7 +82,8 @@ export class DeliveryService implements SharedWork {
 
   /** Stops at once. What is being sent may arrive a second time, from another instance. */
   async stop(): Promise<void> {
-    for (const delivery of this.#running.keys()) delivery.stop();
+    this.#isStopped = true;
+    for (const channel of this.#running.keys()) channel.close();
     await this.settled();
   }
 
@@ -82,23 +93,101 @@ export class DeliveryService implements SharedWork {
   }
 
   /** @returns null if another instance has it. */
-  #claim({ id, merchantId }: Behind, now: Date): Promise<LeasedEndpoint | null> {
+  #lease({ id, merchantId }: Behind, now: Date): Promise<Leased | null> {
     const lease = newId(now);
     const isDue = { status: 'active', nextAttemptAt: LessThanOrEqual(now), leasedUntil: LessThanOrEqual(now) } as const;
     return this.unitOfWork.statement(async (manager) => {
       const leased = { lease, leasedUntil: after(now, LEASE_MS) };
       await manager.update(WebhookEndpoint, { id, merchantId, ...isDue }, leased);
-      const claimed = await manager.findOneBy(WebhookEndpoint, { id, merchantId, lease });
-      return claimed && { ...claimed, lease };
+      const found = await manager.findOneBy(WebhookEndpoint, { id, merchantId, lease });
+      return found && { ...found, lease };
     });
   }
 
-  #start(endpoint: LeasedEndpoint): void {
-    const delivery = new Delivery(endpoint, this.open(endpoint), this.unitOfWork, this.events, this.clock);
-    const running = delivery
-      .run()
+  #start(endpoint: Leased): void {
+    const channel = this.open(endpoint);
+    const running = this.#deliver(endpoint, channel)
       .catch((err: unknown) => this.#log.warn({ event: 'webhook_delivery_failed', endpoint_id: endpoint.id, err }))
-      .finally(() => this.#running.delete(delivery));
-    this.#running.set(delivery, running);
+      .finally(() => this.#running.delete(channel));
+    this.#running.set(channel, running);
+  }
+
+  /** Sends until the endpoint has all events, an attempt fails, the lease is lost, or the turn is over. */
+  async #deliver(endpoint: Leased, channel: Channel): Promise<void> {
+    const endOfTurn = after(this.clock.now(), TURN_MS);
+    try {
+      while ((await this.#sendPage(endpoint, channel)) && this.clock.now() < endOfTurn);
+    } finally {
+      channel.close();
+      const now = this.clock.now();
+      // After a failure the endpoint has no lease.
+      await this.#save(endpoint, { lease: null, leasedUntil: now, nextAttemptAt: now });
+    }
+  }
+
+  /** @returns whether there is more to send. */
+  async #sendPage(endpoint: Leased, channel: Channel): Promise<boolean> {
+    const staleAt = after(this.clock.now(), FRESH_MS);
+    const { merchantId, types } = endpoint;
+    const position = { after: endpoint.cursor, limit: PAGE, types: types ?? undefined };
+    const page = await this.events
+      .list(merchantId, position)
+      .catch((error: unknown) => this.#noteExpired(endpoint, error));
+    if (page === undefined) return false;
+    for (const event of page.data) {
+      if (this.#isStopped) return false;
+      if (this.clock.now() > staleAt) return true;
+      const sent = await channel.send(event, this.clock.now(), ATTEMPT_MS);
+      const { status } = sent.attempt;
+      const isAccepted = status !== null && status >= 200 && status <= 299;
+      if (!isAccepted) return this.#noteFailure(endpoint, sent);
+      if (!(await this.#advance(endpoint, event.sequence, sent))) return false;
+    }
+    // Events of other types are passed over.
+    if (page.next_after > endpoint.cursor && !(await this.#advance(endpoint, page.next_after))) return false;
+    // Events that came meanwhile follow at once.
+    return page.has_more || page.data.length > 0;
+  }
+
+  /** Events that are no longer kept cannot be sent: the merchant decides where to go on. */
+  async #noteExpired(endpoint: Leased, error: unknown): Promise<undefined> {
+    if (!(error instanceof Problem) || error.code !== 'events_expired') throw error;
+    const at = this.clock.now().toISOString();
+    const attempt = { at, event_id: null, status: null, error: error.message, duration_ms: 0, response: null };
+    await this.#noteFailure(endpoint, { attempt, retryAfterMs: 0 });
+  }
+
+  /** @returns whether the endpoint is still leased. */
+  #advance(endpoint: Leased, cursor: number, sent?: Sent): Promise<boolean> {
+    Object.assign(endpoint, { cursor, ...(sent && { failures: 0, failingSince: null }) });
+    const { failures, failingSince } = endpoint;
+    const changed = { cursor, failures, failingSince, leasedUntil: after(this.clock.now(), LEASE_MS) };
+    return this.#save(endpoint, { ...changed, ...(sent && { lastAttempt: sent.attempt }) }, sent && 'delivered');
+  }
+
+  /** What an instance did not finish before its end is no failure. */
+  async #noteFailure(endpoint: Leased, sent: Sent): Promise<false> {
+    if (this.#isStopped) return false;
+    const now = this.clock.now();
+    const failed = afterFailure(endpoint, sent, now);
+    const changed = { ...failed, lastAttempt: sent.attempt, lease: null, leasedUntil: now };
+    const isDisabled = failed.status === 'disabled';
+    const { id: endpoint_id, merchantId: merchant_id } = endpoint;
+    if ((await this.#save(endpoint, changed, isDisabled ? 'disabled' : 'failed')) && isDisabled)
+      this.#log.warn({ event: 'webhook_endpoint_disabled', endpoint_id, merchant_id, status: sent.attempt.status });
+    return false;
+  }
+
+  /** @returns false if the lease is lost: then nothing changes. */
+  #save(
+    { id, merchantId, lease }: Leased,
+    changed: Partial<WebhookEndpoint>,
+    result?: 'delivered' | 'failed' | 'disabled',
+  ) {
+    return this.unitOfWork.statement(async (manager, record) => {
+      if (result !== undefined) record({ type: 'webhook.attempted', merchantId, endpointId: id, result });
+      const { affected } = await manager.update(WebhookEndpoint, { id, merchantId, lease }, changed);
+      return affected === 1;
+    });
   }
 }

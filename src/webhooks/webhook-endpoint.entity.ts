@@ -1,7 +1,7 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
 import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
-import { EventFeed } from '../events/event.entity.js';
+import { EventFeed } from '../merchants/event-feed.entity.js';
 import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
 
 export const ENDPOINT_STATUSES = ['active', 'disabled'] as const;

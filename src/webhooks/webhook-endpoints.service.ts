@@ -6,12 +6,17 @@ import { notFound, Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { FeedEntry } from '../events/event.entity.js';
-import { type FeedBounds, feedOf, lockFeed, refusePosition } from '../events/events.service.js';
+import { refusePosition } from '../events/events.service.js';
+import { EventFeed } from '../merchants/event-feed.entity.js';
 import { DeliveryService } from './delivery.service.js';
 import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
-import type { WebhookEndpointDto, WebhookEndpointRequestDto } from './dto/webhook-endpoint.dto.js';
+import type {
+  WebhookEndpointDto,
+  WebhookEndpointRequestDto,
+  WebhookEndpointWithSecretDto,
+} from './dto/webhook-endpoint.dto.js';
 import { restarted, WebhookEndpoint } from './webhook-endpoint.entity.js';
-import { WebhookSecrets } from './webhook-secrets.js';
+import { newSecret, WebhookSecrets } from './webhook-secrets.js';
 import { webhookUrlFault } from './webhook-url.js';
 
 /** The endpoints that a merchant has at most. */
@@ -20,12 +25,11 @@ const MOST = 20;
 /** A request waits for a ping, so it is shorter than an attempt. */
 const PING_MS = 3 * SECOND_MS;
 
-/** An endpoint and its new secret, which no other response has. */
-type WithSecret = WebhookEndpointDto & { secret: string };
+const LOCK = { mode: 'pessimistic_write' } as const;
 
-type Lock = { mode: 'pessimistic_write' };
+type Key = Pick<WebhookEndpoint, 'id' | 'merchantId'>;
 type Changed = Partial<WebhookEndpoint>;
-type Change = (endpoint: WebhookEndpoint, feed: FeedBounds, manager: EntityManager) => Changed | Promise<Changed>;
+type Change = (endpoint: WebhookEndpoint, feed: EventFeed, manager: EntityManager) => Changed | Promise<Changed>;
 
 /** What merchants and the operator do with webhook endpoints. */
 @Injectable()
@@ -43,17 +47,19 @@ export class WebhookEndpointsService {
    *
    * @throws Problem webhook_url_refused; webhook_url_taken; too_many_webhook_endpoints.
    */
-  async create(merchantId: string, { url, types }: WebhookEndpointRequestDto): Promise<WithSecret> {
-    const href = this.#publicUrl(url);
-    const now = this.clock.now();
-    const id = newId(now);
-    const { secret, secrets } = this.secrets.rotate({ id, secrets: [] });
+  async create(merchantId: string, content: WebhookEndpointRequestDto): Promise<WebhookEndpointWithSecretDto> {
+    const secret = newSecret();
+    const createdAt = this.clock.now();
     const created = await this.unitOfWork.transaction(async (manager) => {
       const { lastSequence: cursor } = await lockFeed(manager, merchantId);
-      const others = await refuseTaken(manager, { id, merchantId, url: href });
-      if (others.length >= MOST) throw tooMany();
-      const content = { url: href, types: types ?? null, secrets, createdAt: now, lastAttempt: null };
-      const endpoint = { id, merchantId, ...content, status: 'active', cursor, ...restarted(now) } as const;
+      const endpoint: WebhookEndpoint = {
+        ...{ id: newId(createdAt), merchantId, ...this.#contentOf(content), status: 'active', cursor },
+        ...{ secrets: [], lastAttempt: null, createdAt, ...restarted(createdAt) },
+      };
+      endpoint.secrets = this.secrets.add(secret, endpoint);
+      const others = await refuseTaken(manager, endpoint);
+      const detail = `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`;
+      if (others >= MOST) throw new Problem('too_many_webhook_endpoints', { detail, extensions: { maximum: MOST } });
       await manager.insert(WebhookEndpoint, endpoint);
       return show(manager, endpoint);
     });
@@ -70,7 +76,7 @@ export class WebhookEndpointsService {
 
   /** @throws Problem not_found, also for an endpoint of another merchant. */
   get(merchantId: string, id: string): Promise<WebhookEndpointDto> {
-    return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, merchantId, id)));
+    return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, { id, merchantId })));
   }
 
   /**
@@ -78,11 +84,11 @@ export class WebhookEndpointsService {
    *
    * @throws Problem not_found; webhook_url_refused; webhook_url_taken.
    */
-  replace(merchantId: string, id: string, { url, types }: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
-    const href = this.#publicUrl(url);
+  replace(merchantId: string, id: string, content: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, async (_endpoint, _feed, manager) => {
-      await refuseTaken(manager, { id, merchantId, url: href });
-      return { url: href, types: types ?? null, ...restarted(this.clock.now()) };
+      const { url, types } = this.#contentOf(content);
+      await refuseTaken(manager, { id, merchantId, url });
+      return { url, types, ...restarted(this.clock.now()) };
     });
   }
 
@@ -96,7 +102,9 @@ export class WebhookEndpointsService {
 
   /** Sends a signed test event, also to a disabled endpoint. Nothing changes. @throws Problem not_found. */
   async ping(merchantId: string, id: string): Promise<WebhookAttemptDto> {
-    const channel = this.deliveries.open(await this.unitOfWork.statement((manager) => find(manager, merchantId, id)));
+    const channel = this.deliveries.open(
+      await this.unitOfWork.statement((manager) => find(manager, { id, merchantId })),
+    );
     const now = this.clock.now();
     const event = { id: `evt_${newId(now)}`, type: 'ping', timestamp: now };
     const { attempt } = await channel.send(event, now, PING_MS).finally(() => channel.close());
@@ -104,13 +112,9 @@ export class WebhookEndpointsService {
   }
 
   /** Adds a secret. Earlier ones also sign for 24 hours. @throws Problem not_found. */
-  async rotateSecret(merchantId: string, id: string): Promise<WithSecret> {
-    let secret = '';
-    const changed = await this.#change(merchantId, id, (endpoint) => {
-      const rotated = this.secrets.rotate(endpoint);
-      secret = rotated.secret;
-      return { secrets: rotated.secrets };
-    });
+  async rotateSecret(merchantId: string, id: string): Promise<WebhookEndpointWithSecretDto> {
+    const secret = newSecret();
+    const changed = await this.#change(merchantId, id, (endpoint) => ({ secrets: this.secrets.add(secret, endpoint) }));
     return { ...changed, secret };
   }
 
@@ -138,9 +142,9 @@ export class WebhookEndpointsService {
   }
 
   /** @throws Problem webhook_url_refused. */
-  #publicUrl(url: string): string {
+  #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types'> {
     const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
-    if (detail === undefined) return new URL(url).href;
+    if (detail === undefined) return { url: new URL(url).href, types: types ?? null };
     throw new Problem('webhook_url_refused', { detail: `the url ${detail}`, errors: [{ pointer: '/url', detail }] });
   }
 
@@ -148,7 +152,7 @@ export class WebhookEndpointsService {
   #change(merchantId: string, id: string, changeOf: Change): Promise<WebhookEndpointDto> {
     return this.unitOfWork.transaction(async (manager) => {
       const feed = await lockFeed(manager, merchantId);
-      const endpoint = await find(manager, merchantId, id, { mode: 'pessimistic_write' });
+      const endpoint = await find(manager, { id, merchantId }, LOCK);
       const changed = await changeOf(endpoint, feed, manager);
       await manager.update(WebhookEndpoint, { id, merchantId }, changed);
       return show(manager, { ...endpoint, ...changed });
@@ -156,42 +160,38 @@ export class WebhookEndpointsService {
   }
 }
 
-const unknown = (): Problem => notFound('no webhook endpoint has this ID');
-
-const tooMany = (): Problem => {
-  const detail = `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`;
-  return new Problem('too_many_webhook_endpoints', { detail, extensions: { maximum: MOST } });
-};
-
-/**
- * Returns the other endpoints of a merchant, whose feed is locked, so that no other change can add one.
- *
- * @throws Problem webhook_url_taken.
- */
-async function refuseTaken(
-  manager: EntityManager,
-  { id, merchantId, url }: Pick<WebhookEndpoint, 'id' | 'merchantId' | 'url'>,
-): Promise<WebhookEndpoint[]> {
-  const others = await manager.findBy(WebhookEndpoint, { merchantId, id: Not(id) });
-  const taken = others.find((other) => other.url === url);
-  if (taken === undefined) return others;
-  throw new Problem('webhook_url_taken', {
-    detail: `the webhook endpoint ${taken.id} has this url: if you do not have its secret, rotate it`,
-    extensions: { existing_id: taken.id },
-  });
+/** Locks a merchant's feed, and with it the number and the URLs of its endpoints. @throws Problem not_found. */
+async function lockFeed(manager: EntityManager, merchantId: string): Promise<EventFeed> {
+  const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: LOCK });
+  if (feed === null) throw notFound('no merchant has this ID');
+  return feed;
 }
 
 /** @throws Problem not_found, also for an endpoint of another merchant. */
-async function find(manager: EntityManager, merchantId: string, id: string, lock?: Lock): Promise<WebhookEndpoint> {
-  const endpoint = await manager.findOne(WebhookEndpoint, { where: { id, merchantId }, ...(lock && { lock }) });
+async function find(manager: EntityManager, where: Key, lock?: typeof LOCK): Promise<WebhookEndpoint> {
+  const endpoint = await manager.findOne(WebhookEndpoint, { where, ...(lock && { lock }) });
   if (endpoint === null) throw unknown();
   return endpoint;
+}
+
+const unknown = (): Problem => notFound('no webhook endpoint has this ID');
+
+/**
+ * @returns how many other endpoints the merchant has.
+ * @throws Problem webhook_url_taken, so that a request that is repeated does not create a second endpoint.
+ */
+async function refuseTaken(manager: EntityManager, { id, merchantId, url }: Key & { url: string }): Promise<number> {
+  const others = await manager.findBy(WebhookEndpoint, { merchantId, id: Not(id) });
+  const taken = others.find((other) => other.url === url);
+  if (taken === undefined) return others.length;
+  const detail = `the webhook endpoint ${taken.id} has this url: if you do not have its secret, rotate it`;
+  throw new Problem('webhook_url_taken', { detail, extensions: { existing_id: taken.id } });
 }
 
 /** Builds the response for an endpoint. */
 async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {
   const { id, merchantId, url, types, status, cursor, failures, nextAttemptAt, lastAttempt, createdAt } = endpoint;
-  const { lastSequence } = await feedOf(manager, merchantId);
+  const { lastSequence } = await manager.findOneByOrFail(EventFeed, { merchantId });
   const next = await manager.findOneBy(FeedEntry, { merchantId, sequence: cursor + 1 });
   return {
     ...{ id, url, types, status, cursor },

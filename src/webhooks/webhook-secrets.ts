@@ -37,13 +37,14 @@ export class WebhookSecrets implements SharedWork {
     this.#keys = derivedKeys(config, 'webhook secrets');
   }
 
-  /** Returns a new secret, `whsec_` and the Base64 of 32 bytes, and the secrets to store. */
-  rotate({ id, secrets }: Owner): { secret: string; secrets: StoredSecret[] } {
+  /** Returns the secrets to store when one is added. Those before it sign beside it for a day. */
+  add(secret: string, { id, secrets }: Owner): StoredSecret[] {
     const now = this.clock.now();
-    const secret = `whsec_${randomBytes(32).toString('base64')}`;
-    const until = after(now, OVERLAP_MS).toISOString();
-    const earlier = secrets.filter((one) => isValid(one, now)).map((one) => ({ ...one, until: one.until ?? until }));
-    return { secret, secrets: [{ sealed: this.#seal(secret, id), until: null }, ...earlier].slice(0, MOST_SECRETS) };
+    const end = after(now, OVERLAP_MS).toISOString();
+    const earlier = secrets
+      .filter((one) => isValid(one, now))
+      .map(({ sealed, until }) => ({ sealed, until: until ?? end }));
+    return [{ sealed: this.#seal(secret, id), until: null }, ...earlier].slice(0, MOST_SECRETS);
   }
 
   /** Returns what signs for an endpoint: all of its secrets that are valid and can be read. */
@@ -102,5 +103,8 @@ export class WebhookSecrets implements SharedWork {
     return undefined;
   }
 }
+
+/** Returns a new secret: `whsec_` and the Base64 of 32 bytes. */
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 const isValid = ({ until }: StoredSecret, now: Date): boolean => until === null || new Date(until) > now;

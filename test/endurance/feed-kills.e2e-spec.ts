@@ -63,12 +63,8 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
 
     /** Writes, an hour ago, what happens by date from then until the end of the kills. */
     async function writeDates(): Promise<void> {
-      await rowsOf(observer, 'UPDATE merchants SET created_at = created_at - INTERVAL 1 DAY');
-      await rowsOf(
-        observer,
-        `INSERT INTO event_sweeps VALUES ('available', UTC_TIMESTAMP(3) - INTERVAL 1 DAY, '~'),
-                                         ('expiring', UTC_TIMESTAMP(3) + INTERVAL 6 DAY, '~')`,
-      );
+      await rowsOf(observer, 'UPDATE event_feeds SET kept_since = kept_since - INTERVAL 1 DAY');
+      await rowsOf(observer, 'UPDATE event_sweeps SET done_until = done_until - INTERVAL 1 DAY');
       const start = observer.clock.now();
       observer.clock.skip(-HOUR_MS);
       for (const document of documents) await grant(observer, merchant, document, '100000.00');

@@ -84,9 +84,8 @@ export async function forgetEvents(
   merchantId: string,
   upto: Date,
 ): Promise<void> {
-  await connection.query(
-    `INSERT INTO event_feeds (merchant_id, last_sequence, oldest_sequence, kept_since) VALUES (?, 0, 1, ?)
-     ON DUPLICATE KEY UPDATE kept_since = GREATEST(kept_since, VALUES(kept_since))`,
-    [merchantId, new Date(upto.getTime() + 1)],
-  );
+  await connection.query('UPDATE event_feeds SET kept_since = GREATEST(kept_since, ?) WHERE merchant_id = ?', [
+    new Date(upto.getTime() + 1),
+    merchantId,
+  ]);
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
+import { EventFeed } from '../../src/merchants/event-feed.entity.js';
 import { Merchant } from '../../src/merchants/merchant.entity.js';
 import { DEFAULT_POLICY } from '../../src/merchants/policy.js';
 import { PASSWORD } from './factories.js';
@@ -19,6 +20,8 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
   await dataSource.initialize();
   try {
     await dataSource.manager.insert(Merchant, { id: merchantId, name: 'Shop', policy: DEFAULT_POLICY, createdAt });
+    const feed = { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: createdAt };
+    await dataSource.manager.insert(EventFeed, feed);
     await dataSource.manager.insert(ApiUser, {
       id: randomUUID(),
       merchantId,
