@@ -13,7 +13,7 @@ interface Options {
   after: number;
 }
 
-type Action = (services: INestApplicationContext, id: string, options: Options) => Promise<unknown>;
+type Action = (endpoints: WebhookEndpointsService, id: string, options: Options) => Promise<unknown>;
 
 export function webhookCommands(): Command {
   const webhook = new Command('webhook').description("merchants' webhook endpoints");
@@ -21,7 +21,7 @@ export function webhookCommands(): Command {
     webhook.command(name).description(description).requiredOption('--merchant <id>', 'the merchant');
   of('list', 'list the endpoints of a merchant').action(({ merchant }: Options) =>
     runWithServices(async (services) => {
-      const endpoints = await services.get(WebhookEndpointsService).list(merchant);
+      const endpoints = await endpointsOf(services).list(merchant);
       printRows(endpoints.map(({ last_attempt: _, ...row }) => row));
     }),
   );
@@ -34,40 +34,35 @@ export function webhookCommands(): Command {
   );
   const ofOne = (name: string, description: string): Command => of(name, description).argument('<id>', 'the endpoint');
   ofOne('show', 'show an endpoint with its last attempt').action((id: string, { merchant }: Options) =>
-    runWithServices((services) => services.get(WebhookEndpointsService).get(merchant, id)),
+    runWithServices((services) => endpointsOf(services).get(merchant, id)),
   );
   addChanges(ofOne);
   return webhook;
 }
 
 function addChanges(ofOne: (name: string, description: string) => Command): void {
-  const add = (name: string, description: string, run: Action): Command =>
+  const add = (name: string, description: string, run: Action, serviceOf = endpointsOf): Command =>
     ofOne(name, description).action((id: string, options: Options) =>
       runChange(`webhook ${name}`, { merchant_id: options.merchant, endpoint_id: id }, async (services) => ({
-        result: await run(services, id, options),
+        result: await run(serviceOf(services), id, options),
         changed: { endpoint_id: id },
       })),
     );
-  withContent(
-    add('update', 'replace the URL and the types', (services, id, { merchant, ...content }) =>
-      services.get(WebhookEndpointsService).replace(merchant, id, content),
-    ),
+  const update: Action = (all, id, { merchant, ...content }) => all.replace(merchant, id, content);
+  withContent(add('update', 'replace the URL and the types', update));
+  add('delete', 'delete an endpoint', (all, id, { merchant }) => all.delete(merchant, id));
+  const ping: Action = (all, id, { merchant }) => all.ping(merchant, id);
+  add('ping', 'send a test event, and print the outcome', ping, signing);
+  add('enable', 'deliver again, from where it stopped', (all, id, { merchant }) => all.enable(merchant, id));
+  const rotate: Action = (all, id, { merchant }) => all.rotateSecret(merchant, id);
+  add('rotate-secret', 'add a secret, printed once; earlier ones sign for 24 hours too', rotate, signing);
+  const seek: Action = (all, id, { merchant, after }) => all.seek(merchant, id, after);
+  const sequence = wholeNumber(0, Number.MAX_SAFE_INTEGER);
+  add('seek', 'deliver the events after a sequence', seek).requiredOption(
+    '--after <sequence>',
+    'the sequence',
+    sequence,
   );
-  add('delete', 'delete an endpoint', (services, id, { merchant }) =>
-    services.get(WebhookEndpointsService).delete(merchant, id),
-  );
-  add('ping', 'send a test event, and print the outcome', (services, id, { merchant }) =>
-    signing(services).ping(merchant, id),
-  );
-  add('enable', 'deliver again, from where it stopped', (services, id, { merchant }) =>
-    services.get(WebhookEndpointsService).enable(merchant, id),
-  );
-  add('rotate-secret', 'add a secret, printed once; earlier ones sign for 24 hours too', (services, id, { merchant }) =>
-    signing(services).rotateSecret(merchant, id),
-  );
-  add('seek', 'deliver the events after a sequence', (services, id, { merchant, after }) =>
-    services.get(WebhookEndpointsService).seek(merchant, id, after),
-  ).requiredOption('--after <sequence>', 'the sequence', wholeNumber(0, Number.MAX_SAFE_INTEGER));
 }
 
 const withContent = (command: Command): Command =>
@@ -75,8 +70,11 @@ const withContent = (command: Command): Command =>
     .requiredOption('--url <url>', 'where to send events')
     .addOption(new Option('--types <types...>', 'the types to send; default: all').choices(FEED_EVENT_TYPES));
 
+const endpointsOf = (services: INestApplicationContext): WebhookEndpointsService =>
+  services.get(WebhookEndpointsService);
+
 /** @throws Error without the service's secret, with which the secrets of endpoints are encrypted. */
 function signing(services: INestApplicationContext): WebhookEndpointsService {
   if (!process.env.JWT_SECRET) throw new Error('JWT_SECRET must be that of the service');
-  return services.get(WebhookEndpointsService);
+  return endpointsOf(services);
 }

@@ -93,10 +93,8 @@ export class GrantsService {
     });
     await insertGrants(manager, owner.merchantId, grants);
     credits.forEach((credit, at) => {
-      const { externalId = credit.id } = contents[at]!;
-      const { amountCents } = credit;
-      const { timeZone } = policy;
-      record(grantEvent('cashback.granted', wallet, credit, { externalId, amountCents, timeZone }));
+      const externalId = contents[at]!.externalId ?? credit.id;
+      record(grantEvent('cashback.granted', wallet, credit, { externalId, timeZone: policy.timeZone }));
     });
     return credits;
   }
@@ -133,7 +131,7 @@ export class GrantsService {
         const { voidedCents, voidedAt } = grant;
         await manager.update(Grant, { creditId: credit.id, merchantId }, { voidedCents, voidedAt });
         const { externalId } = grant;
-        record(grantEvent('cashback.voided', wallet, state.credit, { externalId, amountCents, timeZone }));
+        record(grantEvent('cashback.voided', wallet, state.credit, { externalId, timeZone }, amountCents));
       }
       return { ...state, timeZone };
     });

@@ -22,12 +22,13 @@ export function walletEvent(type: FeedEventType, { wallet, sums, now: at }: Wall
   return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(sums) } };
 }
 
-/** Returns the event of a grant, and of a void of a grant. */
+/** Returns the event of a grant, or of a void. @param amountCents what was voided. */
 export function grantEvent(
   type: 'cashback.granted' | 'cashback.voided',
   wallet: WalletAggregate,
   { id, amountCents: grantedCents, availableAt, expiresAt }: Credit,
-  { externalId, amountCents, timeZone }: { externalId: string; amountCents: number; timeZone: string },
+  { externalId, timeZone }: { externalId: string; timeZone: string },
+  amountCents = grantedCents,
 ): FeedEvent {
   return walletEvent(type, wallet, {
     amount: formatMoney(amountCents),

@@ -26,17 +26,13 @@ export interface WalletSummary extends WalletSums {
 
 /** @param available the available balance: AVAILABLE, or the stored one if no date has changed it. */
 const sumsWith = (available: string): string => `
-  SELECT w.balance_cents, w.debt_cents, ${available} AS available_cents,
+  SELECT ${available} AS available,
          COALESCE((SELECT SUM(e.remaining_cents) FROM cashback_credits e
                     WHERE e.wallet_id = w.id AND e.merchant_id = w.merchant_id AND e.is_open = 1
-                      AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired_cents,
+                      AND e.expires_at <= GREATEST(?, w.available_as_of)), 0) AS expired,
          COALESCE((SELECT SUM(h.amount_cents) FROM cashback_holds h
-                    WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held_cents
+                    WHERE h.wallet_id = w.id AND h.merchant_id = w.merchant_id), 0) AS held
     FROM wallets w WHERE w.merchant_id = ? AND w.id = ?`;
-const SUMS = sumsWith(AVAILABLE);
-const SUMS_OF_UNCHANGED = sumsWith('w.available_cents');
-
-type Sum = 'balance' | 'debt' | 'available' | 'expired' | 'held';
 
 const NEXT_RELEASE = `
   SELECT available_at AS at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_release)
@@ -72,17 +68,16 @@ export async function summarize(
 
 /** Adds up a wallet as it was read in the same snapshot, or locked. Most wallets were not changed by a date since. */
 export async function sumWallet(manager: EntityManager, wallet: Wallet, now: Date): Promise<WalletSums> {
-  const { id, merchantId, availableUntil } = wallet;
-  const [sql, dates] = availableUntil > now ? [SUMS_OF_UNCHANGED, []] : [SUMS, availableParameters(now)];
-  const [row] = await manager.query<[Record<`${Sum}_cents`, string>]>(sql, [...dates, now, merchantId, id]);
-  const cents = (sum: Sum): number => exactCents(row[`${sum}_cents`]);
-  return {
-    id,
-    availableCents: cents('available'),
-    pendingCents: exactCents(cents('balance') - cents('available') - cents('expired')),
-    heldCents: cents('held'),
-    debtCents: cents('debt'),
-  };
+  const { id, merchantId, balanceCents, debtCents, availableUntil } = wallet;
+  const [available, dates] = availableUntil > now ? ['w.available_cents', []] : [AVAILABLE, availableParameters(now)];
+  const parameters = [...dates, now, merchantId, id];
+  const [row] = await manager.query<[Record<'available' | 'expired' | 'held', string>]>(
+    sumsWith(available),
+    parameters,
+  );
+  const availableCents = exactCents(row.available);
+  const pendingCents = exactCents(balanceCents - availableCents - exactCents(row.expired));
+  return { id, availableCents, pendingCents, heldCents: exactCents(row.held), debtCents };
 }
 
 /**

@@ -27,17 +27,10 @@ export class FeedEntry {
 
   /** What the merchant reads, without what is added then; see `FeedEvent`. */
   @Column({ name: 'data', type: 'simple-json' })
-  data!: StoredData;
+  data!: { order?: object; grant?: { id: string }; wallet: { id: string } };
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;
-}
-
-/** The members of an event's data to which something is added. */
-export interface StoredData {
-  order?: object;
-  grant?: { id: string };
-  wallet: { id: string };
 }
 
 /** How far the dates of all credits have been announced. One instance does it at a time, with its row locked. */

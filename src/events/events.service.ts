@@ -1,19 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Between, In } from 'typeorm';
-import type { FeedEventType } from '../common/domain-event.js';
-import { notFound, Problem, validationFailed } from '../common/problem.js';
+import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { EventDto, EventPageDto } from './dto/event.dto.js';
+import type { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { FeedEntry } from './event.entity.js';
 import { toEventDtos } from './event.mapper.js';
-
-/** The events of a merchant to read: those after a number. */
-export interface FeedPosition {
-  after: number;
-  limit: number;
-  types?: readonly FeedEventType[] | undefined;
-}
 
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
@@ -34,7 +26,7 @@ export class EventsService {
    * @throws Problem events_expired, with the oldest `sequence` that is kept; validation_failed if `after` is a number
    *   that the feed has not reached.
    */
-  list(merchantId: string, { after, limit, types }: FeedPosition): Promise<EventPageDto> {
+  list(merchantId: string, { after, limit, types }: ListEventsDto): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
       const feed = await manager.findOneByOrFail(EventFeed, { merchantId });
       refusePosition(after, feed, { parameter: 'after' });
@@ -67,11 +59,8 @@ export class EventsService {
 }
 
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
-export function refusePosition(
-  after: number,
-  { lastSequence, oldestSequence: oldest }: EventFeed,
-  place: { parameter: string } | { pointer: string },
-): void {
+export function refusePosition(after: number, feed: EventFeed, place: Omit<Fault, 'detail'>): void {
+  const { lastSequence, oldestSequence: oldest } = feed;
   if (after < oldest - 1)
     throw new Problem('events_expired', {
       detail: `the oldest event that is kept has the sequence ${oldest}: read the orders that you need, then continue after ${oldest - 1}`,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan, MoreThanOrEqual } from 'typeorm';
+import { Between, LessThan, MoreThanOrEqual } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { doEach, type SharedWork } from '../common/sweep.js';
 import { Config } from '../config/config.js';
@@ -40,15 +40,12 @@ export class RetentionService implements SharedWork {
       const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
       const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock });
       if (feed === null) return;
-      const oldest = await manager.find(FeedEntry, {
-        select: { sequence: true, occurredAt: true },
-        where: { merchantId, sequence: MoreThanOrEqual(feed.oldestSequence) },
-        order: { sequence: 'ASC' },
-        take: EVENTS + 1,
-      });
+      const end = Math.min(feed.oldestSequence + EVENTS, feed.lastSequence + 1);
+      const sequence = Between(feed.oldestSequence, end - 1);
       // No gaps: an event that is kept also keeps those after it.
-      const kept = oldest.find(({ occurredAt }, at) => occurredAt >= keptSince || at === EVENTS);
-      const oldestSequence = kept?.sequence ?? feed.lastSequence + 1;
+      const where = { merchantId, sequence, occurredAt: MoreThanOrEqual(keptSince) };
+      const kept = await manager.findOne(FeedEntry, { where, order: { sequence: 'ASC' } });
+      const oldestSequence = kept?.sequence ?? end;
       await manager.delete(FeedEntry, { merchantId, sequence: LessThan(oldestSequence) });
       await manager.update(EventFeed, { merchantId }, { oldestSequence, keptSince });
     });

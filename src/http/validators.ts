@@ -4,6 +4,7 @@ import {
   ArrayMaxSize,
   IsArray,
   IsBoolean,
+  IsIn,
   IsInt,
   Max,
   Min,
@@ -46,6 +47,17 @@ export function IsMoney(options: { zero: boolean }): PropertyDecorator {
   return applyDecorators(
     rule('isMoney', moneyFault(options)),
     ApiProperty({ type: String, pattern: MONEY_PATTERN.source }),
+  );
+}
+
+/** A query parameter of one or more words of a list, separated by commas. */
+export function IsQueryWords(words: readonly string[]): PropertyDecorator {
+  const documented = { type: String, enum: [...words], isArray: true, required: false, explode: false };
+  const message = `must be one or more of ${words.join(', ')}, separated by commas`;
+  return applyDecorators(
+    ApiProperty(documented),
+    Converted((value) => (typeof value === 'string' ? value.split(',') : '')),
+    IsIn(words, { each: true, message }),
   );
 }
 

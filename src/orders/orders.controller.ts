@@ -1,5 +1,5 @@
 import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
-import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
+import { ApiBody, ApiParam } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
@@ -12,7 +12,6 @@ import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { SearchOrdersDto } from './dto/search-orders.dto.js';
-import { ORDER_STATUSES } from './order.entity.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
@@ -53,7 +52,6 @@ export class OrdersController {
    */
   @Get()
   @Heavy()
-  @ApiQuery({ name: 'status', enum: ORDER_STATUSES, isArray: true, required: false, explode: false })
   @ApiProblems.query()
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
     return this.listing.list(merchantId, query);

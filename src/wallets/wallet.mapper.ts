@@ -1,6 +1,7 @@
 import type { Credit } from '../cashback/credit.entity.js';
 import type { Entry } from '../cashback/entry.entity.js';
 import { expiresOn } from '../cashback/validity.js';
+import { walletData } from '../cashback/wallet-events.js';
 import type { DatedAmount, WalletSummary } from '../cashback/wallet-summary.js';
 import { formatMoney } from '../common/money.js';
 import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
@@ -10,11 +11,7 @@ import type { ExternalNames } from './external-names.js';
 /** Builds the response for a wallet. */
 export function toWalletDto(wallet: WalletSummary): WalletDto {
   return {
-    id: wallet.id,
-    available: formatMoney(wallet.availableCents),
-    pending: formatMoney(wallet.pendingCents),
-    held: formatMoney(wallet.heldCents),
-    debt: formatMoney(wallet.debtCents),
+    ...walletData(wallet),
     next_release: toNextAmountDto(wallet.nextRelease),
     next_expiry: toNextAmountDto(wallet.nextExpiry),
   };

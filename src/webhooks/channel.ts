@@ -39,16 +39,15 @@ export class Channel {
   /** Sends an event, signed (Standard Webhooks). It never throws: what fails is the outcome of the attempt. */
   async send(event: { id: string }, now: Date, timeoutMs: number): Promise<Sent> {
     const startedAt = performance.now();
-    const begun = { at: now.toISOString(), event_id: event.id };
-    const durationMs = (): number => Math.round(performance.now() - startedAt);
-    try {
-      const { statusCode: status = null, headers, text } = await this.#post(event, now, timeoutMs);
-      const attempt = { ...begun, status, error: null, duration_ms: durationMs(), response: text };
-      return { attempt, retryAfterMs: retryAfter(headers['retry-after'], now) };
-    } catch (error) {
-      const failed = { status: null, error: messageOf(error, timeoutMs), duration_ms: durationMs(), response: null };
-      return { attempt: { ...begun, ...failed }, retryAfterMs: 0 };
-    }
+    const outcome = await this.#post(event, now, timeoutMs).catch((error: unknown) => {
+      return { status: null, error: messageOf(error, timeoutMs), response: null, retryAfterMs: 0 };
+    });
+    const { retryAfterMs, status, error, response } = outcome;
+    const duration_ms = Math.round(performance.now() - startedAt);
+    return {
+      attempt: { at: now.toISOString(), event_id: event.id, status, error, duration_ms, response },
+      retryAfterMs,
+    };
   }
 
   /** Closes the connection. What is being sent fails. */
@@ -56,7 +55,7 @@ export class Channel {
     this.#agent.destroy();
   }
 
-  async #post(event: { id: string }, now: Date, timeoutMs: number): Promise<IncomingMessage & { text: string }> {
+  async #post(event: { id: string }, now: Date, timeoutMs: number) {
     if (this.signers.length === 0) throw new Error('the secret of the endpoint cannot be read: rotate it');
     const body = JSON.stringify(event);
     const headers = {
@@ -74,24 +73,24 @@ export class Channel {
     sending.on('error', () => undefined);
     // The signal also ends the waiting for a response that switches protocols, which closes without an error.
     const [response] = (await once(sending, 'response', { signal })) as [IncomingMessage];
-    return Object.assign(response, { text: await beginningOf(response) });
+    const { statusCode: status = null, headers: answered } = response;
+    const retryAfterMs = retryAfter(answered['retry-after'], now);
+    return { status, error: null, response: await beginningOf(response), retryAfterMs };
   }
 }
 
 /** Reads what is stored of a response. Its status counts, also if the rest does not arrive. */
 async function beginningOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  let body = Buffer.alloc(0);
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes >= READ_BYTES) break;
+      body = Buffer.concat([body, chunk]);
+      if (body.length >= READ_BYTES) break;
     }
   } catch {
     // The connection broke, or the time is over.
   }
-  return Buffer.concat(chunks).subarray(0, STORED_BYTES).toString();
+  return body.subarray(0, STORED_BYTES).toString();
 }
 
 /** Reads Retry-After (RFC 9110, section 10.2.3): seconds or a date. */

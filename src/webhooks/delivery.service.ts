@@ -47,7 +47,8 @@ export class DeliveryService implements SharedWork {
   /** The connections to the endpoints that this instance has leased. */
   readonly #running = new Map<Channel, Promise<void>>();
   #isStopped = false;
-  #behind = 0;
+  /** The events that active endpoints were behind their feeds when this instance last looked. */
+  behind = 0;
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
@@ -57,16 +58,11 @@ export class DeliveryService implements SharedWork {
     private readonly clock: Clock,
   ) {}
 
-  /** The events that active endpoints were behind their feeds when this instance last looked. */
-  get behind(): number {
-    return this.#behind;
-  }
-
   /** Begins to deliver to endpoints that are due, the one that has waited longest first. */
   async next(): Promise<Date> {
     const now = this.clock.now();
     const behind = await this.unitOfWork.statement((manager) => manager.query<Behind[]>(BEHIND, [now, now]));
-    this.#behind = behind.reduce((sum, { events }) => sum + Number(events), 0);
+    this.behind = behind.reduce((sum, { events }) => sum + Number(events), 0);
     const due = behind.filter(({ isDue }) => Number(isDue) === 1);
     for (const endpoint of due.slice(0, AT_ONCE - this.#running.size)) {
       const leased = await this.#lease(endpoint, now);
@@ -159,34 +155,30 @@ export class DeliveryService implements SharedWork {
 
   /** @returns whether the endpoint is still leased. */
   #advance(endpoint: Leased, cursor: number, sent?: Sent): Promise<boolean> {
-    Object.assign(endpoint, { cursor, ...(sent && { failures: 0, failingSince: null }) });
-    const { failures, failingSince } = endpoint;
-    const changed = { cursor, failures, failingSince, leasedUntil: after(this.clock.now(), LEASE_MS) };
-    return this.#save(endpoint, { ...changed, ...(sent && { lastAttempt: sent.attempt }) }, sent && 'delivered');
+    const accepted = sent && { failures: 0, failingSince: null, lastAttempt: sent.attempt };
+    const changed = { cursor, ...accepted, leasedUntil: after(this.clock.now(), LEASE_MS) };
+    Object.assign(endpoint, changed);
+    return this.#save(endpoint, changed);
   }
 
   /** What an instance did not finish before its end is no failure. */
   async #noteFailure(endpoint: Leased, sent: Sent): Promise<false> {
     if (this.#isStopped) return false;
     const now = this.clock.now();
-    const failed = afterFailure(endpoint, sent, now);
-    const changed = { ...failed, lastAttempt: sent.attempt, lease: null, leasedUntil: now };
-    const isDisabled = failed.status === 'disabled';
+    const changed = { ...afterFailure(endpoint, sent, now), lastAttempt: sent.attempt, lease: null, leasedUntil: now };
     const { id: endpoint_id, merchantId: merchant_id } = endpoint;
-    if ((await this.#save(endpoint, changed, isDisabled ? 'disabled' : 'failed')) && isDisabled)
+    if ((await this.#save(endpoint, changed)) && changed.status === 'disabled')
       this.#log.warn({ event: 'webhook_endpoint_disabled', endpoint_id, merchant_id, status: sent.attempt.status });
     return false;
   }
 
   /** @returns false if the lease is lost: then nothing changes. */
-  #save(
-    { id, merchantId, lease }: Leased,
-    changed: Partial<WebhookEndpoint>,
-    result?: 'delivered' | 'failed' | 'disabled',
-  ) {
+  #save({ id: endpointId, merchantId, lease }: Leased, changed: Partial<WebhookEndpoint>): Promise<boolean> {
+    const { status, failures, lastAttempt } = changed;
+    const result = status === 'disabled' ? status : failures === 0 ? 'delivered' : 'failed';
     return this.unitOfWork.statement(async (manager, record) => {
-      if (result !== undefined) record({ type: 'webhook.attempted', merchantId, endpointId: id, result });
-      const { affected } = await manager.update(WebhookEndpoint, { id, merchantId, lease }, changed);
+      if (lastAttempt) record({ type: 'webhook.attempted', merchantId, endpointId, result });
+      const { affected } = await manager.update(WebhookEndpoint, { id: endpointId, merchantId, lease }, changed);
       return affected === 1;
     });
   }

@@ -14,19 +14,14 @@ const GIVE_UP_AFTER_MS = 3 * DAY_MS;
 /** The status by which a receiver says that it wants no more events. */
 const GONE = 410;
 
-type Failing = Pick<WebhookEndpoint, 'status' | 'failures' | 'failingSince' | 'nextAttemptAt'>;
-
-/** Returns the state of an endpoint after a failed attempt: when it is tried again, or that it is not. */
-export function afterFailure(
-  { failures, failingSince }: Pick<WebhookEndpoint, 'failures' | 'failingSince'>,
-  { attempt, retryAfterMs }: Sent,
-  now: Date,
-): Failing {
+/** Returns what a failed attempt changes of an endpoint: when it is tried again, or that it is not. */
+export function afterFailure(endpoint: WebhookEndpoint, { attempt, retryAfterMs }: Sent, now: Date) {
+  const { failures, failingSince } = endpoint;
   const since = failingSince ?? now;
   const isOver = attempt.status === GONE || +now - +since >= GIVE_UP_AFTER_MS;
   const pauseMs = (PAUSES_MS[failures] ?? HOUR_MS) * (1 - JITTER + 2 * JITTER * Math.random());
   return {
-    status: isOver ? 'disabled' : 'active',
+    status: isOver ? ('disabled' as const) : ('active' as const),
     failures: failures + 1,
     failingSince: since,
     nextAttemptAt: after(now, Math.max(pauseMs, Math.min(retryAfterMs, HOUR_MS))),

@@ -250,6 +250,16 @@ describe('the OpenAPI document', () => {
     expect(missing.map(({ code }) => code)).toEqual([]);
   });
 
+  it('a client sends the words of a list in a query separated by commas', () => {
+    const lists = operations()
+      .flatMap(({ parameters = [] }) => parameters)
+      .filter(({ schema }: any) => schema?.type === 'array');
+    expect(lists.map(({ name, explode }: any) => [name, explode]).sort()).toEqual([
+      ['status', false],
+      ['types', false],
+    ]);
+  });
+
   it('the OpenAPI document describes only operations that the tests call', () => {
     const described = Object.entries(document.paths as Record<string, object>).flatMap(([route, methods]) =>
       Object.keys(methods).map((method) => `${method} ${route}`),

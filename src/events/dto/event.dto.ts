@@ -1,8 +1,7 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
-import { IsIn, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
-import { Converted } from '../../http/to-dto.js';
-import { IsQueryInteger } from '../../http/validators.js';
+import { IsQueryInteger, IsQueryWords } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { OrderDto } from '../../orders/dto/order.dto.js';
 import { RefundDto } from '../../orders/dto/refund.dto.js';
@@ -11,21 +10,14 @@ import { WalletDto } from '../../wallets/dto/wallet.dto.js';
 
 /** The events to return. */
 export class ListEventsDto {
-  /**
-   * Only events after this `sequence`. Default: 0, the beginning.
-   */
+  /** Only events after this `sequence`. Default: 0, the beginning. */
   @IsOptional()
   @IsQueryInteger(0, 999_999_999_999_999)
   readonly after: number = 0;
 
   /** One or more types, separated by commas. Default: all. */
-  @ApiProperty({ type: String, enum: FEED_EVENT_TYPES, isArray: true, required: false })
   @IsOptional()
-  @Converted((value) => (typeof value === 'string' ? value.split(',') : ''))
-  @IsIn(FEED_EVENT_TYPES, {
-    each: true,
-    message: `must be one or more of ${FEED_EVENT_TYPES.join(', ')}, separated by commas`,
-  })
+  @IsQueryWords(FEED_EVENT_TYPES)
   readonly types?: FeedEventType[];
 
   /**

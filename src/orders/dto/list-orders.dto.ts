@@ -1,8 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { PageQueryDto } from '../../http/page-query.dto.js';
-import { Converted } from '../../http/to-dto.js';
-import { IsCallerId, IsInstant } from '../../http/validators.js';
+import { IsCallerId, IsInstant, IsQueryWords } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
 import { OrderDto } from './order.dto.js';
 
@@ -14,13 +12,8 @@ export class ListOrdersDto extends PageQueryDto {
   readonly external_id?: string;
 
   /** One or more statuses, separated by commas. */
-  @ApiProperty({ type: String, enum: ORDER_STATUSES, isArray: true, required: false })
   @IsOptional()
-  @Converted((value) => (typeof value === 'string' ? value.split(',') : ''))
-  @IsIn(ORDER_STATUSES, {
-    each: true,
-    message: `must be one or more of ${ORDER_STATUSES.join(', ')}, separated by commas`,
-  })
+  @IsQueryWords(ORDER_STATUSES)
   readonly status?: OrderStatus[];
 
   /** Created at this instant or later. */
