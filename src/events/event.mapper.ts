@@ -15,6 +15,7 @@ export async function toEventDtos(
   merchantId: string,
   events: readonly FeedEntry[],
 ): Promise<EventDto[]> {
+  if (events.length === 0) return [];
   const subjects = { merchantId, id: In(events.map(({ subjectId }) => subjectId)) };
   const ids = In(events.flatMap(({ data }) => data.grant?.id ?? []));
   const orders = await manager.find(Order, { select: { id: true, document: true, metadata: true }, where: subjects });
