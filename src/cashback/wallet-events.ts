@@ -5,10 +5,8 @@ import type { Credit } from './credit.entity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
 import type { WalletSums } from './wallet-summary.js';
 
-/** The wallet in the data of an event. */
-export type WalletData = Record<'available' | 'pending' | 'held' | 'debt', string> & { id: string };
-
-export const walletData = ({ id, ...sums }: WalletSums): WalletData => ({
+/** Returns the sums of a wallet as responses and events show them. */
+export const walletData = ({ id, ...sums }: WalletSums) => ({
   id,
   available: formatMoney(sums.availableCents),
   pending: formatMoney(sums.pendingCents),

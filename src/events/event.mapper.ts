@@ -17,11 +17,13 @@ export async function toEventDtos(
 ): Promise<EventDto[]> {
   if (events.length === 0) return [];
   const subjects = { merchantId, id: In(events.map(({ subjectId }) => subjectId)) };
-  const ids = In(events.flatMap(({ data }) => data.grant?.id ?? []));
+  const ids = events.flatMap(({ data }) => data.grant?.id ?? []);
   const orders = await manager.find(Order, { select: { id: true, document: true, metadata: true }, where: subjects });
   const wallets = await manager.find(Wallet, { select: { id: true, document: true }, where: subjects });
-  const credits = await manager.find(Credit, { select: { id: true, reason: true }, where: { merchantId, id: ids } });
-  const grants = await manager.findBy(Grant, { merchantId, creditId: ids });
+  const hasGrants = ids.length > 0;
+  const reasons = { select: { id: true, reason: true }, where: { merchantId, id: In(ids) } } as const;
+  const credits = hasGrants ? await manager.find(Credit, reasons) : [];
+  const grants = hasGrants ? await manager.findBy(Grant, { merchantId, creditId: In(ids) }) : [];
   return events.map(({ id, type, sequence, occurredAt: timestamp, subjectId, data: stored }) => {
     const { order, grant } = stored;
     const { id: walletId, ...sums } = stored.wallet;

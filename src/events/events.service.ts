@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Between, In } from 'typeorm';
 import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
+import type { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { FeedEntry } from './event.entity.js';
 import { toEventDtos } from './event.mapper.js';
 

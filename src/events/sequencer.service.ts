@@ -71,6 +71,7 @@ export class SequencerService implements SharedWork {
     const now = this.clock.now();
     const [{ count, since }] = await this.#query<[{ count: string; since: Date | null }]>(WAITING);
     this.#waiting = { count: Number(count), since };
+    if (since === null) return now;
     const merchants = (await this.#query<{ id: string }[]>(MERCHANTS_WAITING)).map(({ id }) => id);
     if (merchants.length === 0) return now;
     const numbered = await this.unitOfWork.transaction(async (manager, record) => {

@@ -50,17 +50,6 @@ export function IsMoney(options: { zero: boolean }): PropertyDecorator {
   );
 }
 
-/** A query parameter of one or more words of a list, separated by commas. */
-export function IsQueryWords(words: readonly string[]): PropertyDecorator {
-  const documented = { type: String, enum: [...words], isArray: true, required: false, explode: false };
-  const message = `must be one or more of ${words.join(', ')}, separated by commas`;
-  return applyDecorators(
-    ApiProperty(documented),
-    Converted((value) => (typeof value === 'string' ? value.split(',') : '')),
-    IsIn(words, { each: true, message }),
-  );
-}
-
 /** Money that is at most another member of the same body, if both are valid. */
 export function IsAtMost(member: string): PropertyDecorator {
   const isMoney = (value: unknown): value is string => typeof value === 'string' && MONEY_PATTERN.test(value);
@@ -123,6 +112,17 @@ export function IsListOf(type: () => Type<object>, maximum: number, message: { m
         : value,
     ),
     ApiProperty({ type: () => type(), isArray: true, maxItems: maximum }),
+  );
+}
+
+/** A query parameter of one or more words of a list, separated by commas. */
+export function IsQueryWords(words: readonly string[]): PropertyDecorator {
+  const documented = { type: String, enum: [...words], isArray: true, required: false, explode: false };
+  const message = `must be one or more of ${words.join(', ')}, separated by commas`;
+  return applyDecorators(
+    ApiProperty(documented),
+    Converted((value) => (typeof value === 'string' ? value.split(',') : '')),
+    IsIn(words, { each: true, message }),
   );
 }
 

@@ -47,7 +47,7 @@ export const FEED_CHECKS: SqlChecks = {
                    CASE WHEN e.kind IN ('grant', 'void') THEN e.credit_id ELSE '' END, e.created_at,
                    CASE WHEN e.kind IN ('void', 'expire') THEN -e.amount_cents ELSE e.amount_cents END, 0
               FROM cashback_entries e WHERE ${inPage('e.wallet_id')} AND e.kind IN ('grant', 'void', 'expire', 'debt', 'repay')) x
-      JOIN event_feeds f ON f.merchant_id = x.merchant_id AND x.at >= f.kept_since
+      LEFT JOIN event_feeds f ON f.merchant_id = x.merchant_id WHERE COALESCE(x.at >= f.kept_since, TRUE)
      GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 

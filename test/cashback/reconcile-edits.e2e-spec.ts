@@ -118,6 +118,14 @@ describe('reconcile after an edit of a row', () => {
     );
   });
 
+  it('reconcile finds that merchants have neither a feed nor its events', async () => {
+    edited = 'events event_feeds';
+    for (const table of edited.split(' ')) await intruder.query(`DELETE FROM ${table}`);
+    const found = (await findingsOf(service)).map(({ invariant }) => invariant);
+    expect(found).toContainEqual(expect.stringContaining('what was granted'));
+    expect(found).toContainEqual(expect.stringContaining('each version of an order'));
+  });
+
   it.each(UNNOTICED_EDITS)('reconcile cannot find %s', async (_title, sql) => {
     await tamper(sql);
     await expectInvariants(service);
