@@ -3,6 +3,7 @@ import {
   createTrigger,
   forgetExpression,
   ID,
+  makeAppendOnly,
   NO_ACTION,
   recordExpression,
   TABLE_OPTIONS,
@@ -139,11 +140,5 @@ async function createLedger(runner: QueryRunner): Promise<void> {
        END IF`,
     'no trigger checks the signs in cashback_entries',
   );
-  for (const event of ['UPDATE', 'DELETE'])
-    await createTrigger(
-      runner,
-      `tr_cashback_entries_no_${event.toLowerCase()} BEFORE ${event} ON cashback_entries FOR EACH ROW
-         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'cashback_entries is append-only: a correction is a new entry'`,
-      `cashback_entries is not closed to ${event}`,
-    );
+  await makeAppendOnly(runner, 'cashback_entries');
 }

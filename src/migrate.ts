@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { readEnvFile } from './config/config.js';
 import { withPassword } from './config/database-url.js';
-import { dataSourceOptions } from './database/data-source.js';
-import { applyMigrations, revertMigration } from './database/migrations.js';
+import { dataSourceOptions, refuseUnsafeServer } from './database/data-source.js';
+import { appliedMigrations, applyMigrations, migrationNames, revertMigration } from './database/migrations.js';
 import { SCHEMA } from './schema.js';
 
 const USAGE = 'usage: node dist/src/migrate.js run | revert | show';
@@ -11,7 +11,10 @@ const USAGE = 'usage: node dist/src/migrate.js run | revert | show';
 const COMMANDS: Record<string, (dataSource: DataSource) => Promise<unknown>> = {
   run: (dataSource) => applyMigrations(dataSource, console.log),
   revert: (dataSource) => revertMigration(dataSource, console.log),
-  show: (dataSource) => dataSource.showMigrations(),
+  show: async (dataSource) => {
+    const applied = await appliedMigrations((sql) => dataSource.query(sql));
+    for (const name of migrationNames(dataSource)) console.log(`[${applied.has(name) ? 'X' : ' '}] ${name}`);
+  },
 };
 
 /**
@@ -32,6 +35,7 @@ async function main(name: string | undefined): Promise<void> {
   });
   await dataSource.initialize();
   try {
+    await refuseUnsafeServer(dataSource);
     await command(dataSource);
   } finally {
     await dataSource.destroy();

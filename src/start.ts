@@ -22,6 +22,8 @@ export async function start(): Promise<void> {
   app.get(SweepsService).start();
   if (config.TRUST_PROXY === '' && !listensOnLoopback(app.getHttpServer() as Server))
     logger.warn('listening beyond loopback without TRUST_PROXY: run the service behind the edge (ops/edge.cfg)');
+  if (config.NODE_ENV === 'production' && config.METRICS_TOKEN === undefined)
+    logger.warn('/metrics needs no token: set METRICS_TOKEN');
   logger.info({ url: await app.getUrl() }, 'listening');
 }
 

@@ -9,6 +9,7 @@ import { type Config, ConfigModule, loadProcessConfig } from '../config/config.j
 import { DatabaseModule } from '../database/database.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
+import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
 import { StatementsService } from '../wallets/statements.service.js';
 import { AuditService } from '../audit/audit.service.js';
@@ -42,6 +43,7 @@ class AdminModule {
         ErasureService,
         ExpiringService,
         LedgerService,
+        LoginCounts,
         OrdersService,
         OutstandingService,
         RecordsService,

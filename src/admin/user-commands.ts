@@ -2,7 +2,9 @@ import { Argument, Command, Option } from 'commander';
 import { type ApiUser, permissionsOf } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
+import { SessionsService } from '../auth/sessions.service.js';
 import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/permissions.js';
+import { LoginCounts } from '../rate-limits/login-counts.js';
 import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
 import { runChange, runWithServices } from './application.js';
@@ -36,6 +38,7 @@ export function userCommands(): Command {
   addSwitch(user, 'enable', 'enable a disabled API user');
   addPermission(user, 'allow', 'give an API user a permission, from its next request on');
   addPermission(user, 'deny', 'withdraw a permission of an API user, from its next request on');
+  addLockouts(user);
   user
     .command('list')
     .description('list all API users')
@@ -83,6 +86,28 @@ function addPermission(user: Command, name: 'allow' | 'deny', description: strin
         changeOf(await services.get(ApiUsersService).setMayGrant(address, name === 'allow')),
       ),
     );
+}
+
+function addLockouts(user: Command): void {
+  const add = (name: string, description: string): Command =>
+    user.command(name).description(description).requiredOption('--email <email>', "the user's email", email);
+  add('show', 'show an API user: last login, latest sessions, failed logins that count at the moment').action(
+    (options: { email: string }) =>
+      runWithServices(async (services) => {
+        const found = await services.get(ApiUsersService).get(options.email);
+        const failed_logins = await services.get(LoginCounts).failuresOf(found.id);
+        return { ...toJson(found), ...(await services.get(SessionsService).summaryOf(found.id)), failed_logins };
+      }),
+  );
+  add('unlock', 'forget the failed logins of an API user, so that it can log in again').action(
+    (options: { email: string }) =>
+      runChange('user unlock', { email: options.email }, async (services) => {
+        const found = await services.get(ApiUsersService).get(options.email);
+        const forgotten_counts = await services.get(LoginCounts).forgetFailuresOf(found.id);
+        const { result, changed } = changeOf(found, { forgotten_counts });
+        return { result, changed: { ...changed, forgotten_counts } };
+      }),
+  );
 }
 
 async function changeWithPassword(

@@ -1,11 +1,19 @@
-import { Column, Entity } from 'typeorm';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 
-/** A change that an operator made with the command line: who, when, which command, and which IDs. */
+/**
+ * The beginning or the end of a change that an operator made with the command line: who, when, which command, and which
+ * IDs. Rows are only added, so a change has two.
+ */
 @Entity('audit_log')
 export class AuditRecord {
+  /** The change. */
   @PrimaryId()
   id!: string;
+
+  /** A change that has only `started` was interrupted: it is unknown whether it changed anything. */
+  @PrimaryColumn({ name: 'outcome', type: 'varchar', length: 32, charset: 'ascii', collation: 'ascii_bin' })
+  outcome!: 'started' | 'done' | 'failed';
 
   @WordColumn('command')
   command!: string;
@@ -21,13 +29,6 @@ export class AuditRecord {
   @Column({ name: 'details', type: 'json' })
   details!: object;
 
-  /** If the command is killed, the outcome remains `started`: it is unknown whether it changed anything. */
-  @WordColumn('outcome')
-  outcome!: 'started' | 'done' | 'failed';
-
-  @InstantColumn('started_at')
-  startedAt!: Date;
-
-  @InstantColumn('finished_at', { nullable: true })
-  finishedAt!: Date | null;
+  @InstantColumn('recorded_at')
+  recordedAt!: Date;
 }

@@ -5,6 +5,13 @@ import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { AuditRecord } from './audit-record.entity.js';
 
+/** A change, as its records say. */
+export interface Change extends Omit<AuditRecord, 'recordedAt'> {
+  startedAt: Date;
+  /** Null if it was interrupted. */
+  finishedAt: Date | null;
+}
+
 /** Records what operators change. */
 @Injectable()
 export class AuditService {
@@ -14,8 +21,7 @@ export class AuditService {
   ) {}
 
   /**
-   * Makes a change and records it. The record is written before the change and completed after it, so that an
-   * interrupted change is recorded too.
+   * Makes a change and records its beginning and its end, so that an interrupted change is recorded too.
    *
    * @param details the command's options, without secrets and documents.
    * @param change returns its result and what it changed; the latter is recorded with the details.
@@ -27,33 +33,37 @@ export class AuditService {
     change: () => Promise<{ result: T; changed: Record<string, unknown> }>,
   ): Promise<T> {
     const now = this.clock.now();
-    const record: AuditRecord = {
+    const record = {
       id: newId(now),
       command,
       operator: operatorName().slice(0, 200),
       host: hostname().slice(0, 200),
-      details,
-      outcome: 'started',
-      startedAt: now,
-      finishedAt: null,
     };
-    await this.unitOfWork.statement((manager) => manager.insert(AuditRecord, record));
+    const append = (outcome: AuditRecord['outcome'], more = {}): Promise<unknown> => {
+      const row = { ...record, outcome, details: { ...details, ...more }, recordedAt: this.clock.now() };
+      return this.unitOfWork.statement((manager) => manager.insert(AuditRecord, row));
+    };
+    await append('started');
     const { result, changed } = await change().catch(async (error: unknown) => {
-      await this.#finish(record, 'failed', details);
+      await append('failed');
       throw error;
     });
-    await this.#finish(record, 'done', { ...details, ...changed });
+    await append('done', changed);
     return result;
   }
 
-  /** Returns records, latest first. */
-  list(limit: number): Promise<AuditRecord[]> {
-    return this.unitOfWork.statement((manager) => manager.find(AuditRecord, { order: { id: 'DESC' }, take: limit }));
-  }
-
-  async #finish({ id }: AuditRecord, outcome: 'done' | 'failed', details: object): Promise<void> {
-    const finishedAt = this.clock.now();
-    await this.unitOfWork.statement((manager) => manager.update(AuditRecord, { id }, { outcome, details, finishedAt }));
+  /** Returns changes, latest first. */
+  async list(limit: number): Promise<Change[]> {
+    const rows = await this.unitOfWork.statement((manager) =>
+      manager.find(AuditRecord, { order: { id: 'DESC', recordedAt: 'ASC' }, take: 2 * limit }),
+    );
+    const changes = new Map<string, Change>();
+    for (const { recordedAt, ...row } of rows) {
+      const begun = changes.get(row.id);
+      if (begun === undefined) changes.set(row.id, { ...row, startedAt: recordedAt, finishedAt: null });
+      else Object.assign(begun, row, { finishedAt: recordedAt });
+    }
+    return [...changes.values()].slice(0, limit);
   }
 }
 

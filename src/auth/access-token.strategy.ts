@@ -26,11 +26,11 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
     });
   }
 
-  validate({ sub, merchant_id: merchantId, jti, exp }: Record<string, unknown>): Caller | false {
+  validate({ sub, merchant_id: merchantId, sid, exp }: Record<string, unknown>): Caller | false {
     // jsonwebtoken also accepts a token without an expiry.
-    if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof jti !== 'string' || typeof exp !== 'number')
+    if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof sid !== 'string' || typeof exp !== 'number')
       return false;
-    return { apiUserId: sub, merchantId, tokenSetId: jti };
+    return { apiUserId: sub, merchantId, sessionId: sid };
   }
 }
 

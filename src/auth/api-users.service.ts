@@ -69,6 +69,13 @@ export class ApiUsersService {
     return this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { email: canonicalEmail(email) }));
   }
 
+  /** @throws Error for an unknown email. */
+  async get(email: string): Promise<ApiUser> {
+    const user = await this.findByEmail(email);
+    if (user === null) throw new Error(`no user has the email ${email}`);
+    return user;
+  }
+
   /**
    * Returns the most common bcrypt cost among the users' hashes, at most a minute old. Unknown emails are compared at
    * this cost, so that the response time does not reveal which emails exist.

@@ -9,7 +9,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { ApiUsersService, canonicalEmail } from './api-users.service.js';
 import { Passwords } from './passwords.js';
-import { LoginLimit } from '../rate-limits/login-limit.js';
+import { type LoginAttempt, LoginLimit } from '../rate-limits/login-limit.js';
 import { REFRESH } from '../rate-limits/quotas.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import type { Caller } from '../common/caller.js';
@@ -23,6 +23,12 @@ import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './to
 
 /** How many times a login is attempted while its user keeps changing. */
 const LOGIN_TRIES = 3;
+
+/** A session that a login has started. */
+interface Started {
+  tokens: ConfigurationUserTokensDto;
+  sessionId: string;
+}
 
 /** Login, refresh and logout of API users. */
 @Injectable()
@@ -52,8 +58,21 @@ export class AuthService {
    * @throws Problem invalid_credentials, with the same response and after the same work for an unknown email, a wrong
    *   password and a disabled user; too_many_requests after too many failures; unavailable if the user kept changing.
    */
-  async login({ email, password }: LoginDto, address: string | undefined): Promise<ConfigurationUserTokensDto> {
-    const attempt = await this.loginLimit.admit(canonicalEmail(email), address);
+  async login(login: LoginDto, address: string | undefined): Promise<ConfigurationUserTokensDto> {
+    const user = await this.apiUsers.findByEmail(login.email);
+    const who = { api_user_id: user?.id ?? null, merchant_id: user?.merchantId ?? null, client: address };
+    try {
+      const attempt = await this.loginLimit.admit(canonicalEmail(login.email), who.api_user_id, address);
+      const { tokens, sessionId } = await this.#verify(login, attempt);
+      this.#log.log({ event: 'login', ...who, session_id: sessionId });
+      return tokens;
+    } catch (error) {
+      if (error instanceof Problem) this.#log.log({ event: 'login_refused', ...who, code: error.code });
+      throw error;
+    }
+  }
+
+  async #verify({ email, password }: LoginDto, attempt: LoginAttempt): Promise<Started> {
     for (let tries = 1; tries <= LOGIN_TRIES; tries++) {
       const user = await this.apiUsers.findByEmail(email);
       const commonCost = await this.apiUsers.commonCost();
@@ -64,8 +83,8 @@ export class AuthService {
       }
       await this.loginLimit.succeeded(attempt);
       const rehashed = this.passwords.isOutdated(user.passwordHash) ? await this.passwords.hash(password) : undefined;
-      const tokens = await this.unitOfWork.transaction((manager) => this.#startSession(manager, user, rehashed));
-      if (tokens !== undefined) return tokens;
+      const started = await this.unitOfWork.transaction((manager) => this.#startSession(manager, user, rehashed));
+      if (started !== undefined) return started;
     }
     throw unavailable(new Error('the user changed each time its password was verified'));
   }
@@ -89,10 +108,7 @@ export class AuthService {
 
   /** Revokes the caller's session and all its tokens. */
   async logout(caller: Caller): Promise<void> {
-    await this.unitOfWork.transaction(async (manager) => {
-      const { sessionId } = await manager.findOneByOrFail(TokenSet, { id: caller.tokenSetId });
-      await this.sessions.revoke(manager, sessionId);
-    });
+    await this.unitOfWork.statement((manager) => this.sessions.revoke(manager, caller.sessionId));
   }
 
   /**
@@ -105,7 +121,7 @@ export class AuthService {
     manager: EntityManager,
     verified: ApiUser,
     rehashed: string | undefined,
-  ): Promise<ConfigurationUserTokensDto | undefined> {
+  ): Promise<Started | undefined> {
     const user = await this.apiUsers.lock(manager, verified.id);
     if (user === null || user.passwordHash !== verified.passwordHash || user.disabledAt !== null) return undefined;
     if (rehashed !== undefined) await manager.update(ApiUser, { id: user.id }, { passwordHash: rehashed });
@@ -119,7 +135,8 @@ export class AuthService {
     };
     await manager.insert(Session, session);
     const pair = randomPair(this.#keys[0]);
-    return toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
+    const tokens = toDto(pair, await this.tokenSets.issue(manager, session, user, pair, now));
+    return { tokens, sessionId: session.id };
   }
 
   /** The session's row is the lock for all its token sets: of several concurrent refreshes, one rotates. */

@@ -58,6 +58,7 @@ export class TokenSetsService {
       jwt: await this.jwt.signAsync({
         sub: user.id,
         merchant_id: user.merchantId,
+        sid: session.id,
         jti: id,
         iat: Math.floor(now.getTime() / SECOND_MS),
         // A JWT has whole seconds. The row has the exact instant.

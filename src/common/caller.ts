@@ -2,6 +2,5 @@
 export interface Caller {
   apiUserId: string;
   merchantId: string;
-  /** The `jti` of the JWT. */
-  tokenSetId: string;
+  sessionId: string;
 }

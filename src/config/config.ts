@@ -92,7 +92,8 @@ export class Config {
   @IntegerBetween(0, 1_000_000)
   readonly RATE_LIMIT: number = 100;
 
-  @IntegerBetween(1, 3650)
+  /** An endpoint of webhooks may fail for three days. */
+  @IntegerBetween(4, 3650)
   readonly EVENT_RETENTION_DAYS: number = 90;
 
   @Flag()

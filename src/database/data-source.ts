@@ -1,5 +1,5 @@
 import type { PoolOptions } from 'mysql2';
-import type { DataSourceOptions } from 'typeorm';
+import type { DataSource, DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { createPool } from './connections.js';
 
@@ -53,4 +53,15 @@ export function dataSourceOptions(
     extra: { queueLimit: MAX_WAITING, enableKeepAlive: true },
     ...schema,
   };
+}
+
+/**
+ * TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so two instances would do the same work.
+ *
+ * @throws Error if the server ignores row locks.
+ */
+export async function refuseUnsafeServer(dataSource: DataSource): Promise<void> {
+  const [row] = await dataSource.query<{ version: string }[]>('SELECT VERSION() AS version');
+  if (/tidb/i.test(row?.version ?? ''))
+    throw new Error('the database is TiDB, which ignores the row locks of the service: use MySQL or MariaDB');
 }

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { createPool, prepared } from './connections.js';
+import { appliedMigrations, migrationNames } from './migrations.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** How long a result is cached, so that many concurrent probes cost one check. */
@@ -21,6 +22,8 @@ const DISK_FULL_MS = 10_000;
 
 /** A read-only server refuses this statement although no row matches. On any other server it changes nothing. */
 const HARMLESS_WRITE = 'UPDATE migrations SET name = name WHERE id = -1';
+
+type Named = mysql2.RowDataPacket & { name: string };
 
 /**
  * Checks that the database is reachable and writable, has free space, and has all migrations. It uses a connection of
@@ -63,11 +66,9 @@ export class DatabaseHealth implements OnApplicationShutdown {
     try {
       await prepared(connection);
       const statements = connection.promise();
-      const [applied] = await statements.query<mysql2.RowDataPacket[]>(withLimit('SELECT name FROM migrations'));
-      const names = new Set(applied.map(({ name }) => name as string));
-      const missing = this.dataSource.migrations.filter(
-        ({ name, constructor }) => !names.has(name ?? constructor.name),
-      );
+      const query = (sql: string) => statements.query<Named[]>(withLimit(sql)).then(([rows]) => rows);
+      const applied = await appliedMigrations(query);
+      const missing = migrationNames(this.dataSource).filter((name) => !applied.has(name));
       if (missing.length > 0) throw new Error(`${missing.length} migrations have not been applied`);
       await statements.query(withLimit(HARMLESS_WRITE));
       connection.release();

@@ -1,9 +1,10 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type OnModuleInit } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { DomainEvents } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
 import { Batches } from './batch.js';
-import { dataSourceOptions, type Schema } from './data-source.js';
+import { dataSourceOptions, refuseUnsafeServer, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
 import { UnitOfWork } from './unit-of-work.js';
 
@@ -17,7 +18,9 @@ const PROVIDERS = [DomainEvents, UnitOfWork, Batches, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })
-export class DatabaseModule {
+export class DatabaseModule implements OnModuleInit {
+  constructor(private readonly dataSource: DataSource) {}
+
   /**
    * @param schema the entities and migrations.
    * @param queryTimeoutMs the time limit of a statement; without it, there is no limit, as for the operator's commands.
@@ -32,5 +35,9 @@ export class DatabaseModule {
       }),
     });
     return { module: DatabaseModule, imports: [typeorm] };
+  }
+
+  onModuleInit(): Promise<void> {
+    return refuseUnsafeServer(this.dataSource);
   }
 }

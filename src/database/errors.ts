@@ -120,13 +120,25 @@ const UNREACHABLE = new Set([
   'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
 ]);
 
+/** The database does not have what this version needs: its migrations have not been applied. */
+const NOT_MIGRATED = new Set([
+  1054, // ER_BAD_FIELD_ERROR
+  1146, // ER_NO_SUCH_TABLE
+]);
+
+/** Returns whether the statement names a table or a column that the database does not have. */
+export function isNotMigrated(error: unknown): boolean {
+  return has(NOT_MIGRATED, error);
+}
+
 /**
  * Returns whether the database is unreachable or can't execute the statement at the moment, so that a retry may
  * succeed.
  */
 export function isUnavailable(error: unknown): boolean {
   if (UNREACHABLE.has(driverError(error).code ?? '')) return true;
-  if (has(UNAVAILABLE, error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error)) return true;
+  if (has(UNAVAILABLE, error) || isNotMigrated(error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error))
+    return true;
   // mysql2 gives these no code.
   const message = error instanceof Error ? error.message : '';
   return /Queue limit reached|Pool is closed|Can't add new command when connection is in closed state|Connection lost/i.test(

@@ -73,6 +73,17 @@ export async function createTrigger(runner: QueryRunner, trigger: string, warnin
   }
 }
 
+/** Closes a table to UPDATE and DELETE. */
+export async function makeAppendOnly(runner: QueryRunner, table: string): Promise<void> {
+  for (const event of ['UPDATE', 'DELETE'])
+    await createTrigger(
+      runner,
+      `tr_${table}_no_${event.toLowerCase()} BEFORE ${event} ON ${table} FOR EACH ROW
+         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '${table} is append-only: a correction is a new row'`,
+      `${table} is not closed to ${event}`,
+    );
+}
+
 /** The column type of IDs. */
 export const ID = 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
 

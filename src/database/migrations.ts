@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
-import { lockConflict } from './errors.js';
+import { isNotMigrated, lockConflict } from './errors.js';
 
 /** How long one attempt to get the lock waits. After each attempt, a line says which connection holds the lock. */
 const LOCK_WAIT_SECONDS = 5;
@@ -31,6 +31,19 @@ export async function applyMigrations(dataSource: DataSource, say: Say): Promise
     await repeatAfterConflicts(say, () => executor.executePendingMigrations());
     return pending.map(({ name }) => name);
   });
+}
+
+/** Returns the names of the migrations of this version, in their order. */
+export const migrationNames = ({ migrations }: DataSource): string[] =>
+  migrations.map(({ name, constructor }) => name ?? constructor.name);
+
+/** Reads the names of the applied migrations. A database that has none may have no table of them either. */
+export async function appliedMigrations(query: (sql: string) => Promise<{ name: string }[]>): Promise<Set<string>> {
+  const rows = await query('SELECT name FROM migrations').catch((error: unknown) => {
+    if (isNotMigrated(error)) return [];
+    throw error;
+  });
+  return new Set(rows.map(({ name }) => name));
 }
 
 /**

@@ -80,7 +80,9 @@ export class DateEvents implements SharedWork {
       for (const [merchantId, credits] of byMerchant(found, (credit) => credit))
         (await this.#eventsOf(manager, merchantId, credits)).forEach(record);
       const last = found.length < LIMIT ? { date: until, walletId: LAST_WALLET } : found.at(-1)!;
-      await manager.update(EventSweep, { kind }, { doneUntil: last.date, afterWallet: last.walletId });
+      const moved = { doneUntil: last.date, afterWallet: last.walletId };
+      const { affected } = await manager.update(EventSweep, { kind, doneUntil: date, afterWallet }, moved);
+      if (affected !== 1) throw new Error('a locked position was changed by another transaction');
       return last.date;
     });
     return after(done, -aheadMs);

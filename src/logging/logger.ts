@@ -69,6 +69,8 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
 export function logRequests(logger: Logger): (request: AppRequest, response: Response, next: NextFunction) => void {
   return (request, response, next) => {
     const startedAt = performance.now();
+    // With TRUST_PROXY, the address that the edge saw. After the connection is closed, nobody knows it any more.
+    const client = request.ip;
     response.once('close', () => {
       const { problemCode } = response.locals as { problemCode?: string };
       const line = {
@@ -78,14 +80,25 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
         route: request.route?.path ?? 'unknown',
         status: response.statusCode,
         duration_ms: Math.round(performance.now() - startedAt),
-        ...(request.user && { merchant_id: request.user.merchantId }),
+        client,
+        ...(request.user && {
+          merchant_id: request.user.merchantId,
+          api_user_id: request.user.apiUserId,
+          session_id: request.user.sessionId,
+        }),
         ...(problemCode && { code: problemCode }),
         ...(!response.writableEnded && { aborted: true }),
       };
-      logger[response.statusCode >= 500 ? 'error' : 'info'](line, 'request');
+      logger[levelOf(line)](line, 'request');
     });
     next();
   };
+}
+
+/** Health checks and Prometheus ask all the time. */
+function levelOf({ route, status }: { route: string; status: number }): Level {
+  if (status >= 500) return 'error';
+  return status < 300 && /^\/(health|metrics)\b/.test(route) ? 'debug' : 'info';
 }
 
 /** The contexts of Nest's startup messages, which are logged at the debug level. */

@@ -7,7 +7,10 @@ import type { Problem } from '../common/problem.js';
 import { lockConflicts } from '../database/errors.js';
 import type { AppRequest } from '../http/app-request.js';
 
-const CENTS_IN_BRL = 100;
+export const CENTS_IN_BRL = 100;
+
+/** Each merchant has three series; Prometheus should not keep millions. */
+const MERCHANTS_LISTED = 1000;
 
 /** The movements of cashback that are counted, by the kind of their ledger entries. */
 const MOVEMENTS = {
@@ -34,6 +37,14 @@ export class Metrics {
   });
 
   readonly #refusals = this.#counter('problems_total', 'Problem responses by code', 'code');
+
+  readonly #ofMerchants = this.#counter(
+    'merchant_requests_total',
+    'Requests with a valid token by merchant and outcome: ok, refused (4xx) or failed (5xx)',
+    'merchant_id',
+    'outcome',
+  );
+  readonly #merchants = new Set<string>();
 
   readonly #malformed = this.#counter(
     'http_refused_connections_total',
@@ -64,6 +75,12 @@ export class Metrics {
     'Sessions that were revoked because a refresh token was used again after its retry window',
   );
 
+  readonly lockouts = this.#counter(
+    'login_lockouts_total',
+    'Lockouts after too many failed logins, by limit: login (a user from a network), login-network or login-user',
+    'limit',
+  );
+
   readonly rateLimitStoreFailures = this.#counter(
     'rate_limit_store_failures_total',
     'Redis failures of the rate limiter; while they increase, the instance counts its own requests',
@@ -89,6 +106,7 @@ export class Metrics {
     for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
     for (const event of Object.values(MOVEMENTS)) this.#cashback.inc({ event }, 0);
     for (const result of ['delivered', 'failed', 'disabled']) this.#attempts.inc({ result }, 0);
+    for (const limit of ['login', 'login-network', 'login-user']) this.lockouts.inc({ limit }, 0);
   }
 
   /** Adds a gauge of several states, which are measured each time the metrics are read. */
@@ -143,10 +161,21 @@ export class Metrics {
       const end = this.#requests.startTimer();
       response.once('finish', () => {
         end({ method: request.method, route: request.route?.path ?? 'none', status: response.statusCode });
+        if (request.user !== undefined) this.#countOf(request.user.merchantId, response.statusCode);
         const code = response.locals.problemCode as Problem['code'] | undefined;
         if (code !== undefined) this.#refusals.inc({ code });
       });
       next();
     };
+  }
+
+  #countOf(merchantId: string, status: number): void {
+    const isListed = this.#merchants.has(merchantId) || this.#merchants.size < MERCHANTS_LISTED;
+    const merchant_id = isListed ? merchantId : 'others';
+    if (!this.#merchants.has(merchant_id)) {
+      this.#merchants.add(merchant_id);
+      for (const outcome of ['ok', 'refused', 'failed']) this.#ofMerchants.inc({ merchant_id, outcome }, 0);
+    }
+    this.#ofMerchants.inc({ merchant_id, outcome: status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed' });
   }
 }

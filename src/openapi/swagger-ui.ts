@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { INestApplication } from '@nestjs/common';
-import { SwaggerModule } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { openApiDocument } from './document.js';
 
@@ -32,7 +34,6 @@ export function completeTriedRequest(request: TriedRequest): TriedRequest {
 
 /** Shows requests and live responses completely, and headers when the mouse is over them. */
 const STYLE = `
-.swagger-ui .topbar { display: none; }
 .swagger-ui .body-param__text { field-sizing: content; }
 .swagger-ui .parameters input[type='text'] { max-width: 400px; width: 100%; }
 .swagger-ui .live-responses-table .highlight-code > .microlight { max-height: none; }
@@ -41,18 +42,62 @@ const STYLE = `
 .swagger-ui .headers-wrapper h4::after, .swagger-ui .live-responses-table div:not(:last-child) > h5:has(+ pre)::after { content: ' ▾'; }
 `;
 
-/** Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Cashback order service</title>
+<link rel="icon" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<style>${STYLE}</style>
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/swagger-ui-init.js"></script>
+</body>
+</html>
+`;
+
+/** Shows the document beside the page. Swagger UI takes functions as they are. */
+const INIT = `SwaggerUIBundle({
+  url: new URL('docs-json', location.href).href,
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  persistAuthorization: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+  requestInterceptor: ${completeTriedRequest.toString()},
+});
+`;
+
+/**
+ * Serves Swagger UI at `/docs` and the document at `/docs-json`. `/` redirects to `/docs`. Nobody needs a token for
+ * them, so what is sent is built once: `SwaggerModule.setup` would serialize the document for each request.
+ */
 export function serveDocumentation(app: INestApplication): void {
+  const { resolve } = createRequire(import.meta.url);
+  const asset = (name: string) => () => readFileSync(resolve(`swagger-ui-dist/${name}`));
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
-  SwaggerModule.setup('docs', app, () => openApiDocument(app), {
-    customSiteTitle: 'Cashback order service',
-    customCss: STYLE,
-    swaggerOptions: {
-      persistAuthorization: true,
-      displayRequestDuration: true,
-      tryItOutEnabled: true,
-      defaultModelsExpandDepth: 0,
-      requestInterceptor: completeTriedRequest,
-    },
+  serve(app, '/docs', 'html', () => PAGE);
+  serve(app, '/docs-json', 'json', () => JSON.stringify(openApiDocument(app)));
+  serve(app, '/docs/swagger-ui-init.js', 'js', () => INIT);
+  serve(app, '/docs/swagger-ui-bundle.js', 'js', asset('swagger-ui-bundle.js'));
+  serve(app, '/docs/swagger-ui.css', 'css', asset('swagger-ui.css'));
+  serve(app, '/docs/favicon-32x32.png', 'png', asset('favicon-32x32.png'));
+}
+
+/** Serves what the first request for it builds. Express answers 304 if the client has it already. */
+function serve(app: INestApplication, path: string, type: string, build: () => string | Buffer): void {
+  let built: { bytes: Buffer; etag: string } | undefined;
+  app.getHttpAdapter().get(path, (_request: Request, response: Response) => {
+    built ??= withTag(Buffer.from(build()));
+    response.set({ etag: built.etag, 'cache-control': 'no-cache' }).type(type).send(built.bytes);
   });
+}
+
+function withTag(bytes: Buffer): { bytes: Buffer; etag: string } {
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }

@@ -27,7 +27,7 @@ const lockWithoutHold = (columns: string): string => `
 const EXPIRE = `
   UPDATE orders FORCE INDEX (PRIMARY)
      SET status = 'expired', version = version + 1, updated_at = GREATEST(updated_at, ?)
-   WHERE merchant_id = ? AND id IN (?)`;
+   WHERE merchant_id = ? AND id IN (?) AND status = 'pending'`;
 
 type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'> & { heldCents: string | number };
 
@@ -56,11 +56,11 @@ export class OrderExpiryService implements SharedWork {
   }
 
   /** Expires orders that hold nothing: their wallet does not change. */
-  async #expireWithoutHold(merchantId: string, ids: string[], now: Date): Promise<void> {
+  async #expireWithoutHold(merchantId: string, dueIds: string[], now: Date): Promise<void> {
     await this.unitOfWork.transaction(async (manager, record) => {
       // Their events do not have the items and the metadata, which can be large.
       const columns = columnNames(manager, Order).filter((column) => !['items', 'metadata'].includes(column));
-      const rows = await manager.query<Row[]>(lockWithoutHold(columns.join(', ')), [merchantId, ids, now]);
+      const rows = await manager.query<Row[]>(lockWithoutHold(columns.join(', ')), [merchantId, dueIds, now]);
       if (rows.length === 0) return;
       const locked = rows.map((row) => toEntity(manager, Order, row));
       const documents = locked.map(({ document }) => document);
@@ -68,7 +68,9 @@ export class OrderExpiryService implements SharedWork {
       const sums = await lockAndSum(manager, merchantId, 'document', documents, now, 'skip_locked');
       const orders = locked.filter(({ document }) => sums.has(document));
       if (orders.length === 0) return;
-      await manager.query(EXPIRE, [now, merchantId, orders.map(({ id }) => id)]);
+      const ids = orders.map(({ id }) => id);
+      const { affectedRows } = await manager.query<{ affectedRows: number }>(EXPIRE, [now, merchantId, ids]);
+      if (affectedRows !== ids.length) throw new Error('a locked order was changed by another transaction');
       for (const order of orders) {
         const updatedAt = now < order.updatedAt ? order.updatedAt : now;
         const expired: Order = { ...order, status: 'expired', version: order.version + 1, updatedAt, items: [] };

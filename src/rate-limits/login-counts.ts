@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, Not } from 'typeorm';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { counterKey, counterSecrets, type Quota } from './quotas.js';
+import { counterKey, counterSecrets, KNOWN_NETWORK, type Quota } from './quotas.js';
+import { RateLimit } from './rate-limit.entity.js';
 
 /** The database's clock, in milliseconds since 1970, because the clocks of instances may differ. */
 const NOW_MS = 'CAST(UNIX_TIMESTAMP() AS SIGNED) * 1000';
@@ -14,16 +15,29 @@ const ADD_SQL = `
   ON DUPLICATE KEY UPDATE
     points = IF(${IS_RUNNING}, points + 1, 1),
     expire = IF(${IS_RUNNING}, expire, ${NOW_MS} + ?)`;
+const INSERT = 'INSERT INTO rate_limits (`key`, kind, api_user_id, points, expire) VALUES';
+const ROW = `(?, ?, ?, 1, ${NOW_MS} + ?)`;
 const RESTART_SQL = `
-  INSERT INTO rate_limits (\`key\`, points, expire) VALUES (?, 1, ${NOW_MS} + ?)
+  ${INSERT} ${ROW}
   ON DUPLICATE KEY UPDATE points = 1, expire = ${NOW_MS} + ?`;
 /** Deletes more rows than one failure adds, so that the table does not grow. */
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
+const OF_USER_SQL = `
+  SELECT kind, points, FROM_UNIXTIME(expire / 1000) AS until FROM rate_limits
+   WHERE api_user_id = ? AND kind <> ? AND expire > ${NOW_MS} ORDER BY expire`;
 
-/** A quota, and the key of its count in `rate_limits`. */
+/** A quota, the key of its count in `rate_limits`, and the user that is counted, if it is known and not its network. */
 export interface Counter {
   quota: Quota;
   key: string;
+  apiUserId: string | null;
+}
+
+/** Failed logins of a user that count at the moment. */
+export interface FailedLogins {
+  kind: string;
+  points: number;
+  until: Date;
 }
 
 /** The count under a quota, and the remaining time of its window. */
@@ -51,11 +65,12 @@ export class LoginCounts {
   /**
    * Returns the counter of a subject, followed by those that instances with another JWT_SECRET use for it.
    *
+   * @param apiUserId the user among the subject, or null.
    * @param subject such as a user and a network.
    */
-  countersOf(quota: Quota, ...subject: string[]): [Counter, ...Counter[]] {
+  countersOf(quota: Quota, apiUserId: string | null, ...subject: string[]): [Counter, ...Counter[]] {
     const [current, ...previous] = this.#secrets;
-    const counterWith = (secret: KeyObject): Counter => ({ quota, key: counterKey(secret, quota, subject) });
+    const counterWith = (secret: KeyObject): Counter => ({ quota, key: counterKey(secret, quota, subject), apiUserId });
     return [counterWith(current), ...previous.map(counterWith)];
   }
 
@@ -72,11 +87,11 @@ export class LoginCounts {
   async add(counters: Counter[]): Promise<Count[]> {
     const windowMs = Math.max(...counters.map(({ quota }) => quota.windowSeconds)) * 1000;
     // Every transaction locks its rows in the same order.
-    const keys = counters.map(({ key }) => key).sort();
-    const rows = keys.map(() => `(?, 1, ${NOW_MS} + ?)`).join(', ');
+    const sorted = counters.toSorted((one, other) => (one.key < other.key ? -1 : 1));
+    const rows = sorted.map(() => ROW).join(', ');
     const counts = await this.unitOfWork.transaction(async (manager) => {
-      await manager.query(`INSERT INTO rate_limits (\`key\`, points, expire) VALUES ${rows} ${ADD_SQL}`, [
-        ...keys.flatMap((key) => [key, windowMs]),
+      await manager.query(`${INSERT} ${rows} ${ADD_SQL}`, [
+        ...sorted.flatMap((counter) => valuesOf(counter, windowMs)),
         windowMs,
         windowMs,
         windowMs,
@@ -90,15 +105,35 @@ export class LoginCounts {
   }
 
   /** Starts or restarts a window, with a count of 1. */
-  async restart({ key, quota }: Counter): Promise<void> {
-    const windowMs = quota.windowSeconds * 1000;
-    await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, [key, windowMs, windowMs]));
+  async restart(counter: Counter): Promise<void> {
+    const windowMs = counter.quota.windowSeconds * 1000;
+    const values = [...valuesOf(counter, windowMs), windowMs];
+    await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, values));
+  }
+
+  /** Returns the failed logins of a user that count at the moment. They need no key, so any JWT_SECRET will do. */
+  failuresOf(apiUserId: string): Promise<FailedLogins[]> {
+    return this.unitOfWork.statement((manager) => manager.query(OF_USER_SQL, [apiUserId, KNOWN_NETWORK.name]));
+  }
+
+  /** Forgets the failed logins of a user. @returns the number of counts. */
+  async forgetFailuresOf(apiUserId: string): Promise<number> {
+    const failures = { apiUserId, kind: Not(KNOWN_NETWORK.name) };
+    const { affected } = await this.unitOfWork.statement((manager) => manager.delete(RateLimit, failures));
+    return affected ?? 0;
   }
 
   async clear({ key }: Counter): Promise<void> {
     await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` = ?', [key]));
   }
 }
+
+const valuesOf = ({ key, quota, apiUserId }: Counter, windowMs: number): unknown[] => [
+  key,
+  quota.name,
+  apiUserId,
+  windowMs,
+];
 
 async function countsOf(manager: EntityManager, counters: Counter[]): Promise<Count[]> {
   const rows = await manager.query<{ key: string; points: number; ms_left: number | string }[]>(READ_SQL, [

@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Subject } from 'rxjs';
 import { networkOf } from '../common/network.js';
 import { Config } from '../config/config.js';
 import { type Count, type Counter, LoginCounts } from './login-counts.js';
@@ -7,6 +8,8 @@ import { KNOWN_NETWORK, loginNetworkQuota, loginQuota, loginUserQuota, tooManyRe
 /** A login that is within the limits, so that its password may be compared. */
 export interface LoginAttempt {
   email: string;
+  /** Null if no user has the email. */
+  apiUserId: string | null;
   network: string;
   /** The counters of a failure: user and network, network, and user if the network is new to it. */
   counters: [Counter, ...Counter[]];
@@ -21,6 +24,8 @@ export interface LoginAttempt {
 @Injectable()
 export class LoginLimit {
   readonly #log = new Logger('Security');
+  /** Emits the name of the limit of each lockout. */
+  readonly lockouts = new Subject<string>();
 
   constructor(
     private readonly config: Config,
@@ -31,21 +36,22 @@ export class LoginLimit {
    * Checks the limits before the expensive password comparison.
    *
    * @param email in its canonical form.
+   * @param apiUserId the user that has it, if any.
    * @param address the client's address, as Express reports it.
    * @throws Problem too_many_requests if too many logins have failed.
    */
-  async admit(email: string, address: string | undefined): Promise<LoginAttempt> {
+  async admit(email: string, apiUserId: string | null, address: string | undefined): Promise<LoginAttempt> {
     const network = networkOf(address);
-    const [userAndNetwork] = this.counts.countersOf(loginQuota(this.config), email, network);
-    const [byNetwork] = this.counts.countersOf(loginNetworkQuota(this.config), network);
-    const [byUser] = this.counts.countersOf(loginUserQuota(this.config), email);
+    const [userAndNetwork] = this.counts.countersOf(loginQuota(this.config), apiUserId, email, network);
+    const [byNetwork] = this.counts.countersOf(loginNetworkQuota(this.config), null, network);
+    const [byUser] = this.counts.countersOf(loginUserQuota(this.config), apiUserId, email);
     // After a change of JWT_SECRET, counts restart, but a network stays known while its key's secret is accepted.
-    const knownNetworks = this.counts.countersOf(KNOWN_NETWORK, email, network);
+    const knownNetworks = this.counts.countersOf(KNOWN_NETWORK, apiUserId, email, network);
     const counts = await this.counts.read([userAndNetwork, byNetwork, byUser, ...knownNetworks]);
     const isKnownNetwork = counts.slice(3).some(({ points }) => points > 0);
     refuseIfUsedUp(counts.slice(0, isKnownNetwork ? 2 : 3));
     const counters: LoginAttempt['counters'] = [userAndNetwork, byNetwork, ...(isKnownNetwork ? [] : [byUser])];
-    return { email, network, counters, knownNetwork: knownNetworks[0] };
+    return { email, apiUserId, network, counters, knownNetwork: knownNetworks[0] };
   }
 
   /**
@@ -74,13 +80,14 @@ export class LoginLimit {
   }
 
   /** Logs a lockout once, when the last failure that the limit allows is counted. */
-  #reportLockout({ email, network }: LoginAttempt, { quota, points, msLeft }: Count): void {
+  #reportLockout({ email, apiUserId, network }: LoginAttempt, { quota, points, msLeft }: Count): void {
     if (points !== quota.limit) return;
+    this.lockouts.next(quota.name);
     this.#log.warn({
       event: 'login_locked_out',
       limit: quota.name,
       ...(quota.name !== 'login-user' && { network }),
-      ...(quota.name !== 'login-network' && { email: masked(email) }),
+      ...(quota.name !== 'login-network' && { email: masked(email), api_user_id: apiUserId }),
       seconds: Math.ceil(msLeft / 1000),
     });
   }

@@ -49,19 +49,21 @@ function uniqueKeys(manager: EntityManager): UniqueKey[] {
   );
 }
 
-/** What is missing without a trigger on the ledger, by its event. */
+/** The triggers that protect the ledger and the audit log, as `<event> <table>`, and what is missing without them. */
 const TRIGGERS = {
-  INSERT: 'no trigger checks the signs of new entries in cashback_entries',
-  UPDATE: 'no trigger closes cashback_entries to UPDATE',
-  DELETE: 'no trigger closes cashback_entries to DELETE',
+  'INSERT cashback_entries': 'no trigger checks the signs of new entries in cashback_entries',
+  'UPDATE cashback_entries': 'no trigger closes cashback_entries to UPDATE',
+  'DELETE cashback_entries': 'no trigger closes cashback_entries to DELETE',
+  'UPDATE audit_log': 'no trigger closes audit_log to UPDATE',
+  'DELETE audit_log': 'no trigger closes audit_log to DELETE',
 };
 
-/** Triggers protect the ledger, if the server let the migration create them. They are optional. */
+/** They are optional: not every server lets a migration create triggers. */
 export async function missingTriggers(manager: EntityManager): Promise<string[]> {
-  const rows = await manager.query<{ event: string }[]>(
-    `SELECT event_manipulation AS event FROM information_schema.triggers
-      WHERE event_object_schema = DATABASE() AND event_object_table = 'cashback_entries' AND action_timing = 'BEFORE'`,
+  const rows = await manager.query<{ name: string }[]>(
+    `SELECT CONCAT(event_manipulation, ' ', event_object_table) AS name FROM information_schema.triggers
+      WHERE event_object_schema = DATABASE() AND action_timing = 'BEFORE'`,
   );
-  const present = new Set(rows.map(({ event }) => event));
-  return Object.entries(TRIGGERS).flatMap(([event, warning]) => (present.has(event) ? [] : [warning]));
+  const present = new Set(rows.map(({ name }) => name));
+  return Object.entries(TRIGGERS).flatMap(([name, warning]) => (present.has(name) ? [] : [warning]));
 }

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
+import { OperatorGrantsService } from '../cashback/operator-grants.service.js';
 import { EventsModule } from '../events/events.module.js';
 import { SequencerService } from '../events/sequencer.service.js';
-import { Metrics } from '../metrics/metrics.js';
+import { CENTS_IN_BRL, Metrics } from '../metrics/metrics.js';
 import { OrdersModule } from '../orders/orders.module.js';
 import { DeliveryService } from '../webhooks/delivery.service.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -11,7 +12,13 @@ import { SweepsService } from './sweeps.service.js';
 /** What the service does without a request. The rules are in `orders`, `cashback` and `events`. */
 @Module({ imports: [OrdersModule, CashbackModule, EventsModule, WebhooksModule], providers: [SweepsService] })
 export class SweepsModule {
-  constructor(sweeps: SweepsService, sequencer: SequencerService, deliveries: DeliveryService, metrics: Metrics) {
+  constructor(
+    sweeps: SweepsService,
+    sequencer: SequencerService,
+    deliveries: DeliveryService,
+    operatorGrants: OperatorGrantsService,
+    metrics: Metrics,
+  ) {
     metrics.gauge(
       'expiry_lag_seconds',
       'How long orders and credits that are due may have waited for this instance to expire them',
@@ -36,6 +43,11 @@ export class SweepsModule {
       'webhook_behind_events',
       'Events that active webhook endpoints were behind their feeds when this instance last looked',
       () => deliveries.behind,
+    );
+    metrics.figure(
+      'operator_grants_brl',
+      'Cashback in BRL that operators granted with the command line within an hour before this instance last looked',
+      () => operatorGrants.cents / CENTS_IN_BRL,
     );
   }
 }

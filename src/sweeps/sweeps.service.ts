@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { CreditExpiryService } from '../cashback/credit-expiry.service.js';
+import { OperatorGrantsService } from '../cashback/operator-grants.service.js';
 import { Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { DomainEvents, isFeedEvent } from '../common/domain-event.js';
 import { type SharedWork, Sweep } from '../common/sweep.js';
@@ -19,7 +20,15 @@ const REST = 3;
 export class SweepsService implements BeforeApplicationShutdown {
   /** Those that record events come before the one that numbers them, and that before the one that sends them. */
   readonly #sweeps: Record<
-    'orders' | 'credits' | 'available' | 'expiring' | 'retention' | 'events' | 'webhooks' | 'secrets',
+    | 'orders'
+    | 'credits'
+    | 'available'
+    | 'expiring'
+    | 'retention'
+    | 'events'
+    | 'webhooks'
+    | 'secrets'
+    | 'operator_grants',
     Sweep
   >;
   readonly #stopped = new AbortController();
@@ -32,6 +41,7 @@ export class SweepsService implements BeforeApplicationShutdown {
     retention: RetentionService,
     private readonly deliveries: DeliveryService,
     secrets: WebhookSecrets,
+    operatorGrants: OperatorGrantsService,
     unitOfWork: UnitOfWork,
     events: DomainEvents,
     clock: Clock,
@@ -47,6 +57,7 @@ export class SweepsService implements BeforeApplicationShutdown {
       events: sweep('events', sequencer),
       webhooks: sweep('webhooks', deliveries),
       secrets: sweep('secrets', secrets, HOUR_MS),
+      operator_grants: sweep('operator_grants', operatorGrants, MINUTE_MS),
     };
     events.subscribe((event) => {
       if (isFeedEvent(event)) this.#sweeps.events.wake();

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import { after, Clock, HOUR_MS } from '../common/clock.js';
+import { newId } from '../common/ids.js';
+import type { SharedWork } from '../common/sweep.js';
+import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+
+/** IDs begin with the time, so the latest grants are a range of the primary key. */
+const GRANTED = `/* ${ALL_MERCHANTS} */
+  SELECT COALESCE(SUM(c.amount_cents), 0) AS cents
+    FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
+   WHERE g.credit_id > ? AND g.api_user_id IS NULL`;
+
+/** Adds up what operators granted. The command line is a process of its own, whose metrics nobody reads. */
+@Injectable()
+export class OperatorGrantsService implements SharedWork {
+  /** What they granted within an hour before this instance last looked, in centavos. */
+  cents = 0;
+
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  async next(): Promise<Date> {
+    const now = this.clock.now();
+    const since = newId(after(now, -HOUR_MS));
+    const [row] = await this.unitOfWork.statement((manager) => manager.query<{ cents: string }[]>(GRANTED, [since]));
+    this.cents = Number(row?.cents);
+    return now;
+  }
+}
