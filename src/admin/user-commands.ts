@@ -9,6 +9,7 @@ import { email } from './arguments.js';
 import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
 import { runChange, runWithServices } from './application.js';
 import { printRows } from './rows.js';
+import { toJson as rowOf } from './to-json.js';
 
 interface CreateOptions extends PasswordOptions {
   merchant: string;
@@ -91,21 +92,24 @@ function addPermission(user: Command, name: 'allow' | 'deny', description: strin
 function addLockouts(user: Command): void {
   const add = (name: string, description: string): Command =>
     user.command(name).description(description).requiredOption('--email <email>', "the user's email", email);
-  add('show', 'show an API user: last login, latest sessions, failed logins that count at the moment').action(
+  add('show', 'show an API user with its latest sessions and the failed logins that count against it').action(
     (options: { email: string }) =>
       runWithServices(async (services) => {
         const found = await services.get(ApiUsersService).get(options.email);
-        const failed_logins = await services.get(LoginCounts).failuresOf(found.id);
-        return { ...toJson(found), ...(await services.get(SessionsService).summaryOf(found.id)), failed_logins };
+        const sessions = await services.get(SessionsService).latestOf(found.id);
+        const failures = (await services.get(LoginCounts).failuresOf(found.id)).map(({ kind, points, expire }) => {
+          return { limit: kind, failures: points, until: new Date(expire) };
+        });
+        const last_login_at = sessions[0]?.createdAt ?? null;
+        return { ...toJson(found), last_login_at, failed_logins: failures, sessions: sessions.map(rowOf) };
       }),
   );
   add('unlock', 'forget the failed logins of an API user, so that it can log in again').action(
     (options: { email: string }) =>
       runChange('user unlock', { email: options.email }, async (services) => {
         const found = await services.get(ApiUsersService).get(options.email);
-        const forgotten_counts = await services.get(LoginCounts).forgetFailuresOf(found.id);
-        const { result, changed } = changeOf(found, { forgotten_counts });
-        return { result, changed: { ...changed, forgotten_counts } };
+        await services.get(LoginCounts).forgetFailuresOf(found.id);
+        return changeOf(found);
       }),
   );
 }

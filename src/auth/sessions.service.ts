@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, IsNull, MoreThan } from 'typeorm';
+import { type EntityManager, In, IsNull } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Session } from './session.entity.js';
@@ -17,7 +17,7 @@ const ENDED_SQL = `
    ORDER BY s.id
    LIMIT ?`;
 
-/** The sessions of a user that `summaryOf` lists. */
+/** How many sessions of a user are listed. */
 const LATEST = 20;
 
 /** Revokes, deletes and lists sessions. */
@@ -37,19 +37,10 @@ export class SessionsService {
     await manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
-  /** Returns when an API user last logged in, and its latest sessions that have not ended. */
-  async summaryOf(apiUserId: string): Promise<{ last_login_at: Date | null; sessions: object[] }> {
-    const now = this.clock.now();
-    const [last, live] = await this.unitOfWork.statement(async (manager) => [
-      await manager.findOne(Session, { where: { apiUserId }, order: { createdAt: 'DESC' } }),
-      await manager.find(Session, {
-        where: { apiUserId, revokedAt: IsNull(), expiresAt: MoreThan(now) },
-        order: { createdAt: 'DESC' },
-        take: LATEST,
-      }),
-    ]);
-    const sessions = live.map(({ id, createdAt, expiresAt }) => ({ id, created_at: createdAt, expires_at: expiresAt }));
-    return { last_login_at: last?.createdAt ?? null, sessions };
+  /** Returns the latest sessions of an API user, latest first, ended or not. */
+  latestOf(apiUserId: string): Promise<Session[]> {
+    const order = { createdAt: 'DESC' } as const;
+    return this.unitOfWork.statement((manager) => manager.find(Session, { where: { apiUserId }, order, take: LATEST }));
   }
 
   /**

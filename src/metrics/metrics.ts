@@ -9,9 +9,6 @@ import type { AppRequest } from '../http/app-request.js';
 
 export const CENTS_IN_BRL = 100;
 
-/** Each merchant has three series; Prometheus should not keep millions. */
-const MERCHANTS_LISTED = 1000;
-
 /** The movements of cashback that are counted, by the kind of their ledger entries. */
 const MOVEMENTS = {
   earn: 'earned',
@@ -44,7 +41,6 @@ export class Metrics {
     'merchant_id',
     'outcome',
   );
-  readonly #merchants = new Set<string>();
 
   readonly #malformed = this.#counter(
     'http_refused_connections_total',
@@ -161,21 +157,15 @@ export class Metrics {
       const end = this.#requests.startTimer();
       response.once('finish', () => {
         end({ method: request.method, route: request.route?.path ?? 'none', status: response.statusCode });
-        if (request.user !== undefined) this.#countOf(request.user.merchantId, response.statusCode);
+        // Only a valid token names a merchant, so nobody can add series.
+        if (request.user !== undefined)
+          this.#ofMerchants.inc({ merchant_id: request.user.merchantId, outcome: outcomeOf(response.statusCode) });
         const code = response.locals.problemCode as Problem['code'] | undefined;
         if (code !== undefined) this.#refusals.inc({ code });
       });
       next();
     };
   }
-
-  #countOf(merchantId: string, status: number): void {
-    const isListed = this.#merchants.has(merchantId) || this.#merchants.size < MERCHANTS_LISTED;
-    const merchant_id = isListed ? merchantId : 'others';
-    if (!this.#merchants.has(merchant_id)) {
-      this.#merchants.add(merchant_id);
-      for (const outcome of ['ok', 'refused', 'failed']) this.#ofMerchants.inc({ merchant_id, outcome }, 0);
-    }
-    this.#ofMerchants.inc({ merchant_id, outcome: status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed' });
-  }
 }
+
+const outcomeOf = (status: number): string => (status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed');

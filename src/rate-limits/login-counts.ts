@@ -22,22 +22,12 @@ const RESTART_SQL = `
   ON DUPLICATE KEY UPDATE points = 1, expire = ${NOW_MS} + ?`;
 /** Deletes more rows than one failure adds, so that the table does not grow. */
 const SWEEP_SQL = `DELETE FROM rate_limits WHERE expire < ${NOW_MS} ORDER BY expire LIMIT 20`;
-const OF_USER_SQL = `
-  SELECT kind, points, FROM_UNIXTIME(expire / 1000) AS until FROM rate_limits
-   WHERE api_user_id = ? AND kind <> ? AND expire > ${NOW_MS} ORDER BY expire`;
 
 /** A quota, the key of its count in `rate_limits`, and the user that is counted, if it is known and not its network. */
 export interface Counter {
   quota: Quota;
   key: string;
   apiUserId: string | null;
-}
-
-/** Failed logins of a user that count at the moment. */
-export interface FailedLogins {
-  kind: string;
-  points: number;
-  until: Date;
 }
 
 /** The count under a quota, and the remaining time of its window. */
@@ -111,22 +101,22 @@ export class LoginCounts {
     await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, values));
   }
 
-  /** Returns the failed logins of a user that count at the moment. They need no key, so any JWT_SECRET will do. */
-  failuresOf(apiUserId: string): Promise<FailedLogins[]> {
-    return this.unitOfWork.statement((manager) => manager.query(OF_USER_SQL, [apiUserId, KNOWN_NETWORK.name]));
+  /** Returns the counts of a user's failed logins. They need no key, so any JWT_SECRET will do. */
+  failuresOf(apiUserId: string): Promise<RateLimit[]> {
+    return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, ofUser(apiUserId)));
   }
 
-  /** Forgets the failed logins of a user. @returns the number of counts. */
-  async forgetFailuresOf(apiUserId: string): Promise<number> {
-    const failures = { apiUserId, kind: Not(KNOWN_NETWORK.name) };
-    const { affected } = await this.unitOfWork.statement((manager) => manager.delete(RateLimit, failures));
-    return affected ?? 0;
+  /** Forgets the failed logins of a user. */
+  async forgetFailuresOf(apiUserId: string): Promise<void> {
+    await this.unitOfWork.statement((manager) => manager.delete(RateLimit, ofUser(apiUserId)));
   }
 
   async clear({ key }: Counter): Promise<void> {
     await this.unitOfWork.statement((manager) => manager.query('DELETE FROM rate_limits WHERE `key` = ?', [key]));
   }
 }
+
+const ofUser = (apiUserId: string) => ({ apiUserId, kind: Not(KNOWN_NETWORK.name) });
 
 const valuesOf = ({ key, quota, apiUserId }: Counter, windowMs: number): unknown[] => [
   key,

@@ -179,7 +179,7 @@ describe('the JWT of an access token', () => {
   const claimsOf = async (of: TestMerchant): Promise<Record<string, unknown>> =>
     jwt.decode(await jwtOf(of)) as Record<string, unknown>;
 
-  it('the JWT of an access token is signed with HS256 and contains the user, merchant, token set, and expiry', async () => {
+  it('the JWT of an access token is signed with HS256 and contains the user, merchant, session, token set, and expiry', async () => {
     const { header, payload } = jwt.decode(await jwtOf(merchant), { complete: true }) ?? {};
     expect(header).toEqual({ alg: 'HS256', typ: 'JWT' });
     expect(payload).toEqual({
@@ -187,6 +187,7 @@ describe('the JWT of an access token', () => {
       aud: 'cashback-orders',
       sub: expect.stringMatching(/^[0-9a-f-]{36}$/),
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      sid: expect.stringMatching(/^[0-9a-f-]{36}$/),
       merchant_id: merchant.id,
       iat: expect.any(Number),
       exp: Math.ceil(Date.parse(merchant.tokens.access_token_expire_at) / 1000),

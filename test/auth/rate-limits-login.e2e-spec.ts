@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { Comparisons } from '../support/comparisons.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -127,7 +128,13 @@ describe('the limit of failed logins', () => {
     await atOnce(3, () => login(one, merchant.email, PASSWORD, home));
     const events = lockouts().slice(before);
     expect(events).toEqual([
-      expect.objectContaining({ context: 'Security', limit: 'login', network: home, email: 'a***@shop.example' }),
+      expect.objectContaining({
+        context: 'Security',
+        limit: 'login',
+        network: home,
+        email: 'a***@shop.example',
+        api_user_id: merchant.userId,
+      }),
     ]);
     const all = [...one.logged, ...other.logged].join('');
     expect(all).not.toContain(merchant.email);
@@ -137,6 +144,71 @@ describe('the limit of failed logins', () => {
 
 describe('login lockouts', () => {
   const { service } = useService({ env: { LOGIN_RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' } });
+
+  it('`user unlock` ends the lockouts of one user on all networks, and `user show` names them before', async () => {
+    const admin = new AdminCommandLine(service);
+    const [merchant, other, home, elsewhere] = [await aMerchant(service), await aMerchant(service), anAddress(), anAddress()];
+    const show = (): Promise<any> => admin.json('user', 'show', '--email', merchant.email);
+    expect(await show()).toMatchObject({ email: merchant.email, last_login_at: expect.any(String), failed_logins: [] });
+    for (const address of [home, elsewhere]) await failTimes(service, LIMIT, merchant.email, address);
+    await failTimes(service, LIMIT, other.email, home);
+    for (const shop of [merchant, other]) expectLimited(await login(service, shop.email, PASSWORD, home), PAIR, 900);
+    const { failed_logins, sessions } = await show();
+    expect(failed_logins.map(({ limit, failures }: any) => [limit, failures]).sort()).toEqual([
+      ['login', LIMIT],
+      ['login', LIMIT],
+      ['login-user', 2 * LIMIT],
+    ]);
+    for (const { until } of failed_logins) expect(Date.parse(until as string)).toBeGreaterThan(Date.now());
+    expect(sessions).toEqual([expect.objectContaining({ revoked_at: null })]);
+    expect(await admin.json('user', 'unlock', '--email', merchant.email)).toMatchObject({ email: merchant.email });
+    for (const address of [home, elsewhere])
+      expect((await login(service, merchant.email, PASSWORD, address)).status).toBe(201);
+    expectLimited(await login(service, other.email, PASSWORD, home), PAIR, 900);
+    expect((await show()).failed_logins).toEqual([]);
+    expect((await admin.list('audit', 'list', '--limit', '1'))[0]).toMatchObject({
+      command: 'user unlock',
+      outcome: 'done',
+      details: { api_user_id: merchant.userId },
+    });
+    // Unlocking a user that is not locked out changes nothing, and an unknown one is an error.
+    await admin.json('user', 'unlock', '--email', merchant.email);
+    for (const command of ['unlock', 'show'])
+      expect(await admin.refusal('user', command, '--email', 'nobody@shop.example')).toContain('no user has the email');
+  });
+
+  it('each lockout is counted once in login_lockouts_total under its limit', async () => {
+    const counts = async (): Promise<number[]> => {
+      const { body } = await new Client(service).get('/metrics');
+      return ['login', 'login-network', 'login-user'].map((limit) =>
+        Number(new RegExp(`^login_lockouts_total\\{limit="${limit}"\\} (\\d+)$`, 'm').exec(body as string)?.[1]),
+      );
+    };
+    const [merchant, home] = [await aMerchant(service), anAddress()];
+    const before = await counts();
+    await failTimes(service, LIMIT, merchant.email, home);
+    await atOnce(3, () => login(service, merchant.email, PASSWORD, home));
+    expect((await counts()).map((count, at) => count - before[at]!)).toEqual([1, 0, 0]);
+  });
+
+  it('each login and each refused login is a log line with the user, the merchant and the client', async () => {
+    const [merchant, home] = [await aMerchant(service), anAddress()];
+    const who = { context: 'Security', api_user_id: merchant.userId, merchant_id: merchant.id, client: home };
+    const ofClient = (event: string): object[] => eventsOf(service, event).filter(({ client }) => client === home);
+    expect((await login(service, merchant.email.toUpperCase(), PASSWORD, home)).status).toBe(201);
+    const { sessions } = await new AdminCommandLine(service).json('user', 'show', '--email', merchant.email);
+    expect(ofClient('login')).toEqual([expect.objectContaining({ ...who, session_id: sessions[0].id })]);
+    await failTimes(service, LIMIT, merchant.email, home);
+    await login(service, merchant.email, PASSWORD, home);
+    await failTimes(service, 1, 'nobody@shop.example', home);
+    const refused = (code: string): object => expect.objectContaining({ ...who, code });
+    expect(ofClient('login_refused')).toEqual([
+      ...Array<object>(LIMIT).fill(refused('invalid_credentials')),
+      refused('too_many_requests'),
+      expect.objectContaining({ code: 'invalid_credentials', api_user_id: null, client: home }),
+    ]);
+    expect(ofClient('login')).toHaveLength(1);
+  });
 
   it('a login lockout ends after 15 minutes and starts again after the same number of failures', async () => {
     const [merchant, home] = [await aMerchant(service), anAddress()];

@@ -81,7 +81,7 @@ describe('the log', () => {
       ];
       answers.forEach(({ body }) => remember(body));
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);
-      expect(answers.map(({ status }) => status)).toContain(500);
+      expect(answers.map(({ status }) => status)).toContain(503);
     }
   }
 
@@ -90,8 +90,27 @@ describe('the log', () => {
   it('the log contains one JSON line per request', () => {
     expect(service.logged.length).toBeGreaterThan(20);
     expect(service.logged.map((line) => JSON.parse(line) as unknown)).toContainEqual(
-      expect.objectContaining({ method: 'POST', route: '/orders', status: 201, merchant_id: merchant.id }),
+      expect.objectContaining({
+        method: 'POST',
+        route: '/orders',
+        status: 201,
+        merchant_id: merchant.id,
+        api_user_id: merchant.userId,
+        session_id: expect.any(String),
+        client: '127.0.0.1',
+      }),
     );
+    const anonymous = service.logged.map((line) => JSON.parse(line) as object).find((line) => 'code' in line);
+    expect(anonymous).toMatchObject({ client: '127.0.0.1' });
+    expect(anonymous).not.toHaveProperty('api_user_id');
+  });
+
+  it('health checks and collections of metrics are logged at the level debug while they succeed', async () => {
+    for (const path of ['/health/live', '/health/ready', '/metrics', '/health/none']) await anyone.get(path);
+    const levels = service.logged
+      .map((line) => JSON.parse(line) as { level: string; route?: string })
+      .filter(({ route = '' }) => /health|metrics/.test(route));
+    expect(new Set(levels.map(({ level }) => level))).toEqual(new Set(['debug']));
   });
 
   it('the log says that a client disconnected before the response', async () => {
