@@ -175,7 +175,7 @@ describe('instances whose clocks differ', () => {
 async function waitUntilBlocked(query: (sql: string) => Promise<unknown[]>): Promise<void> {
   const blocked =
     "SELECT 1 FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%FROM%wallets%FOR UPDATE%'";
-  for (let attempt = 0; attempt < 500; attempt++) {
+  for (let attempt = 0; attempt < 5000; attempt++) {
     if ((await query(blocked)).length > 0) return;
     await new Promise((resume) => setTimeout(resume, 10));
   }

@@ -37,7 +37,7 @@ describeWithEdge('two instances behind the edge', () => {
     const env = { ...BEHIND_EDGE, SHUTDOWN_DELAY_SECONDS: '1', LOG_LEVEL: 'warn' };
     instances = await Promise.all([1, 2].map(() => startBuiltService(database.url, env)));
     edge = await startEdge(instances.map(({ url }) => url));
-    client = new Client(edge, tokens.access_token);
+    client = new Client(edge, tokens.access_token).once;
   });
   afterAll(async () => {
     await edge?.stop();
@@ -83,7 +83,7 @@ describeWithEdge('instances that do not answer', () => {
   async function edgeOf(urls: string[]): Promise<{ edge: Edge; client: Client }> {
     const edge = await startEdge(urls);
     running.push(edge);
-    return { edge, client: new Client(edge) };
+    return { edge, client: new Client(edge).once };
   }
 
   /** Two instances that do the same with each request. @returns the targets of the requests that arrived */

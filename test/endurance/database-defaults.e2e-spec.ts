@@ -111,11 +111,12 @@ if (servers.length > 0) {
     });
 
     it('a read-only database returns 503 and is not ready, and the service recovers afterwards', async () => {
-      const client = new Client(service);
+      const client = new Client(service).once;
       await operator.query('SET GLOBAL read_only = 1');
       while ((await client.get('/health/ready')).status === 200) await sleep(100);
       expectProblem(await client.get('/health/ready'), 503, 'unavailable');
-      for (let n = 0; n < 12; n++) expectProblem(await merchant.client.post('/orders', anOrder()), 503, 'unavailable');
+      for (let n = 0; n < 12; n++)
+        expectProblem(await merchant.client.once.post('/orders', anOrder()), 503, 'unavailable');
       expect((await merchant.client.get('/orders')).status).toBe(200);
 
       await operator.query('SET GLOBAL read_only = 0');
@@ -131,7 +132,9 @@ if (servers.length > 0) {
         [one.threadId],
       );
       for (const { id } of pool) await operator.query(`KILL ${id}`);
-      const answers = await Promise.all(Array.from({ length: 6 }, () => merchant.client.post('/orders', anOrder())));
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => merchant.client.once.post('/orders', anOrder())),
+      );
       expect(answers.map(({ status }) => status).filter((status) => status !== 201)).toEqual(
         expect.arrayContaining([503]),
       );

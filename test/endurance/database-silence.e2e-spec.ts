@@ -39,7 +39,7 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
       email = await seedMerchant(createDataSource(server.url));
       service = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
       tokens = (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
-      client = new Client(service, tokens.access_token);
+      client = new Client(service, tokens.access_token).once;
     });
     afterAll(async () => {
       server?.resume();
@@ -57,8 +57,8 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
         () => client.post('/orders', anOrder()),
         () => client.get('/orders'),
         () => client.post('/wallets/search', { document: '52998224725' }),
-        () => new Client(service).post('/auth/login', { email, password: PASSWORD }),
-        () => new Client(service).post('/auth/refresh', { refresh_token: tokens.refresh_token }),
+        () => new Client(service).once.post('/auth/login', { email, password: PASSWORD }),
+        () => new Client(service).once.post('/auth/refresh', { refresh_token: tokens.refresh_token }),
         () => client.get('/health/ready'),
       ];
       // Send more requests than there are connections, and again when every connection is known to be stuck.

@@ -36,7 +36,7 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
       ),
     );
     merchant = await aMerchant(services[0]!);
-    clients = services.map((service) => new Client(service, merchant.tokens.access_token));
+    clients = services.map((service) => new Client(service, merchant.tokens.access_token).once);
   });
   afterAll(async () => {
     await Promise.all(services.map((service) => service.stop()));

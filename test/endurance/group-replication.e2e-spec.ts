@@ -84,7 +84,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
     it('an instance on a secondary is not ready, reads, and returns 503 for every write', async () => {
       const service = await startService({ databaseUrl: cluster.urls[1]!, env: ENV });
       try {
-        const client = new Client(service, merchant.tokens.access_token);
+        const client = new Client(service, merchant.tokens.access_token).once;
         for (const answer of [
           await client.get('/health/ready'),
           await client.post('/orders', anOrder()),

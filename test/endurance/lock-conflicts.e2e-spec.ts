@@ -77,7 +77,7 @@ describe('lock conflicts in the database', () => {
     await other.beginTransaction();
     await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
     const printed = jest.spyOn(console, 'log');
-    const answer = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    const answer = await merchant.client.once.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
     await other.rollback();
     // A timed-out query must not be logged with its parameters, because they contain the document.
     expect(JSON.stringify([printed.mock.calls, service.logged])).not.toContain(document);
@@ -141,7 +141,7 @@ describe('lock conflicts in the database', () => {
 
     it('a request returns 503 with Retry-After after six attempts that end in lock conflicts', async () => {
       await conflict(1_000_000);
-      const answer = await merchant.client.post(`/orders/${order.id}/refunds`, {
+      const answer = await merchant.client.once.post(`/orders/${order.id}/refunds`, {
         external_id: 'DEV-1',
         amount: '10.00',
       });

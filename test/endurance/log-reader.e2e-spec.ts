@@ -88,7 +88,7 @@ describe('the log of the build without a reader', () => {
     expect(await ask('/health/live', REQUESTS)).toEqual([200]);
     const lines = await readUntil((soFar) => linesOf('/health/live', soFar) >= REQUESTS);
     expect(linesOf('/health/live', lines)).toBe(REQUESTS);
-  }, 60_000);
+  });
 
   it('log lines that exceed the buffer are dropped, and their number is logged', async () => {
     // The request ID is the only part of a log line that the client can make longer.

@@ -56,7 +56,7 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
       for (const document of shop.traffic.documents)
         await grant(observer, merchant, document, '5.00', { expiresAt: new Date(Date.now() + randomInt(60_000)) });
     }
-  }, 60_000);
+  });
   afterAll(async () => {
     isOver = true;
     for (const shop of shops) await shop.close();

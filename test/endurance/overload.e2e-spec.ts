@@ -16,17 +16,17 @@ describe('a pool whose only connection is blocked', () => {
 
   it('when the connection is blocked, requests wait or return 503, and all requests succeed afterwards', async () => {
     const order = await aCreatedOrder(merchant);
-    const complete = (): Promise<Answer> => merchant.client.post(`/orders/${order.id}/complete`, {});
+    const complete = (): Promise<Answer> => merchant.client.once.post(`/orders/${order.id}/complete`, {});
     const lock = await lockOrder(service.databaseUrl, order.id);
     const stuck = complete();
     await lock.untilWaiting(1);
-    const waited = await atOnce(10, () => merchant.client.post('/orders', anOrder()));
+    const waited = await atOnce(10, () => merchant.client.once.post('/orders', anOrder()));
     await lock.release();
 
     // A blocked request releases its connection between its attempts, and gives up after the last one.
     waited.filter(({ status }) => status !== 201).forEach(expectRetryLater);
     [await stuck].filter(({ status }) => status !== 200).forEach(expectRetryLater);
-    const { status, body } = await complete();
+    const { status, body } = await merchant.client.post(`/orders/${order.id}/complete`, {});
     expect({ status, order: body.status }).toEqual({ status: 200, order: 'completed' });
     for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
       expect(status).toBe(201);
@@ -36,7 +36,7 @@ describe('a pool whose only connection is blocked', () => {
     const order = await aCreatedOrder(merchant);
     const lock = await lockOrder(service.databaseUrl, order.id);
     const answers = await atOnce(12, (index) =>
-      merchant.client.post(`/orders/${order.id}/${index % 2 === 0 ? 'complete' : 'cancel'}`, {}),
+      merchant.client.once.post(`/orders/${order.id}/${index % 2 === 0 ? 'complete' : 'cancel'}`, {}),
     );
     await lock.release();
     for (const answer of answers) expectRetryLater(answer);
@@ -50,9 +50,11 @@ describe('a pool of two connections', () => {
     const other = await aMerchant(service);
     const blocked = [await aCreatedOrder(merchant), await aCreatedOrder(other)];
     const locks = await Promise.all(blocked.map(({ id }) => lockOrder(service.databaseUrl, id)));
-    const stuck = [merchant, other].map(({ client }, at) => client.post(`/orders/${blocked[at]!.id}/complete`, {}));
+    const stuck = [merchant, other].map(({ client }, at) =>
+      client.once.post(`/orders/${blocked[at]!.id}/complete`, {}),
+    );
     await locks[0]?.untilWaiting(1);
-    for (const { status } of await atOnce(10, () => merchant.client.post('/orders', anOrder())))
+    for (const { status } of await atOnce(10, () => merchant.client.once.post('/orders', anOrder())))
       expect(status).toBe(201);
     for (const lock of locks) await lock.release();
     for (const answer of await Promise.all(stuck)) if (answer.status !== 200) expectRetryLater(answer);

@@ -30,7 +30,7 @@ describe('requests that exceed the capacity', () => {
 
   it('requests that exceed the capacity return 503 with Retry-After before any work is done', async () => {
     const sent = Array.from({ length: 300 }, () => anOrder());
-    const answers = await Promise.all(sent.map((order) => merchant.client.post('/orders', order)));
+    const answers = await Promise.all(sent.map((order) => merchant.client.once.post('/orders', order)));
     const created = answers.filter(({ status }) => status === 201);
     const refused = answers.filter(({ status }) => status !== 201);
     expect(created.length).toBeGreaterThan(0);
@@ -46,10 +46,10 @@ describe('requests that exceed the capacity', () => {
 
   it('queued requests of one merchant do not delay another merchant', async () => {
     let answered = 0;
-    const many = atOnce(60, () => merchant.client.post('/orders', anOrder()).finally(() => (answered += 1)));
+    const many = atOnce(60, () => merchant.client.once.post('/orders', anOrder()).finally(() => (answered += 1)));
     await waiting(40);
     const before = answered;
-    const answer: Answer = await other.client.post('/orders', anOrder());
+    const answer: Answer = await other.client.once.post('/orders', anOrder());
     expect(answer.status).toBe(201);
     // Those that run share a statement, and those that run next share one with the other merchant's order.
     expect(answered - before).toBeLessThan(3 * TURNS);
@@ -57,7 +57,7 @@ describe('requests that exceed the capacity', () => {
   });
 
   it('/health/live and /metrics respond while other requests are queued', async () => {
-    const many = atOnce(60, () => merchant.client.post('/orders', anOrder()));
+    const many = atOnce(60, () => merchant.client.once.post('/orders', anOrder()));
     await waiting(40);
     expect((await new Client(service).get('/health/live')).status).toBe(200);
     await many;

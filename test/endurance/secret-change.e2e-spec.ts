@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
@@ -6,8 +6,6 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { expectProblem } from '../support/expectations.js';
 import { PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
-
-jest.setTimeout(60_000);
 
 const OLD = 'the-secret-before-the-change-0123456789';
 const NEW = 'the-secret-after-the-change-9876543210';

@@ -39,7 +39,7 @@ describe('SIGTERM', () => {
       SHUTDOWN_DELAY_SECONDS: String(delaySeconds),
       LOG_LEVEL: 'error',
     });
-    client = new Client(service, merchant.tokens.access_token);
+    client = new Client(service, merchant.tokens.access_token).once;
   }
 
   function isListening(): Promise<boolean> {

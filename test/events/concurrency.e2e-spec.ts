@@ -114,7 +114,7 @@ describe('concurrent events', () => {
     const release = await lockRows('SELECT id FROM event_outbox FOR UPDATE');
     // On a slow machine the service gives up before its first retry. Then the client retries.
     const hold = async (): Promise<Answer> => {
-      const answer = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
+      const answer = await merchant.client.once.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
       return answer.status === 503 && ++retries ? hold() : answer;
     };
     let isHeld = false;

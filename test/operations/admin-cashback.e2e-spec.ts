@@ -1,11 +1,9 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCnpj, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { localDate, startOfDayAfter } from '../support/model/days.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const ZONE = 'America/Sao_Paulo';
 const ZERO = '0.00';

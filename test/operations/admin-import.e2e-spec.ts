@@ -1,14 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aCnpj, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;

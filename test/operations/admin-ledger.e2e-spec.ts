@@ -1,15 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { localDate, startOfDayAfter } from '../support/model/days.js';
 import { useAdmin } from '../support/use-admin.js';
 import { walletOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const ZONE = 'America/Sao_Paulo';
 const ZERO = '0.00';

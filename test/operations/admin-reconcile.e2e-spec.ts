@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 

@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { numberEvents } from '../support/events.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, statementOf, walletOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;

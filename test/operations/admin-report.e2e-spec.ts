@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import {
   aCompletedOrder,
@@ -10,8 +10,6 @@ import {
 } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 describe('`report outstanding`', () => {
   const { service, admin } = useAdmin();

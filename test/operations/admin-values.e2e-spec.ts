@@ -1,8 +1,6 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { adminProgram } from '../../src/admin/program.js';
 import { runNode } from '../support/build.js';
@@ -9,8 +9,6 @@ import { aDocument } from '../support/factories.js';
 import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
-
-jest.setTimeout(60_000);
 
 const { service, admin } = useAdmin();
 

@@ -18,7 +18,7 @@ describe('the log', () => {
     await causeServerErrors();
     const jwts: { jwt: string }[] = await service.dataSource.query('SELECT jwt FROM token_sets');
     secrets.push(PASSWORD, 'not the password', ...jwts.map(({ jwt }) => jwt));
-  }, 30_000);
+  });
 
   /** Remembers the tokens of a response, so that the tests can search the log for them. */
   function remember(tokens: { access_token?: string; refresh_token?: string }): string {

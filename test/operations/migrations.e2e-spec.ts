@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn, hasIndex } from '../../src/database/migration-steps.js';
 import { applyMigrations, revertMigration } from '../../src/database/migrations.js';
@@ -9,8 +9,6 @@ import { createDatabase, createMigratedDatabase, type TestDatabase } from '../su
 import { aCompletedOrder, aMerchant } from '../support/factories.js';
 import { describeSchema, tableNames, tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
-
-jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let dataSource: DataSource;

@@ -63,7 +63,7 @@ describe('rate limits of API users', () => {
     async (minutes) => {
       const merchant = await aMerchant(service);
       const answers = await atOnce(60, () => readPolicy(merchant));
-      expect(answers.at(-1)?.status).toBe(429);
+      expect(statusesOf(answers)[429]).toBeGreaterThan(0);
       stepClock(minutes * MINUTE_MS);
       await sleep(1100);
       expect((await readPolicy(merchant)).status).toBe(200);

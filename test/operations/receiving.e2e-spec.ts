@@ -98,7 +98,7 @@ async function startProgram({ fence, file, command }: Language, secret: string):
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  for (let attempt = 0; attempt < 600 && !started.hasExited(); attempt++) {
+  for (let attempt = 0; attempt < 2000 && !started.hasExited(); attempt++) {
     if (await fetch(program.url, { method: 'POST', body: '{}' }).then(Boolean, () => false)) return program;
     await sleep(50);
   }

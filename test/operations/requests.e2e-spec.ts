@@ -99,7 +99,7 @@ describe('connections', () => {
     try {
       const { client } = await aMerchant(late);
       const order = anOrder();
-      expectProblem(await client.post('/orders', order), 503, 'unavailable');
+      expectProblem(await client.once.post('/orders', order), 503, 'unavailable');
       while (LateOrders.ended === 0) await sleep(50);
       const again = await client.get(`/orders/by-external-id/${order.external_id}`);
       expect(again.status).toBe(200);

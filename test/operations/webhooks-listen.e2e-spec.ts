@@ -48,7 +48,7 @@ describe('npm run webhooks:listen', () => {
     started.push(listener);
     const printed = (): string => readFileSync(file, 'utf8');
     const until = async (text: string): Promise<string> => {
-      for (let attempt = 0; attempt < 600 && !printed().includes(text) && !listener.hasExited(); attempt++)
+      for (let attempt = 0; attempt < 2000 && !printed().includes(text) && !listener.hasExited(); attempt++)
         await sleep(50);
       return printed();
     };

@@ -18,7 +18,8 @@ describe('the number of SQL statements per request, including the token lookup',
       counts.push([]);
       for (const body of requests) counts.at(-1)?.push(await statements(() => merchant.client.post('/orders', body)));
     }
-    expect(counts).toContainEqual([3, 4, 4]);
+    // On a slow machine, the policy can be read in every round, but each time by another request.
+    expect([0, 1, 2].map((kind) => Math.min(...counts.map((round) => round[kind]!)))).toEqual([3, 4, 4]);
     expect(Math.max(...counts.flat())).toBeLessThanOrEqual(5);
   });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CreditExpiryService } from '../../src/cashback/credit-expiry.service.js';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { OrderExpiryService } from '../../src/orders/order-expiry.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
+import { numberEvents } from '../support/events.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 const HALF_AN_HOUR = 30 * 60_000;
-const sweep = (at: Service = service): Promise<void> => at.app.get(SweepsService).doAll();
+const sweep = (at: Service = service): Promise<void> => numberEvents(at);
 const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
 const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
   merchant.client.post(`/orders/${order.id}/complete`, body);

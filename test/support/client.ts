@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from './service.js';
 
 export interface Answer {
   status: number;
   headers: Headers;
   body: any;
+  /** Whether the client repeated the request. Then a 201 can be a replay, of an attempt that was committed too late. */
+  isRepeated?: boolean;
 }
 
 export interface RequestOptions {
@@ -14,14 +17,35 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
-/** An HTTP client of a merchant. */
+/** How often a request is sent, at most. */
+const ATTEMPTS = 20;
+
+/**
+ * An HTTP client of a merchant. It sends a request again after a 503, when `Retry-After` says, as docs/errors.md tells
+ * callers to: a busy machine must not fail a test.
+ */
 export class Client {
   constructor(
     readonly service: Pick<Service, 'url'>,
     readonly token?: string,
+    private readonly attempts = ATTEMPTS,
   ) {}
 
-  async send(
+  /** The same client, but it sends each request once: for tests of waiting, of outages, or of how much is sent. */
+  get once(): Client {
+    return new Client(this.service, this.token, 1);
+  }
+
+  async send(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#exchange(method, path, options);
+      const seconds = answer.status === 503 ? answer.headers.get('retry-after') : null;
+      if (seconds === null || attempt === this.attempts) return { ...answer, isRepeated: attempt > 1 };
+      await sleep(Number(seconds) * 1000);
+    }
+  }
+
+  async #exchange(
     method: string,
     path: string,
     { body, raw, token = this.token, headers = {} }: RequestOptions = {},

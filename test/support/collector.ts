@@ -51,7 +51,7 @@ export class Collector {
 
   /** Waits until the span of the request, which ends last, has arrived. @returns the spans of the trace. */
   async trace(traceId: string): Promise<CollectedSpan[]> {
-    for (let attempt = 0; attempt < 200; attempt++) {
+    for (let attempt = 0; attempt < 2000; attempt++) {
       const spans = this.spans.filter((span) => span.traceId === traceId);
       if (spans.some(({ kind }) => kind === 2)) return spans;
       await sleep(50);

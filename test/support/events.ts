@@ -3,10 +3,12 @@ import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { newId } from '../../src/common/ids.js';
 import { aCreatedOrder, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
+import { untilAvailable } from './until-available.js';
 import { rowsOf, walletOf } from './wallets.js';
 
 /** Does what is due, which numbers the events of all merchants last. */
-export const numberEvents = (service: Service): Promise<void> => service.app.get(SweepsService).doAll();
+export const numberEvents = (service: Service): Promise<void> =>
+  untilAvailable(() => service.app.get(SweepsService).doAll());
 
 /** Reads the feed of a merchant from a position to its end, as a consumer does. */
 export async function readFeed(merchant: TestMerchant, after = 0, query = ''): Promise<any[]> {

@@ -3,6 +3,7 @@ import type { Finding } from '../../src/reconcile/page.js';
 import { ReconcileService } from '../../src/reconcile/reconcile.service.js';
 import type { Answer } from './client.js';
 import type { Service } from './service.js';
+import { untilAvailable } from './until-available.js';
 
 /** Expects a complete and valid problem with this code. */
 export function expectProblem(answer: Answer, status: number, code: string): void {
@@ -20,6 +21,21 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
   });
 }
 
+/** Expects a 201 that is no replay, unless the client repeated: an earlier attempt may have been answered too late. */
+export function expectCreation({ status, headers, isRepeated }: Answer): void {
+  expect(status).toBe(201);
+  expect(isRepeated ? null : headers.get('idempotency-replayed')).toBeNull();
+}
+
+/**
+ * The number of creations among the responses to equal requests. If all are replays and some requests were repeated,
+ * one of them created it and was answered too late.
+ */
+export function creationsAmong(answers: Answer[]): number {
+  const created = answers.filter(({ status, headers }) => status === 201 && !headers.has('idempotency-replayed'));
+  return created.length === 0 && answers.some(({ isRepeated }) => isRepeated) ? 1 : created.length;
+}
+
 /** The pointers of a validation problem, sorted. */
 export function pointersOf(answer: Answer): string[] {
   return (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
@@ -31,8 +47,10 @@ export async function expectInvariants(service: Service): Promise<void> {
 }
 
 /** The findings of `reconcile` in the database of the service. */
-export async function findingsOf(service: Service): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  await service.app.get(ReconcileService).reconcile({ onFinding: (finding) => findings.push(finding) });
-  return findings;
+export function findingsOf(service: Service): Promise<Finding[]> {
+  return untilAvailable(async () => {
+    const findings: Finding[] = [];
+    await service.app.get(ReconcileService).reconcile({ onFinding: (finding) => findings.push(finding) });
+    return findings;
+  });
 }

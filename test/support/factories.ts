@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { parseMoney } from '../../src/common/money.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
@@ -7,6 +6,7 @@ import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { Client } from './client.js';
 import type { Service } from './service.js';
+import { untilAvailable } from './until-available.js';
 
 let counter = 0;
 const unique = (): string => `${process.pid}-${++counter}`;
@@ -24,14 +24,10 @@ export interface TestMerchant {
   client: Client;
 }
 
-/** Logs in, and retries after a 503 like any caller does on a slow machine. */
 export async function logIn(service: Service, email: string): Promise<TestMerchant['tokens']> {
-  for (let attempt = 1; ; attempt++) {
-    const { status, body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
-    if (status === 201) return body as TestMerchant['tokens'];
-    if (status !== 503 || attempt === 10) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
-    await sleep(500);
-  }
+  const { status, body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
+  if (status !== 201) throw new Error(`the login was answered ${status}: ${JSON.stringify(body)}`);
+  return body as TestMerchant['tokens'];
 }
 
 export async function aMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
@@ -80,7 +76,8 @@ export async function grant(
   amount: string,
   options: { availableAt?: Date; expiresAt?: Date } = {},
 ): Promise<void> {
-  await service.app.get(GrantsService).grant(merchant.id, { ...options, document, amountCents: parseMoney(amount) });
+  const content = { ...options, document, amountCents: parseMoney(amount) };
+  await untilAvailable(() => service.app.get(GrantsService).grant(merchant.id, content));
 }
 
 /** Creates an order through the API. */

@@ -28,7 +28,7 @@ export async function lockOrder(databaseUrl: string, orderId: string): Promise<O
 }
 
 async function untilWaiting(dataSource: DataSource, count: number): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (let attempt = 0; attempt < 2000; attempt++) {
     // InnoDB's transaction list would be more direct, but it is stale when it is queried more than ten times per
     // second.
     const rows = await dataSource.query<unknown[]>(

@@ -15,6 +15,10 @@ class LongLivedClient extends Client {
     this.#current = merchant.client;
   }
 
+  override get once(): Client {
+    return this.#current.once;
+  }
+
   override async send(method: string, path: string, options?: RequestOptions): Promise<Answer> {
     const answer = await this.#current.send(method, path, options);
     if (answer.status !== 401) return answer;

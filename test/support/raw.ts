@@ -14,7 +14,7 @@ export async function sendBytes(service: Pick<Service, 'url'>, bytes: string | B
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('close', () => resolve());
     socket.on('error', (error) => (chunks.length > 0 ? resolve() : reject(error)));
-    socket.setTimeout(8000, () => socket.destroy(new Error('the server neither answered nor closed')));
+    socket.setTimeout(60_000, () => socket.destroy(new Error('the server neither answered nor closed')));
   });
   return parseAnswer(Buffer.concat(chunks).toString());
 }

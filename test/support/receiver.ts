@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { DeliveryService } from '../../src/webhooks/delivery.service.js';
+import { numberEvents } from './events.js';
 import type { Service } from './service.js';
 
 /** A request that a receiver got. */
@@ -114,6 +114,6 @@ export async function startRawReceiver(answer: (socket: Socket) => void): Promis
 
 /** Numbers all events, and delivers to the endpoints that are due, until nothing is left to do now. */
 export async function deliver(service: Service): Promise<void> {
-  await service.app.get(SweepsService).doAll();
+  await numberEvents(service);
   await service.app.get(DeliveryService).settled();
 }

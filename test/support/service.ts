@@ -14,6 +14,7 @@ import { TestClock } from './clock.js';
 import { createMigratedDatabase } from './database.js';
 import { assertNoSecrets } from './log-secrets.js';
 import { refuseWithoutMerchant } from './merchant-conditions.js';
+import { untilAvailable } from './until-available.js';
 
 export const TEST_SECRET = 'a-signing-secret-of-the-tests-alone-0123456789';
 
@@ -75,7 +76,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   });
   configureApp(app, logger);
   await app.listen(0, '127.0.0.1');
-  clock.sweep = () => app.get(SweepsService).doAll();
+  clock.sweep = () => untilAvailable(() => app.get(SweepsService).doAll());
   return {
     url: (await app.getUrl()).replace('[::1]', '127.0.0.1'),
     databaseUrl,

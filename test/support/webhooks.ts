@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { DeliveryService } from '../../src/webhooks/delivery.service.js';
 import { Client } from './client.js';
+import { numberEvents } from './events.js';
 import { aDocument, logIn, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 import { rowsOf } from './wallets.js';
@@ -44,7 +44,7 @@ export async function someEvents(merchant: TestMerchant, count: number, document
 }
 
 /** Numbers the events, so that they are in the feed. It also begins to deliver. */
-export const sequence = (service: Service): Promise<void> => service.app.get(SweepsService).doAll();
+export const sequence = numberEvents;
 
 /** Waits until this instance delivers nothing. */
 export const settled = (service: Service): Promise<void> => service.app.get(DeliveryService).settled();
@@ -63,7 +63,7 @@ export async function feedOf(merchant: TestMerchant, after = 0): Promise<any[]> 
 
 /** Waits for something that happens soon. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (let wait = 0; wait < 3000; wait++) {
+  for (let wait = 0; wait < 9000; wait++) {
     if (await isTrue()) return;
     await sleep(10);
   }

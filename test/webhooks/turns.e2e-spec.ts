@@ -68,21 +68,25 @@ describe('endpoints that do not accept events', () => {
 
   it('of 64 endpoints that are behind at once, all get their events, at most 50 at a time', async () => {
     const waiting: (() => void)[] = [];
-    const receiver = await aReceiver((_, response) => void waiting.push(() => response.writeHead(204).end()));
+    let [open, most] = [0, 0];
+    const receiver = await aReceiver((_, response) => {
+      most = Math.max(most, ++open);
+      response.once('close', () => open--);
+      waiting.push(() => response.writeHead(204).end());
+    });
     const merchants = [merchant, await aMerchant(service), await aMerchant(service), await aMerchant(service)];
     for (const one of merchants)
       for (const n of range(16)) await anEndpoint(one, { url: `${receiver.url}/${one.id}/${n}` });
     for (const one of merchants) await someEvents(one, 1);
     for (let round = 0; round < 2; round++) await sequence(service);
-    await until('50 endpoints have their event', () => waiting.length >= 50);
+    await until('50 endpoints have their event', () => open >= 50);
     await sleep(300);
-    expect(receiver.received).toHaveLength(50);
+    expect(most).toBe(50);
     receiver.answer = answerWith(204);
     for (const end of waiting) end();
     await settled(service);
     await deliver(service);
     expect(new Set(receiver.received.map(({ path }) => path)).size).toBe(64);
-    expect(receiver.received).toHaveLength(64);
   });
 
   it('an endpoint that is far behind lets others have their turn, and then goes on', async () => {

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, Client } from '../client.js';
+import { Client } from '../client.js';
 import type { Workload } from './workload.js';
 
 /** The number of sales that a merchant's system repeats at once. */
@@ -22,7 +21,7 @@ export async function catchUp(url: string, token: string, { sales }: Workload): 
     for (const { orderId, intents } of open) {
       let currentId = orderId!;
       for (const { kind, method, path, body } of intents.filter(({ answered }) => answered > 0)) {
-        const answer = await untilAnswered(() => client.send(method, path.replace(orderId!, currentId), { body }));
+        const answer = await client.send(method, path.replace(orderId!, currentId), { body });
         if (kind === 'create') currentId = answer.body.id as string;
         const hasEnded = BEFORE_THE_END.includes(kind) && answer.body.code === 'invalid_transition';
         if (answer.status >= 300 && !hasEnded)
@@ -32,13 +31,4 @@ export async function catchUp(url: string, token: string, { sales }: Workload): 
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
   return unexpected;
-}
-
-/** A slow machine may return 503 for a while. */
-async function untilAnswered(send: () => Promise<Answer>): Promise<Answer> {
-  for (let attempt = 1; ; attempt++) {
-    const answer = await send();
-    if (answer.status !== 503 || attempt === 50) return answer;
-    await sleep(100);
-  }
 }

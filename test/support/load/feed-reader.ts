@@ -45,6 +45,6 @@ export class FeedReader {
   }
 
   #ask(): Promise<Answer> {
-    return new Client({ url: this.url() }, this.token).get(`/events?after=${this.#after}`);
+    return new Client({ url: this.url() }, this.token).once.get(`/events?after=${this.#after}`);
   }
 }

@@ -84,12 +84,12 @@ export class Workload {
 
   /** Sends requests until `until` returns true. Unanswered requests stay open. */
   async work(url: string, workers: number, until: () => boolean): Promise<void> {
-    await Promise.all(Array.from({ length: workers }, () => this.#worker(new Client({ url }, this.token), until)));
+    await Promise.all(Array.from({ length: workers }, () => this.#worker(new Client({ url }, this.token).once, until)));
   }
 
   /** Retries unanswered requests until all are answered: several sales at once, the requests of a sale in order. */
   async finish(url: string): Promise<void> {
-    const client = new Client({ url }, this.token);
+    const client = new Client({ url }, this.token).once;
     const open = this.sales.filter(({ intents }) => intents.some(({ answered }) => answered === 0)).values();
     const workers = Array.from({ length: FINISHERS }, async () => {
       for (const sale of open) await this.#finish(client, sale);

@@ -1,13 +1,10 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import { type Answer, type Client } from '../client.js';
 import { findingsOf } from '../expectations.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
-
-const COME_AGAIN_AT_MOST = 20;
 
 /**
  * The setting of a race: one or more services that share a database, and a merchant whose requests alternate between
@@ -24,19 +21,10 @@ export class Stage {
     readonly clients: Client[] = [merchant.client],
   ) {}
 
-  /**
-   * Sends a request and retries it after a 503, which a slow machine or a small pool can cause. A 503 must have
-   * Retry-After.
-   */
   async send(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
-    for (let times = 1; ; times++) {
-      const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
-      if (answer.status !== 503 || !answer.headers.has('retry-after') || times === COME_AGAIN_AT_MOST) {
-        this.answers.push(answer);
-        return answer;
-      }
-      await sleep(Math.random() * 1000);
-    }
+    const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
+    this.answers.push(answer);
+    return answer;
   }
 
   async wallet(document: string): Promise<any> {
