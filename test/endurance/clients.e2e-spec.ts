@@ -25,8 +25,14 @@ const STRICT = [
 /** The body of the first order in the README. */
 const FIRST_ORDER = /-d '(\{\s+"external_id".*?\})'\n/s.exec(readFileSync('README.md', 'utf8'))?.[1];
 
-/** Handles every error in one function. A line that must not compile says so. */
-const EXPLAIN = `
+/**
+ * Code of a caller that uses what `@hey-api/openapi-ts` generates. It handles every error in one function. A line that
+ * must not compile says so.
+ */
+const CALLER = `
+import { amendOrder, completeOrder, createOrder, holdRedemption, listOrders } from './hey-api/index.js';
+import type { OrderStatus, Problem } from './hey-api/index.js';
+
 export function explain(problem: Problem): string {
   switch (problem.code) {
     case 'redemption_exceeds_maximum':
@@ -45,13 +51,7 @@ export function explain(problem: Problem): string {
       return problem.retryable ? problem.next_action : problem.detail;
   }
 }
-`;
 
-/** Code of a caller that uses what `@hey-api/openapi-ts` generates. */
-const HEY_API_CALLER = `
-import { amendOrder, createOrder, holdRedemption } from './hey-api/index.js';
-import type { OrderStatus, Problem } from './hey-api/index.js';
-${EXPLAIN}
 export async function firstOrder(): Promise<OrderStatus | string> {
   const { data, error } = await createOrder({ body: ${FIRST_ORDER} });
   return data === undefined ? explain(error) : data.status;
@@ -71,23 +71,18 @@ export async function amend(id: string, version: number): Promise<string> {
   return data === undefined ? explain(error) : data.total;
 }
 
+export async function complete(id: string): Promise<string> {
+  const { data, error } = await completeOrder({ path: { id }, body: {} });
+  return data === undefined ? explain(error) : data.status;
+}
+
+export async function pending(): Promise<string[]> {
+  const { data } = await listOrders({ query: { status: ['pending'] } });
+  return data?.data.map(({ id }) => id) ?? [];
+}
+
 // @ts-expect-error The body has no external_id.
 void createOrder({ body: { items: [], document: '52998224725', total: '1.00', payment_methods: [] } });
-`;
-
-/** Code of a caller that uses what `openapi-typescript` generates. */
-const OPENAPI_TYPESCRIPT_CALLER = `
-import type { components, operations } from './openapi-typescript.js';
-
-type Problem = components['schemas']['Problem'];
-${EXPLAIN}
-export const body: components['schemas']['CreateOrderDto'] = ${FIRST_ORDER};
-export const order: Pick<components['schemas']['OrderDto'], 'status'> = { status: 'pending' };
-export const listing: operations['listOrders']['parameters'] = { query: { status: ['pending'] } };
-
-type Refusal = operations['holdRedemption']['responses'][422]['content']['application/problem+json'];
-type Failure = operations['completeOrder']['responses']['default']['content']['application/problem+json'];
-export const explained = (problem: Refusal | Failure): string => explain(problem);
 `;
 
 /** Runs a program of the project and expects it to succeed. */
@@ -105,16 +100,14 @@ describe('generated clients', () => {
     rmSync(FOLDER, { recursive: true, force: true });
     mkdirSync(FOLDER, { recursive: true });
     run('node_modules/@hey-api/openapi-ts/bin/run.js', '-i', DOCUMENT, '-o', `${FOLDER}/hey-api`, '--silent');
-    run('node_modules/openapi-typescript/bin/cli.js', DOCUMENT, '-o', `${FOLDER}/openapi-typescript.ts`);
   });
   afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
-  it("callers of generated clients compile with the README's first order and narrow one Problem by its code", () => {
+  it("a caller of a generated client compiles with the README's first order and narrows one Problem by its code", () => {
     expect(FIRST_ORDER).toContain('PED-1001');
-    writeFileSync(`${FOLDER}/hey-api-caller.ts`, HEY_API_CALLER);
-    writeFileSync(`${FOLDER}/openapi-typescript-caller.ts`, OPENAPI_TYPESCRIPT_CALLER);
-    const files = ['hey-api-caller.ts', 'openapi-typescript-caller.ts'].map((file) => path.join(FOLDER, file));
-    expect(() => run('node_modules/typescript/bin/tsc', ...STRICT, ...files)).not.toThrow();
+    const file = path.join(FOLDER, 'caller.ts');
+    writeFileSync(file, CALLER);
+    expect(() => run('node_modules/typescript/bin/tsc', ...STRICT, file)).not.toThrow();
   });
 
   it('the functions of a generated client have the names of the operations', () => {
