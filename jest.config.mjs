@@ -29,7 +29,7 @@ const e2e = { ...shared, testMatch: ['**/*.e2e-spec.ts'] };
 
 export default {
   // High, because a slow machine must not fail a test. A hook that times out leaves behind what it started.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   // More than there are processors, because many tests wait: for locks, for time limits, for the edge.
   maxWorkers: availableParallelism() + 1,
   projects: [

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { atOnce } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
@@ -8,8 +8,6 @@ import { expectInvariants } from '../support/expectations.js';
 import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf, walletOf } from '../support/wallets.js';
-
-jest.setTimeout(240_000);
 
 const ORDERS = 1500;
 const CUSTOMERS = 5;

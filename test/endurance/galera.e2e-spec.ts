@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { findGalera, Galera } from '../../tools/clusters/galera.mjs';
 import { connect } from '../../tools/database/connection.mjs';
 import { Client } from '../support/client.js';
@@ -11,8 +11,6 @@ import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
-
-jest.setTimeout(180_000);
 
 /** Requests of one customer wait for each other, so each load has several. */
 const CUSTOMERS = 4;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { GroupReplication } from '../../tools/clusters/group-replication.mjs';
 import { hasHaproxy, startHaproxy } from '../../tools/clusters/haproxy.mjs';
 import { query } from '../../tools/database/connection.mjs';
@@ -13,8 +13,6 @@ import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
-
-jest.setTimeout(180_000);
 
 const WORKERS = 3;
 const ENV = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };

@@ -68,7 +68,7 @@ describe('interrupted migrations', () => {
   it('migrations killed at any statement resume and produce the same schema', async () => {
     expect(await killAfterEachStatement('run')).toBeGreaterThan(20);
     expect(await schemaOf(database.url)).toEqual(complete);
-  }, 300_000);
+  });
 
   it('migrations killed at any statement while reverting can be reverted and applied again', async () => {
     for (let applied = await appliedNames(); applied.length > 0; applied = await appliedNames())
@@ -77,7 +77,7 @@ describe('interrupted migrations', () => {
     await again.gone;
     expect({ code: again.process.exitCode, output: again.output() }).toMatchObject({ code: 0 });
     expect(await schemaOf(database.url)).toEqual(complete);
-  }, 300_000);
+  });
 
   async function appliedNames(): Promise<unknown[]> {
     const dataSource = await createDataSource(database.url).initialize();
