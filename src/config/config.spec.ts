@@ -153,6 +153,11 @@ describe('rate limits and related variables', () => {
 });
 
 describe('WEBHOOK_ALLOW_PRIVATE', () => {
+  it('EVENT_RETENTION_DAYS is at least 4, because an endpoint of webhooks may fail for 3', () => {
+    expect(rejectedVariables(environment({ EVENT_RETENTION_DAYS: '3' }))).toEqual(['EVENT_RETENTION_DAYS']);
+    expect(loadConfig(environment({ EVENT_RETENTION_DAYS: '4' })).EVENT_RETENTION_DAYS).toBe(4);
+  });
+
   it('WEBHOOK_ALLOW_PRIVATE is false by default, and cannot be true in production', () => {
     expect(loadConfig(environment()).WEBHOOK_ALLOW_PRIVATE).toBe(false);
     const WEBHOOK_ALLOW_PRIVATE = 'true';

@@ -147,7 +147,12 @@ describe('login lockouts', () => {
 
   it('`user unlock` ends the lockouts of one user on all networks, and `user show` names them before', async () => {
     const admin = new AdminCommandLine(service);
-    const [merchant, other, home, elsewhere] = [await aMerchant(service), await aMerchant(service), anAddress(), anAddress()];
+    const [merchant, other, home, elsewhere] = [
+      await aMerchant(service),
+      await aMerchant(service),
+      anAddress(),
+      anAddress(),
+    ];
     const show = (): Promise<any> => admin.json('user', 'show', '--email', merchant.email);
     expect(await show()).toMatchObject({ email: merchant.email, last_login_at: expect.any(String), failed_logins: [] });
     for (const address of [home, elsewhere]) await failTimes(service, LIMIT, merchant.email, address);

@@ -85,12 +85,12 @@ describe('reconcile and reinstated credits', () => {
 });
 
 describe('reconcile and the retention of events', () => {
-  const { service } = useService({ env: { EVENT_RETENTION_DAYS: '1' } });
+  const { service } = useService({ env: { EVENT_RETENTION_DAYS: '4' } });
 
   it('reconcile expects no event that is no longer kept, and each one that is', async () => {
-    const merchant = await aLongLivedMerchant(service, { releaseDays: 0, orderTtlMinutes: 1000 });
+    const merchant = await aLongLivedMerchant(service, { releaseDays: 0, orderTtlMinutes: 4000 });
     const document = aDocument();
-    await grant(service, merchant, document, '100.00', { expiresAt: inHours(service, 200) });
+    await grant(service, merchant, document, '100.00', { expiresAt: inHours(service, 800) });
     const first = await aCompletedOrder(merchant, { document });
     const later = [];
     for (let step = 1; step <= 8; step++) {
@@ -98,7 +98,7 @@ describe('reconcile and the retention of events', () => {
       later.push(await aCreatedOrder(merchant, { document }));
       await merchant.client.put(`/orders/${later.at(-1)!.id}/redemption`, { amount: '1.00' });
       if (step > 2) await merchant.client.post(`/orders/${later.at(-2)!.id}/${step % 2 ? 'complete' : 'cancel'}`);
-      await service.clock.advance({ hours: 7 });
+      await service.clock.advance({ hours: 28 });
       expect(await findingsOf(service)).toEqual([]);
     }
     const [feed] = await rowsOf(service, 'SELECT oldest_sequence FROM event_feeds WHERE merchant_id = ?', [

@@ -10,7 +10,8 @@ import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
-import { type Service, startService } from '../support/service.js';
+import { describeIf } from '../support/requirements.js';
+import { type Service, startService, TEST_SECRET } from '../support/service.js';
 
 /** These tests change server defaults, so they need a private server. */
 const servers = await findServers();
@@ -31,6 +32,27 @@ const HOSTILE = [
   'innodb_lock_wait_timeout = 100',
   'group_concat_max_len = 4',
 ];
+
+const mariadb = servers.find(({ flavour }) => flavour === 'mariadb');
+describeIf(mariadb !== undefined, 'A server that ignores row locks, because MariaDB is missing')('TiDB', () => {
+  it('the migrations, the service and the command line refuse TiDB by name', async () => {
+    const folder = makeTempFolder('cashback-tidb');
+    const options = ['--version=8.0.11-TiDB-v8.5.6'];
+    const settings = { dataDir: path.join(folder, 'data'), litter: folder, durable: false, options, server: mariadb! };
+    const server = await startPrivateServer(settings);
+    try {
+      const env = { DATABASE_URL: server.url, JWT_SECRET: TEST_SECRET };
+      for (const [file, ...args] of [['migrate.js', 'run'], ['main.js'], ['admin.js', 'merchant', 'list']]) {
+        const { code, stdout, stderr } = await runNode(`dist/src/${file}`, args, env);
+        expect({ file, code }).toEqual({ file, code: 1 });
+        expect(stdout + stderr).toContain('the database is TiDB, which ignores the row locks of the service');
+      }
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
 
 if (servers.length > 0) {
   describe('a database server with other defaults', () => {

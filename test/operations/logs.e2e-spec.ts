@@ -75,9 +75,9 @@ describe('the log', () => {
     ]) {
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN ${column} TO gone`);
       const answers = [
-        await merchant.client.post('/orders', anOrder({ document })),
-        await merchant.client.post('/wallets/search', { document }),
-        await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD }),
+        await merchant.client.once.post('/orders', anOrder({ document })),
+        await merchant.client.once.post('/wallets/search', { document }),
+        await anyone.once.post('/auth/login', { email: merchant.email, password: PASSWORD }),
       ];
       answers.forEach(({ body }) => remember(body));
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);

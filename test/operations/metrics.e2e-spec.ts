@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { AdminCommandLine } from '../support/admin.js';
 import { type Answer, Client } from '../support/client.js';
-import { aCompletedOrder, aDocument, anOrder, grant } from '../support/factories.js';
+import { aCompletedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 describe('GET /metrics', () => {
@@ -19,6 +20,38 @@ describe('GET /metrics', () => {
     expect(body).toContain('nodejs_eventloop_lag_seconds');
     expect(body).toMatch(/database_pool_connections\{state="in_use"\} \d+/);
     expect(body).toMatch(/bcrypt_comparisons\{state="waiting"\} 0/);
+  });
+
+  it('merchant_requests_total counts the requests of each merchant by outcome, and none without a valid token', async () => {
+    const other = await aMerchant(service);
+    const countsOf = (id: string): Promise<number[]> =>
+      Promise.all(
+        ['ok', 'refused'].map((outcome) =>
+          valueOf(`merchant_requests_total{merchant_id="${id}",outcome="${outcome}"}`),
+        ),
+      );
+    const before = await countsOf(merchant.id);
+    await merchant.client.get('/policy');
+    await merchant.client.get('/orders/none');
+    await new Client(service, 'cbat_00000000-0000-4000-8000-000000000000').get('/policy');
+    expect((await countsOf(merchant.id)).map((count, at) => count - before[at]!)).toEqual([1, 1]);
+    expect(await countsOf(other.id)).toEqual([0, 0]);
+  });
+
+  it('operator_grants_brl is what operators granted with the command line within the last hour', async () => {
+    const admin = new AdminCommandLine(service);
+    const measured = async (): Promise<number> => {
+      await service.clock.sweep();
+      return valueOf('operator_grants_brl');
+    };
+    const before = await measured();
+    const of = ['--merchant', merchant.id, '--document', aDocument()];
+    await admin.json('cashback', 'grant', ...of, '--amount', '12000.50', '--external-id', 'BIG-1');
+    await admin.json('cashback', 'grant', ...of, '--amount', '12000.50', '--external-id', 'BIG-1');
+    await merchant.client.post('/grants', { external_id: 'BY-API', document: aDocument(), amount: '7.00' });
+    expect((await measured()) - before).toBeCloseTo(12_000.5);
+    await service.clock.advance({ hours: 2 });
+    expect(await measured()).toBe(0);
   });
 
   it('the order metrics count an order once even if it is sent or completed again', async () => {

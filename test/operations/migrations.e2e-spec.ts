@@ -1,12 +1,17 @@
 import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import mysql from 'mysql2/promise';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { hasColumn, hasIndex } from '../../src/database/migration-steps.js';
 import { applyMigrations, revertMigration } from '../../src/database/migrations.js';
 import { createDataSource, SCHEMA } from '../../src/schema.js';
+import { AdminCommandLine } from '../support/admin.js';
 import { runNode } from '../support/build.js';
-import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { Client } from '../support/client.js';
+import { createDatabase, createMigratedDatabase, migrate, type TestDatabase } from '../support/database.js';
+import { expectProblem } from '../support/expectations.js';
+import { aCompletedOrder, aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { describeSchema, tableNames, tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 
@@ -125,6 +130,71 @@ describe('migrations', () => {
   it('the migrations create exactly the schema of the entities', async () => {
     const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect([...upQueries, ...downQueries].map(({ query }) => query)).toEqual([]);
+  });
+
+  it('`migration:show` lists the migrations and only reads, also for a user that may not change the schema', async () => {
+    const fresh = await createDatabase();
+    const name = new URL(fresh.url).pathname.slice(1);
+    const user = name.replace('cashback_test', 'u');
+    const operator = await mysql.createConnection(fresh.url.replace(/^mariadb:/, 'mysql:'));
+    try {
+      await operator.query(`CREATE USER ${user} IDENTIFIED BY 'secret'`);
+      await operator.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${name}.* TO ${user}`);
+      const url = fresh.url.replace(/\/\/[^@]*@/, `//${user}:secret@`);
+      const show = (): Promise<unknown> => runNode('dist/src/migrate.js', ['show'], { DATABASE_URL: url });
+      const listed = (mark: string): object => ({
+        code: 0,
+        stdout: SCHEMA.migrations.map((migration) => `[${mark}] ${migration.name}\n`).join(''),
+        stderr: '',
+      });
+      expect(await show()).toEqual(listed(' '));
+      expect((await operator.query('SHOW TABLES'))[0]).toEqual([]);
+      await migrate(fresh.url);
+      expect(await show()).toEqual(listed('X'));
+    } finally {
+      await operator.query(`DROP USER ${user}`);
+      await operator.end();
+      await fresh.drop();
+    }
+  });
+
+  it('a database without the migrations, or without the last one, is 503 and not 500', async () => {
+    const service = await startService();
+    try {
+      const merchant = await aMerchant(service);
+      await service.dataSource.query('RENAME TABLE merchants TO merchants_away');
+      const anyone = new Client(service).once;
+      expectProblem(await merchant.client.once.get('/policy'), 503, 'unavailable');
+      await service.dataSource.query('RENAME TABLE merchants_away TO merchants');
+      await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy TO policy_away');
+      expectProblem(await merchant.client.once.post('/orders', anOrder()), 503, 'unavailable');
+      await service.dataSource.query('ALTER TABLE orders RENAME COLUMN policy_away TO policy');
+      await service.dataSource.query('RENAME TABLE migrations TO migrations_away');
+      while ((await anyone.get('/health/ready')).status === 200) await sleep(100);
+      expect(service.logged.join('')).toContain('5 migrations have not been applied');
+      await service.dataSource.query('RENAME TABLE migrations_away TO migrations');
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it.each(['audit_log', 'cashback_entries'])('no row of %s can be changed or deleted', async (table) => {
+    const service = await startService();
+    try {
+      const admin = new AdminCommandLine(service);
+      const { id } = await admin.json('merchant', 'create', '--name', 'Shop', '--earn-rate', '5%');
+      await admin.json('cashback', 'grant', '--merchant', id, '--document', aDocument(), '--amount', '1.00');
+      const read = (): Promise<unknown[]> => service.dataSource.query(`SELECT * FROM ${table}`);
+      const before = await read();
+      expect(before).not.toEqual([]);
+      for (const change of [`UPDATE ${table} SET merchant_id = 'x'`, `DELETE FROM ${table}`])
+        await expect(
+          service.dataSource.query(change.replace('merchant_id', table === 'audit_log' ? 'operator' : 'merchant_id')),
+        ).rejects.toThrow(`${table} is append-only`);
+      expect(await read()).toEqual(before);
+    } finally {
+      await service.stop();
+    }
   });
 
   it('the built migrations run up and down with only DATABASE_URL', async () => {

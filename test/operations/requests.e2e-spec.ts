@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -9,6 +10,7 @@ import { aRequest, sendBytes } from '../support/raw.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 
+const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 const METRICS_TOKEN = 'a-token-for-the-metrics';
 
 /** Ends after the deadline of the request. */
@@ -34,6 +36,34 @@ describe('request paths', () => {
     },
   );
 
+  it.each([
+    ['/docs', 'text/html'],
+    ['/docs/swagger-ui.css', 'text/css'],
+    ['/docs/swagger-ui-bundle.js', 'text/javascript'],
+    ['/docs/swagger-ui-init.js', 'text/javascript'],
+    ['/docs/favicon-32x32.png', 'image/png'],
+    ['/docs-json', 'application/json'],
+  ])('GET %s returns %s with an ETag, and 304 without a body for that ETag', async (path, type) => {
+    const first = await anyone.get(path);
+    expect(first.headers.get('content-type')).toContain(type);
+    const etag = first.headers.get('etag')!;
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    expect(first.headers.get('cache-control')).toBe('no-cache');
+    const answerFor = async (tag: string): Promise<[number, string | null, number]> => {
+      const { status, headers, body } = await sendBytes(service, aRequest(`GET ${path}`, { 'if-none-match': tag }));
+      return [status, headers.get('etag'), String(body).length];
+    };
+    expect(await answerFor(etag)).toEqual([304, etag, 0]);
+    expect(await answerFor('"another"')).toEqual([200, etag, expect.any(Number)]);
+    expect((await anyone.send('HEAD', path)).headers.get('etag')).toBe(etag);
+  });
+
+  it('/docs-yaml is no operation, and /docs/ names the path that is one', async () => {
+    expectProblem(await anyone.get('/docs-yaml'), 404, 'route_not_found');
+    const { body } = await anyone.get('/docs/');
+    expect(body.detail).toContain('did you mean "/docs"?');
+  });
+
   it('GET / redirects to /docs', async () => {
     const answer = await sendBytes(service, aRequest('GET /'));
     expect({ status: answer.status, to: answer.headers.get('location') }).toEqual({ status: 302, to: '/docs' });
@@ -55,6 +85,27 @@ describe('DOCS=false and METRICS_TOKEN', () => {
       expectProblem(await new Client(closed).get(path), 404, 'route_not_found');
     },
   );
+
+  it('no operation costs a caller without a token more than a path that does not exist', async () => {
+    const { paths } = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as { paths: Record<string, object> };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, UNKNOWN_ID)}`),
+    );
+    const others = ['GET /health/live', 'GET /health/ready', 'GET /metrics'];
+    expect(operations.length).toBeGreaterThan(30);
+    const refusal = 'GET /nowhere';
+    const fastest = new Map<string, number>();
+    // Of many attempts the fastest counts, because the machine can be busy with something else.
+    for (let round = 0; round < 40; round++)
+      for (const operation of [refusal, ...operations, ...others]) {
+        const [method = '', path = ''] = operation.split(' ');
+        const startedAt = performance.now();
+        await (await fetch(`${closed.url}${path}`, { method })).arrayBuffer();
+        fastest.set(operation, Math.min(fastest.get(operation) ?? Infinity, performance.now() - startedAt));
+      }
+    const most = 5 * fastest.get(refusal)! + 1;
+    expect([...fastest].filter(([, milliseconds]) => milliseconds > most)).toEqual([]);
+  });
 
   it('GET /metrics requires the bearer token METRICS_TOKEN', async () => {
     const without = await new Client(closed).get('/metrics');

@@ -16,6 +16,8 @@ export const PASSWORD = 'correct horse battery';
 /** A merchant with a logged-in API user, which has all permissions. */
 export interface TestMerchant {
   id: string;
+  /** The ID of its API user. */
+  userId: string;
   email: string;
   password: string;
   /** The token set of its login. */
@@ -33,9 +35,9 @@ export async function logIn(service: Service, email: string): Promise<TestMercha
 export async function aMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
   const { id } = await service.app.get(MerchantsService).create(`Shop ${unique()}`, policy);
   const email = `api-${unique()}@shop.example`;
-  await service.app.get(ApiUsersService).create(id, email, PASSWORD, true);
+  const user = await service.app.get(ApiUsersService).create(id, email, PASSWORD, true);
   const tokens = await logIn(service, email);
-  return { id, email, password: PASSWORD, tokens, client: new Client(service, tokens.access_token) };
+  return { id, userId: user.id, email, password: PASSWORD, tokens, client: new Client(service, tokens.access_token) };
 }
 
 /** A customer document that no other test uses. */
