@@ -157,15 +157,18 @@ export class Metrics {
       const end = this.#requests.startTimer();
       response.once('finish', () => {
         end({ method: request.method, route: request.route?.path ?? 'none', status: response.statusCode });
-        // Only a valid token names a merchant, so nobody can add series.
-        if (request.user !== undefined)
-          this.#ofMerchants.inc({ merchant_id: request.user.merchantId, outcome: outcomeOf(response.statusCode) });
+        if (request.user !== undefined) this.#countFor(request.user.merchantId, response.statusCode);
         const code = response.locals.problemCode as Problem['code'] | undefined;
         if (code !== undefined) this.#refusals.inc({ code });
       });
       next();
     };
   }
-}
 
-const outcomeOf = (status: number): string => (status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed');
+  /** Only a valid token names a merchant, so nobody can add series. The other outcomes start at 0, or none would rise. */
+  #countFor(merchant_id: string, status: number): void {
+    const outcome = status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed';
+    for (const each of ['ok', 'refused', 'failed'])
+      this.#ofMerchants.inc({ merchant_id, outcome: each }, each === outcome ? 1 : 0);
+  }
+}
