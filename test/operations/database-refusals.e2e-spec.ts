@@ -130,10 +130,11 @@ describe('slow lists of one merchant', () => {
 
 describe('contended wallets', () => {
   const completeAtOnce = async ({ client }: TestMerchant, id: string): Promise<number> =>
-    (await client.once.post(`/orders/${id}/complete`)).status;
+    (await client.post(`/orders/${id}/complete`)).status;
 
   /** Sends the last byte of a body late, so that the request gives its turn back meanwhile. */
-  async function completeInPieces({ tokens }: TestMerchant, id: string): Promise<number> {
+  async function completeInPieces(owner: TestMerchant, id: string): Promise<number> {
+    const { tokens } = owner;
     const headers = { authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' };
     const bytes = aRequest(`POST /orders/${id}/complete`, headers, '{}');
     const { hostname, port } = new URL(service.url);
@@ -144,7 +145,8 @@ describe('contended wallets', () => {
     await sleep(300);
     socket.write(bytes.subarray(-1));
     await once(socket, 'close');
-    return parseAnswer(received).status;
+    const { status } = parseAnswer(received);
+    return status === 503 ? completeInPieces(owner, id) : status;
   }
 
   /** Locks a wallet of the merchant, and returns an order that waits for it. */
@@ -176,9 +178,7 @@ describe('contended wallets', () => {
     await sleep(500);
     for (let n = 0; n < 10; n++) await aCompletedOrder(other);
     await operator.query('ROLLBACK');
-    const statuses = await Promise.all(waiting);
-    expect(statuses).toContain(200);
-    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([200]));
   });
 });
 
