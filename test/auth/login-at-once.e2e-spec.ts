@@ -34,13 +34,16 @@ describe('logins at once', () => {
     while (!(await isReached())) await sleep(10);
   }
 
-  /** Waits until at least that many requests run. On a slow machine, repeated ones are counted again. */
-  async function untilRunning(count: number): Promise<void> {
+  /** Waits until a metric has at least a value. On a slow machine, repeated requests are counted again. */
+  async function untilAtLeast(value: number, metric: string): Promise<void> {
     await until(async () => {
       const { body } = await new Client(service).get('/metrics');
-      return Number(/^http_requests\{state="running"\} (\d+)$/m.exec(body as string)?.[1]) >= count;
+      const line = (body as string).split('\n').find((one) => one.startsWith(metric));
+      return Number(line?.split(' ')[1]) >= value;
     });
   }
+  const untilRunning = (requests: number): Promise<void> => untilAtLeast(requests, 'http_requests{state="running"}');
+  const untilWaiting = (logins: number): Promise<void> => untilAtLeast(logins, 'bcrypt_comparisons{state="waiting"}');
 
   it('twenty workers of one user that log in at once share a comparison, and all get a session that no other one ends', async () => {
     const logins = atOnce(WORKERS, () => logIn(merchant));
@@ -89,17 +92,25 @@ describe('logins at once', () => {
   });
 
   it('many logins from one network delay a login from another network by two of them', async () => {
-    const many = atOnce(WORKERS, (index) => logIn({ email: `user-${index}@shop.example` }));
-    await untilRunning(WORKERS);
-    const other = logIn(merchant, '198.51.100.1');
-    await untilRunning(WORKERS + 1);
-    for (const started of [2, 3]) {
-      comparisons.releaseOne();
-      await until(() => comparisons.hashes.length === started);
+    const CROWD = 6;
+    let compared: string[] = [];
+    // If a login was repeated because it waited too long, as on a slow machine, the turns say nothing.
+    for (let isRepeated: boolean | undefined = true; isRepeated;) {
+      comparisons.hold();
+      const many = atOnce(CROWD, (index) => logIn({ email: `user-${index}@shop.example` }));
+      await untilWaiting(CROWD - 1);
+      const other = logIn(merchant, '198.51.100.1');
+      await untilWaiting(CROWD);
+      for (const started of [2, 3]) {
+        comparisons.releaseOne();
+        await until(() => comparisons.hashes.length >= started);
+      }
+      compared = comparisons.hashes.slice(0, 3);
+      comparisons.release();
+      expect((await other).status).toBe(201);
+      isRepeated = [...(await many), await other].some((answer) => answer.isRepeated);
     }
-    comparisons.releaseOne();
-    expect((await other).status).toBe(201);
-    comparisons.release();
-    await many;
+    // Unknown users share a hash.
+    expect(new Set(compared).size).toBe(2);
   });
 });
