@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
@@ -23,6 +22,7 @@ import {
   type TestMerchant,
 } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { sqlOf } from '../support/sql-blocks.js';
 import { useService } from '../support/use-service.js';
 import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
 
@@ -330,10 +330,13 @@ describe('the maximum of a grant', () => {
       { credit_id: body.id, api_user_id: id },
       { credit_id: credit.id, api_user_id: null },
     ]);
-    const query = /```sql\n([^`]+)```/.exec(readFileSync('docs/incidents.md', 'utf8'))?.[1] ?? '';
-    const byUser = await rowsOf(service, query);
-    expect(byUser).toContainEqual(expect.objectContaining({ email, brl: expect.stringMatching(/^80\.0+$/) }));
-    expect(byUser).toContainEqual(expect.objectContaining({ email: null }));
+    const granted = await rowsOf(service, sqlOf('docs/incidents.md', 'the grants of the last hour'));
+    const [own] = granted.filter(({ credit_id }) => credit_id === body.id);
+    expect(own).toMatchObject({ email, merchant_id: merchant.id });
+    expect([own?.brl, own?.brl_left, own?.brl_of_user].map(Number)).toEqual([80, 80, 80]);
+    const [operators] = granted.filter(({ credit_id }) => credit_id === credit.id);
+    expect(operators).toMatchObject({ email: null, merchant_id: merchant.id });
+    expect(Number(operators?.brl)).toBe(1000.01);
   });
 });
 

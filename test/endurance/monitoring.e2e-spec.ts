@@ -5,21 +5,36 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type Edge, hasHaproxy, startEdge } from '../../tools/clusters/haproxy.mjs';
+import { findFreePort } from '../../tools/support/ports.mjs';
 import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aCompletedOrder, aMerchant, type TestMerchant } from '../support/factories.js';
-import { hasPrometheus, type Prometheus, startPrometheus } from '../support/prometheus.js';
+import { BEHIND_EDGE } from '../support/edge.js';
+import {
+  copyConfiguration,
+  hasPrometheus,
+  METRICS_TOKEN,
+  type Prometheus,
+  startPrometheus,
+} from '../support/prometheus.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
-const describeWithPrometheus = describeIf(hasPrometheus, 'Alerts and dashboard, because Prometheus is missing');
+const describeWithPrometheus = describeIf(hasPrometheus, 'Alerts, because Prometheus is missing');
+const describeWithEdge = describeIf(
+  hasPrometheus && (await hasHaproxy()),
+  'The dashboard, because Prometheus or HAProxy is missing',
+);
 
 const dashboard = JSON.parse(readFileSync('ops/dashboard.json', 'utf8')) as {
-  panels: { title: string; targets: { expr: string }[] }[];
+  panels: { title: string; targets?: { expr: string }[] }[];
 };
-const queries = dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const));
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => [title, expr] as const),
+);
 
 describeWithPrometheus('alert rules', () => {
   it('each alert is raised when it should be, and none for a healthy service', async () => {
@@ -28,9 +43,24 @@ describeWithPrometheus('alert rules', () => {
   });
 });
 
-describeWithPrometheus('the dashboard', () => {
+describeWithPrometheus('ops/prometheus.yml', () => {
+  it('Prometheus accepts ops/prometheus.yml with the rules and a file with METRICS_TOKEN beside it', async () => {
+    const folder = makeTempFolder('cashback-prometheus');
+    try {
+      const { ok, output } = await run('promtool', ['check', 'config', copyConfiguration(folder)], {
+        timeoutMs: 60_000,
+      });
+      expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('rules found') });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describeWithEdge('the dashboard', () => {
   let database: TestDatabase;
   let service: Service;
+  let edge: Edge;
   let merchant: TestMerchant;
   /** Serves the file of reconcile as node_exporter does. */
   let files: Server;
@@ -39,19 +69,26 @@ describeWithPrometheus('the dashboard', () => {
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    service = await startService({ databaseUrl: database.url });
+    service = await startService({ databaseUrl: database.url, env: { ...BEHIND_EDGE, METRICS_TOKEN } });
+    const metricsOfEdge = `127.0.0.1:${await findFreePort()}`;
+    edge = await startEdge([service.url], { EDGE_METRICS_LISTEN: metricsOfEdge });
     merchant = await aMerchant(service);
+    merchant.client = new Client(edge, merchant.tokens.access_token);
     folder = makeTempFolder('cashback-metrics');
     const file = path.join(folder, 'reconcile.prom');
     await runNode('dist/src/admin.js', ['reconcile', '--metrics', file], { DATABASE_URL: database.url });
     files = createServer((_request, response) => response.end(readFileSync(file))).listen(0, '127.0.0.1');
     await once(files, 'listening');
-    const targets = [new URL(service.url).host, `127.0.0.1:${(files.address() as AddressInfo).port}`];
-    prometheus = await startPrometheus(targets, 'ops/alerts.yml');
+    prometheus = await startPrometheus({
+      service: [new URL(service.url).host],
+      edge: [metricsOfEdge],
+      node: [`127.0.0.1:${(files.address() as AddressInfo).port}`],
+    });
   });
   afterAll(async () => {
     await prometheus?.stop();
     files?.close();
+    await edge?.stop();
     rmSync(folder, { recursive: true });
     await service?.stop();
     await database?.drop();
@@ -61,7 +98,7 @@ describeWithPrometheus('the dashboard', () => {
   async function useService(): Promise<void> {
     const { id } = await aCompletedOrder(merchant);
     await merchant.client.get(`/orders/${id}`);
-    await new Client(service).get('/orders');
+    await new Client(edge).get('/orders');
   }
 
   it.each(queries)('the panel "%s" has data: %s', async (_title, expression) => {
@@ -76,12 +113,29 @@ describeWithPrometheus('the dashboard', () => {
 
   it('a theft of a refresh token is counted', async () => {
     const thefts = async (): Promise<string | undefined> =>
-      /^session_thefts_detected_total (\d+)$/m.exec((await new Client(service).get('/metrics')).body as string)?.[1];
+      /^session_thefts_detected_total (\d+)$/m.exec(
+        (await new Client(service, METRICS_TOKEN).get('/metrics')).body as string,
+      )?.[1];
     expect(await thefts()).toBe('0');
     const refresh = (token: string) => new Client(service).post('/auth/refresh', { refresh_token: token });
     const { body: second } = await refresh(merchant.tokens.refresh_token);
     await refresh(second.refresh_token);
     expect((await refresh(merchant.tokens.refresh_token)).status).toBe(401);
     expect(await thefts()).toBe('1');
+  });
+
+  it('the alerts of a dead service, instance and edge begin when they stop, and not before', async () => {
+    const alerts = async (): Promise<string[]> => [
+      ...new Set((await prometheus.labels('ALERTS')).map(({ alertname }) => alertname ?? '')),
+    ];
+    expect(await alerts()).not.toEqual(expect.arrayContaining([expect.stringMatching(/Down$/)]));
+    await service.stop();
+    await edge.stop();
+    let begun: string[] = [];
+    for (let attempt = 0; attempt < 60 && begun.filter((name) => name.endsWith('Down')).length < 3; attempt++) {
+      await sleep(500);
+      begun = await alerts();
+    }
+    expect(begun).toEqual(expect.arrayContaining(['ServiceDown', 'InstanceDown', 'EdgeDown']));
   });
 });

@@ -34,6 +34,46 @@ describe('the documentation', () => {
     expect(rows.map(([, code, text]) => `${code} ${text}`).filter((row) => !/: \w/.test(row))).toEqual([]);
   });
 
+  const alerts = [...new Set([...read('ops/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? ''))];
+
+  it('docs/incidents.md has a paragraph for every alert under its name and for no other alert', () => {
+    const section = /^## Alerts$([^]*?)^## /m.exec(read('docs/incidents.md'))?.[1] ?? '';
+    const headings = [...section.matchAll(/^### (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings.sort()).toEqual([...alerts].sort());
+    expect(
+      section
+        .split(/^### .*$/m)
+        .slice(1)
+        .map((text) => text.trim()),
+    ).not.toContain('');
+  });
+
+  it('ops/alerts.test.yml tests that every alert is silent for a healthy service and that it is raised', () => {
+    const [, healthy = '', ...others] = read('ops/alerts.test.yml').split(/^ {2}- name: /m);
+    const silent = [...healthy.matchAll(/alertname: (\w+), exp_alerts: \[\]/g)].map(([, name]) => name);
+    const raised = others.flatMap((test) =>
+      [...test.matchAll(/alertname: (\w+)\n +exp_alerts:/g)].map(([, name]) => name),
+    );
+    expect(alerts.filter((name) => !silent.includes(name))).toEqual([]);
+    expect(alerts.filter((name) => !raised.includes(name))).toEqual([]);
+  });
+
+  it('the links inside docs/incidents.md and to its headings lead to a heading', () => {
+    const anchors = [...read('docs/incidents.md').matchAll(/^##+ (.*)$/gm)].map(([, heading]) =>
+      (heading ?? '')
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    const links = ['README.md', ...readdirSync('docs').map((file) => `docs/${file}`)]
+      .filter((file) => file.endsWith('.md'))
+      .flatMap((file) => {
+        const link = file === 'docs/incidents.md' ? /\]\(#([\w-]+)\)/g : /incidents\.md#([\w-]+)/g;
+        return [...read(file).matchAll(link)].map(([, anchor]) => anchor ?? '');
+      });
+    expect(links.filter((anchor) => !anchors.includes(anchor))).toEqual([]);
+  });
+
   it('the commands in README.md use one BASE variable for the address', () => {
     expect(read('README.md').match(/http:\/\/localhost\S*/g)).toEqual(['http://localhost:3000']);
     expect(read('README.md')).toContain('BASE=http://localhost:3000\n');

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
 import { type Answer, Client } from '../support/client.js';
@@ -121,4 +122,34 @@ describe('GET /metrics', () => {
     expect(await valueOf('problems_total{code="not_found"}')).toBe(1);
     expect(await valueOf('http_request_duration_seconds_count{method="GET",route="/orders/:id",status="404"}')).toBe(1);
   });
+
+  it('GET /metrics exports every metric of the service that an alert or the dashboard uses', async () => {
+    const rules = readFileSync('ops/alerts.yml', 'utf8');
+    const dashboard = JSON.parse(readFileSync('ops/dashboard.json', 'utf8')) as {
+      panels: { targets?: { expr: string }[] }[];
+    };
+    const expressions = [
+      ...[...rules.matchAll(/ expr: (?:\|\n((?: {10}.*\n)+)|(.*))/g)].map(([, block, line]) => block ?? line ?? ''),
+      ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+    ];
+    const used = new Set(expressions.flatMap(metricsIn));
+    expect([...used]).toEqual(expect.arrayContaining(['http_request_duration_seconds_count', 'webhook_behind_events']));
+    const { body } = await new Client(service).get('/metrics');
+    const exported = [...(body as string).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? '');
+    const recorded = [...rules.matchAll(/- record: (\S+)/g)].map(([, name]) => name ?? '');
+    const known = [...exported, ...recorded, 'up'];
+    const unknown = [...used].filter(
+      (name) => !/^(haproxy|reconcile)_/.test(name) && !known.includes(name.replace(/_(bucket|count|sum)$/, '')),
+    );
+    expect(unknown).toEqual([]);
+  });
 });
+
+/** Returns the names in an expression that are not functions, operators or labels. */
+function metricsIn(expression: string): string[] {
+  const bare = expression
+    .replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, '')
+    .replaceAll(/\b(by|without|on|ignoring) *\([^)]*\)/g, '');
+  const names = [...bare.matchAll(/(?<![\w:.])[a-z_][\w:]*(?![\w:]| *\()/g)].map(([name]) => name);
+  return names.filter((name) => !['and', 'or', 'unless'].includes(name));
+}
