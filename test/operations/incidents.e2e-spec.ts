@@ -47,7 +47,8 @@ describe('the queries of docs/incidents.md', () => {
 
     const waiting = complete();
     const waits = `SELECT 1 FROM information_schema.processlist WHERE db = '${database}' AND info LIKE '%FOR UPDATE'`;
-    for (let attempt = 0; attempt < 100 && (await rowsOf(administrator, waits)).length === 0; attempt++) await sleep(10);
+    for (let attempt = 0; attempt < 100 && (await rowsOf(administrator, waits)).length === 0; attempt++)
+      await sleep(10);
     const kill = /^KILL <id>;$/m.exec(readFileSync(PAGE, 'utf8'))?.[0] ?? '';
     await administrator.query(kill.replace('<id>', String(found[0]?.['id'])));
     expect(await waiting).toMatchObject({ status: 200, body: { status: 'completed' } });
