@@ -1,35 +1,28 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { get } from 'node:https';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { checkEdge, type Edge, startEdge } from '../../tools/clusters/haproxy.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
 import { makeTempFolder } from '../../tools/support/processes.mjs';
+import { makeCertificate } from '../support/certificate.js';
 import { Client } from '../support/client.js';
 import { describeWithEdge, expectEdgeProblem, RawConnection, startStub, type Stub } from '../support/edge.js';
 import { aRequest } from '../support/raw.js';
 
 describeWithEdge('the settings of the edge', () => {
   let folder: string;
-  let certificate: string;
+  let certificate: ReturnType<typeof makeCertificate>;
   /** Answers with the headers that it got, and on one path with 404. */
   let stub: Stub;
   let edge: Edge | undefined;
 
   beforeAll(async () => {
     folder = makeTempFolder('cashback-edge-tls');
-    certificate = path.join(folder, 'edge.pem');
-    const [key, pem] = [path.join(folder, 'key'), path.join(folder, 'pem')];
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes'];
-    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', pem, ...subject], {
-      stdio: 'ignore',
-    });
-    writeFileSync(certificate, readFileSync(pem, 'utf8') + readFileSync(key, 'utf8'));
+    certificate = makeCertificate(folder);
     stub = await startStub(({ headers, url }, response) => {
       if (url === '/nowhere') return void response.writeHead(404, { 'content-length': 0 }).end();
       const told = JSON.stringify(headers);
@@ -48,7 +41,7 @@ describeWithEdge('the settings of the edge', () => {
   it('ops/edge.cfg is valid without a warning, with one instance and with all variables', async () => {
     const address = { SERVICE_ADDRESS: '127.0.0.1:3001' };
     const all = { ...address, SERVICE_ADDRESS_2: '127.0.0.1:3002', SERVICE_ADDRESS_3: '127.0.0.1:3003' };
-    const others = { EDGE_LISTEN: ':8443', EDGE_CERTIFICATE: certificate, EDGE_METRICS_LISTEN: '127.0.0.1:8405' };
+    const others = { EDGE_LISTEN: ':8443', EDGE_CERTIFICATE: certificate.file, EDGE_METRICS_LISTEN: '127.0.0.1:8405' };
     for (const variables of [address, { ...all, ...others }])
       expect(await checkEdge(variables)).toEqual({ ok: true, output: expect.not.stringMatching(/WARNING|ALERT/) });
   });
@@ -70,8 +63,8 @@ describeWithEdge('the settings of the edge', () => {
   });
 
   it('with EDGE_CERTIFICATE the edge speaks TLS, and only TLS', async () => {
-    edge = await startEdge([stub.url], { EDGE_CERTIFICATE: certificate });
-    const request = get(edge.url, { ca: readFileSync(path.join(folder, 'pem')), agent: false });
+    edge = await startEdge([stub.url], { EDGE_CERTIFICATE: certificate.file });
+    const request = get(edge.url, { ca: certificate.pem, agent: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     expect(JSON.parse(await text(response))).toMatchObject({ 'x-forwarded-proto': 'https' });
     const plain = new RawConnection(edge, aRequest('GET /'));

@@ -49,8 +49,9 @@ export function checkEdge(variables) {
  *
  * @param {string[]} urls of one to three instances of the service
  * @param {Record<string, string>} [variables] of `ops/edge.cfg`
+ * @param {string[]} [args] of HAProxy
  */
-export async function startEdge(urls, variables = {}) {
+export async function startEdge(urls, variables = {}, args = ['-db', '-f', EDGE]) {
   const port = await findFreePort();
   const env = { ...process.env, EDGE_LISTEN: `127.0.0.1:${port}`, ...variables };
   for (const [at, url] of urls.entries())
@@ -58,7 +59,7 @@ export async function startEdge(urls, variables = {}) {
   const folder = makeTempFolder('cashback-edge');
   const file = path.join(folder, 'log');
   const output = { file };
-  const running = await startGuarded({ command: PROGRAM, args: ['-db', '-f', EDGE], env, output, litter: folder });
+  const running = await startGuarded({ command: PROGRAM, args, env, output, litter: folder });
   /** What HAProxy has written so far. */
   const log = () => readFileSync(file, 'utf8');
   const stop = async () => {
