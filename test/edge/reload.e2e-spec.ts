@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import path from 'node:path';
@@ -39,7 +40,10 @@ describeWithEdge('a reload of the edge', () => {
           incoming.resume().once('end', answer);
         }),
       );
-    writeFileSync(config, readFileSync('ops/edge.cfg'));
+    writeFileSync(
+      config,
+      readFileSync('ops/edge.cfg', 'utf8').replace(/^defaults$/m, '$&\n  option idle-close-on-response'),
+    );
     writeFileSync(settings, `global\n  setenv EDGE_CERTIFICATE ${certificate.file}\n`);
     const [, ...args] = here(valuesIn(UNIT, 'ExecStart')[0]!).split(' ');
     edge = await startEdge([stubs[0]!.url], {}, args);
@@ -85,9 +89,13 @@ describeWithEdge('a reload of the edge', () => {
   ): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     let isOver = false;
-    const working = atOnce(8, async (worker) => {
+    const working = atOnce(20, async (worker) => {
       const agent = worker % 2 === 0 && new Agent({ keepAlive: true, maxSockets: 1 });
-      while (!isOver) outcomes.push(await send(agent));
+      while (!isOver) {
+        outcomes.push(await send(agent));
+        // Connections are idle in between. The edge must not close one while its client sends the next request.
+        await sleep(randomInt(30));
+      }
       if (agent) agent.destroy();
     });
     try {

@@ -31,9 +31,14 @@ export function runNode(
   // A `.env` file in the checkout must not affect the tests.
   const options = { cwd: tmpdir(), env: { ...COMPILE_CACHE, ...env }, maxBuffer: 1 << 24 };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [path.join(PROJECT, file), ...args], options, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
-    });
+    const child = execFile(
+      process.execPath,
+      [path.resolve(PROJECT, file), ...args],
+      options,
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr });
+      },
+    );
     child.stdin?.end(stdin);
   });
 }

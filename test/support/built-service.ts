@@ -39,15 +39,17 @@ export async function freePort(): Promise<number> {
  * Starts the built service with a database and waits until it is ready.
  *
  * @param stdout the destination of its log, if not `output()`
+ * @param entry of another release than this one
  */
 export async function startBuiltService(
   databaseUrl: string,
   env: Record<string, string> = {},
   stdout: 'pipe' | number = 'pipe',
+  entry = ENTRY,
 ): Promise<BuiltService> {
-  if (!existsSync(ENTRY)) throw new Error(`${ENTRY} does not exist: run \`npm run build\` first`);
+  if (!existsSync(entry)) throw new Error(`${entry} does not exist: run \`npm run build\` first`);
   const port = Number(env.PORT ?? (await freePort()));
-  const child = spawn(process.execPath, [ENTRY], {
+  const child = spawn(process.execPath, [entry], {
     env: { PATH: process.env.PATH, ...testEnvironment(databaseUrl), ...env, PORT: String(port) },
     stdio: ['ignore', stdout, 'pipe'],
   });
