@@ -82,10 +82,10 @@ describeWithEdge('a reload of the edge', () => {
       sent.end('{}');
     });
 
-  /** Sends requests during the change and until `isDone`, half of them on connections of their own. @returns all outcomes */
+  /** Sends requests until the change is done, half of them on connections of their own. @returns all outcomes */
   async function duringRequests(
     change: () => void,
-    isDone: (outcomes: Outcome[]) => Promise<boolean>,
+    isDone: (outcomes: Outcome[]) => boolean | Promise<boolean>,
   ): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     let isOver = false;
@@ -130,7 +130,7 @@ describeWithEdge('a reload of the edge', () => {
 
   it('with another instance in the settings, the instance gets requests and none is lost', async () => {
     writeFileSync(settings, `  setenv SERVICE_ADDRESS_2 ${new URL(stubs[1]!.url).host}\n`, { flag: 'a' });
-    const outcomes = await duringRequests(reload, async (seen) => seen.includes('second'));
+    const outcomes = await duringRequests(reload, (seen) => seen.includes('second'));
     expect(new Set(outcomes)).toEqual(new Set(['first', 'second']));
   });
 

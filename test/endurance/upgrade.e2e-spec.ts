@@ -101,7 +101,7 @@ describeWithEdge('an upgrade of two instances behind the edge, under load', () =
       while (!isOver)
         await anOrderThrough().then(
           () => (orders += 1),
-          (error: Error) => failures.push(error.message + String(error.cause ?? '')),
+          (error: Error) => failures.push(`${error.message} ${(error.cause as Error | undefined)?.message ?? ''}`),
         );
     });
     const untilMore = async (): Promise<void> => {
