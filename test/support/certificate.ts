@@ -9,7 +9,7 @@ import path from 'node:path';
  */
 export function makeCertificate(folder: string, file = 'edge.pem'): { pem: string; file: string } {
   const [key, certificate] = [path.join(folder, 'key'), path.join(folder, 'pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-nodes'];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '30', '-nodes'];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', certificate, ...subject], {
     stdio: 'ignore',
   });
