@@ -40,6 +40,7 @@ describeWithEdge('a reload of the edge', () => {
           incoming.resume().once('end', answer);
         }),
       );
+    // Without this option, HAProxy closes idle connections at a reload, even if a request arrives on one meanwhile.
     writeFileSync(
       config,
       readFileSync('ops/edge.cfg', 'utf8').replace(/^defaults$/m, '$&\n  option idle-close-on-response'),
