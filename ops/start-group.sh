@@ -2,9 +2,10 @@
 # Makes three MySQL servers a Group Replication group with one primary: new servers, or those of a group that was stopped
 # entirely. If there is a group, the others join it. Run it again after an interruption.
 #
-# DATABASE_PASSWORD is the password of root, and becomes that of the users `cashback` (the service) and `replication`.
+# MYSQL_ROOT_PASSWORD is the password of root, and becomes that of the user `replication`. create-users.sh takes those of
+# the service and the migrations.
 set -euo pipefail
-export MYSQL_PWD=$DATABASE_PASSWORD
+export MYSQL_PWD=$MYSQL_ROOT_PASSWORD
 NODES=(database-1 database-2 database-3)
 
 # Runs SQL on a server: on database-1 'SELECT 1'
@@ -29,17 +30,15 @@ has_all() {
 # Stops the server's part in the group, and sets the user with which it recovers what it missed from another server.
 prepare() {
   on "$1" "STOP GROUP_REPLICATION; CHANGE REPLICATION SOURCE TO SOURCE_USER = 'replication',
-    SOURCE_PASSWORD = '$DATABASE_PASSWORD' FOR CHANNEL 'group_replication_recovery'"
+    SOURCE_PASSWORD = '$MYSQL_ROOT_PASSWORD' FOR CHANNEL 'group_replication_recovery'"
 }
 
 bootstrap() {
   prepare "$1"
   on "$1" 'SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION;
            SET GLOBAL group_replication_bootstrap_group = OFF'
-  on "$1" "CREATE DATABASE IF NOT EXISTS cashback CHARACTER SET utf8mb4;
-    CREATE USER IF NOT EXISTS cashback@'%' IDENTIFIED BY '$DATABASE_PASSWORD';
-    GRANT ALL ON cashback.* TO cashback@'%';
-    CREATE USER IF NOT EXISTS replication@'%' IDENTIFIED BY '$DATABASE_PASSWORD';
+  DATABASE_HOST=$1 bash /create-users.sh
+  on "$1" "CREATE USER IF NOT EXISTS replication@'%' IDENTIFIED BY '$MYSQL_ROOT_PASSWORD';
     GRANT REPLICATION SLAVE, CONNECTION_ADMIN, BACKUP_ADMIN, GROUP_REPLICATION_STREAM ON *.* TO replication@'%';
     -- For the checks of HAProxy: without a password, and without privileges.
     CREATE USER IF NOT EXISTS haproxy@'%'"

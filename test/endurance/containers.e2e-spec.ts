@@ -4,7 +4,7 @@ import { provideDatabase } from '../../tools/local-database.mjs';
 import { findFreePort } from '../../tools/support/ports.mjs';
 import { run } from '../../tools/support/processes.mjs';
 import { Client } from '../support/client.js';
-import { Compose, Containers, hasContainers } from '../support/containers.js';
+import { Compose, Containers, hasContainers, SECRETS } from '../support/containers.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { describeIf } from '../support/requirements.js';
@@ -73,6 +73,27 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
     },
   );
 
+  it.each([[['compose.yaml']], [['compose.yaml', 'compose.cluster.yaml']]])(
+    'docker compose up with %j and no secrets starts no database, and says which secrets are missing',
+    async (files) => {
+      const compose = new Compose(containers, await findFreePort(), files);
+      try {
+        await expect(compose.run('up', '--detach', '--no-build')).rejects.toThrow('check');
+        const log = await compose.run('logs', '--no-log-prefix', 'check');
+        expect(log.match(/^ *[A-Z_]+ (must be|is missing)/gm)).toEqual([
+          'DATABASE_PASSWORD must be',
+          'DATABASE_MIGRATIONS_PASSWORD must be',
+          'DATABASE_ROOT_PASSWORD must be',
+          '  JWT_SECRET is missing',
+        ]);
+        expect(await compose.run('ps', '--all', '--format', '{{.Service}}', '--status', 'exited')).toBe('check');
+        expect(await compose.run('ps', '--status', 'running', '--quiet')).toBe('');
+      } finally {
+        await compose.down();
+      }
+    },
+  );
+
   describe('docker compose up', () => {
     const stage = useCompose(() => containers, ['compose.yaml'], 'database');
 
@@ -93,6 +114,10 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
       const write = stage.compose.run('exec', '-T', 'service', 'touch', '/app/dist/new', '/home/node/new');
       await expect(write).rejects.toThrow(/Read-only file system[^]*Read-only file system/);
     });
+
+    it('every container has a memory limit and at most 100 MiB of logs', () => expectLimits(containers, stage));
+
+    it('the service cannot change its tables', () => expectNoChangeOfTables(stage));
 
     it('docker stop under load loses no answered request, and the service exits with code 0', async () => {
       const load = stage.load('D', PAUSE_MS);
@@ -141,6 +166,11 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
 
       while ((await onlineMembers(stage, await primaryOf(stage.observer))) < 3) await sleep(500);
     });
+
+    it('every container of the cluster has a memory limit and at most 100 MiB of logs', () =>
+      expectLimits(containers, stage));
+
+    it('the service cannot change its tables in the cluster', () => expectNoChangeOfTables(stage));
   });
 });
 
@@ -174,6 +204,32 @@ function useCompose(containers: () => Containers, files: string[], entry: string
   return stage;
 }
 
+async function expectLimits(containers: Containers, { compose }: Stage): Promise<void> {
+  const ids = (await compose.run('ps', '--all', '--quiet')).split('\n');
+  const format = '{{json .Name}}: [{{.HostConfig.Memory}}, {{json .HostConfig.LogConfig}}]';
+  const lines = (await containers.docker(['inspect', '--format', format, ...ids])).split('\n');
+  const limits = JSON.parse(`{${lines.join()}}`) as Record<string, [number, unknown]>;
+  const logs = { Type: 'json-file', Config: { 'max-size': '20m', 'max-file': '5' } };
+  for (const [name, [memory, log]] of Object.entries(limits))
+    expect({ name, isLimited: memory > 0, log }).toEqual({ name, isLimited: true, log: logs });
+}
+
+async function expectNoChangeOfTables({ observer }: Stage): Promise<void> {
+  const changes = [
+    'CREATE TABLE t (id INT PRIMARY KEY)',
+    'ALTER TABLE orders ADD COLUMN c INT',
+    'CREATE INDEX i ON orders (id)',
+    'DROP TABLE cashback_entries',
+    'TRUNCATE TABLE cashback_entries',
+    'CREATE TRIGGER t BEFORE DELETE ON orders FOR EACH ROW SET @c = 1',
+    'DROP TRIGGER IF EXISTS t',
+  ];
+  for (const sql of changes)
+    await expect(observer.dataSource.query(sql)).rejects.toMatchObject({
+      driverError: { code: 'ER_TABLEACCESS_DENIED_ERROR', sql },
+    });
+}
+
 async function primaryOf({ dataSource }: Service): Promise<string> {
   const [row] = await dataSource.query<{ host: string }[]>('SELECT @@report_host AS host');
   return row!.host;
@@ -183,7 +239,8 @@ async function primaryOf({ dataSource }: Service): Promise<string> {
 async function onlineMembers({ compose }: Stage, server: string): Promise<number> {
   const sql = "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'";
   const mysql = ['mysql', '--host=127.0.0.1', '--user=root', '--skip-column-names', `--execute=${sql}`];
-  return Number(await compose.run('exec', '-T', '--env', 'MYSQL_PWD=cashback', server, ...mysql));
+  const password = `MYSQL_PWD=${SECRETS.DATABASE_ROOT_PASSWORD}`;
+  return Number(await compose.run('exec', '-T', '--env', password, server, ...mysql));
 }
 
 /** Lets tools look for a database as on a machine with nothing but this engine. @returns a function that undoes it. */

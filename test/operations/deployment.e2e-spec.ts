@@ -49,9 +49,13 @@ describe('environment variables', () => {
     expect([...passed, ...image].sort()).toEqual([...documented].sort());
   });
 
-  it('other docker compose commands need no environment variables', () => {
-    expect(read('compose.yaml')).not.toMatch(/\$\{\w+:?\?/);
-  });
+  it.each(['compose.yaml', 'compose.cluster.yaml'])(
+    'docker compose commands other than up need no environment variables, and %s has no default password',
+    (file) => {
+      expect(read(file)).not.toMatch(/\$\{\w+:?\?/);
+      expect(read(file)).not.toMatch(/PASSWORD:-[^}]/);
+    },
+  );
 });
 
 describe('a database password with special characters', () => {
@@ -96,9 +100,12 @@ describe('--check-config', () => {
     expect(valid).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('compose.yaml runs --check-config before the migrations', () => {
-    expect(read('compose.yaml')).toContain(
-      "'node dist/src/main.js --check-config && exec node dist/src/migrate.js run'",
+  it('compose.yaml runs --check-config before the database starts', () => {
+    const compose = read('compose.yaml');
+    const check = compose.slice(compose.indexOf('\n  check:'), compose.indexOf('\n  database:'));
+    expect(check).toContain('node dist/src/main.js --check-config && exit $${fault:-0}');
+    expect(compose).toMatch(
+      /\n {2}database:\n( {4}.*\n)+? {4}depends_on:\n {6}check: \{ condition: service_completed_successfully \}/,
     );
   });
 });

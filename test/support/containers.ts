@@ -6,6 +6,14 @@ import { TEST_SECRET } from './service.js';
 
 const COMMAND_MS = 600_000;
 
+/** What `docker compose up` requires. */
+export const SECRETS = {
+  JWT_SECRET: TEST_SECRET,
+  DATABASE_PASSWORD: 'the+service/of=a_test',
+  DATABASE_MIGRATIONS_PASSWORD: 'the.migrations-of-a-test',
+  DATABASE_ROOT_PASSWORD: 'the-root-of-a-test',
+};
+
 /** Whether there is a Docker engine or one can be started. If not, says so in capitals. */
 export async function hasContainers(): Promise<boolean> {
   const obstacle =
@@ -73,7 +81,7 @@ export class Compose {
 
   /** Starts everything, and waits until the service is ready. */
   async up(): Promise<void> {
-    const env = { JWT_SECRET: TEST_SECRET, RATE_LIMIT: '0', BCRYPT_COST: '10', LOG_LEVEL: 'error' };
+    const env = { ...SECRETS, RATE_LIMIT: '0', BCRYPT_COST: '10', LOG_LEVEL: 'error' };
     // Outside a test, this fails only if a one-shot container fails.
     await this.#compose(['up', '--detach', '--no-build'], env);
     await this.untilReady();
@@ -96,11 +104,11 @@ export class Compose {
     return (await this.run('ps', '--all', '--quiet', service)).split('\n')[0]!;
   }
 
-  /** The URL by which this machine reaches the database through a container. */
+  /** The URL by which this machine reaches the database through a container, as the user of the service. */
   async databaseUrl(service: string): Promise<string> {
     const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
     const address = await this.containers.docker(['inspect', '--format', format, await this.idOf(service)]);
-    return `mysql://cashback:cashback@${address}:3306/cashback`;
+    return `mysql://cashback:${encodeURIComponent(SECRETS.DATABASE_PASSWORD)}@${address}:3306/cashback`;
   }
 
   down(): Promise<string> {
