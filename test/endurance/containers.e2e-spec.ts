@@ -222,7 +222,7 @@ async function expectNoChangeOfTables({ observer }: Stage): Promise<void> {
     'DROP TABLE cashback_entries',
     'TRUNCATE TABLE cashback_entries',
     'CREATE TRIGGER t BEFORE DELETE ON orders FOR EACH ROW SET @c = 1',
-    'DROP TRIGGER IF EXISTS t',
+    'DROP TRIGGER tr_cashback_entries_no_delete',
   ];
   for (const sql of changes)
     await expect(observer.dataSource.query(sql)).rejects.toMatchObject({
