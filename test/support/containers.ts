@@ -79,7 +79,7 @@ export class Compose {
     return this.#compose(args, {});
   }
 
-  /** Starts everything, and waits until the service is ready. */
+  /** Starts everything, and waits until the service answers. */
   async up(): Promise<void> {
     const env = { ...SECRETS, RATE_LIMIT: '0', BCRYPT_COST: '10', LOG_LEVEL: 'error' };
     // Outside a test, this fails only if a one-shot container fails.
@@ -89,7 +89,7 @@ export class Compose {
 
   async untilReady(): Promise<void> {
     for (let attempt = 0; attempt < 600; attempt++) {
-      const ready = await fetch(`${this.url}/health/ready`).then(
+      const ready = await fetch(`${this.url}/health/live`).then(
         ({ ok }) => ok,
         () => false,
       );
