@@ -132,7 +132,7 @@ export class WalletAggregate {
 
   /** Releases the hold of an order. The released amount repays debt first. */
   releaseHold(order: HoldingOrder): void {
-    this.#repay(this.#endHolds(order, 0).released, order.id);
+    this.#repay(this.#endHolds(order, 0).released, { orderId: order.id });
   }
 
   /**
@@ -145,13 +145,12 @@ export class WalletAggregate {
     const newCents = amountCents - keptCents;
     if (newCents > 0) this.hold(order, newCents);
     const returnedCents = sumCents(released.map((part) => part.amountCents)) - newCents;
-    this.#repay(released, order.id, Math.max(0, returnedCents));
+    this.#repay(released, { orderId: order.id }, Math.max(0, returnedCents));
   }
 
   /** Captures the hold of an order: it is released and redeemed in one step. */
   capture(orderId: string): void {
-    for (const { creditId, amountCents } of this.#holds.end()) {
-      const credit = this.#credits.get(creditId);
+    for (const { credit, amountCents } of this.#endedHolds()) {
       this.#record('release', credit, amountCents, { orderId });
       this.#record('redeem', credit, -amountCents, { orderId });
     }
@@ -180,7 +179,7 @@ export class WalletAggregate {
     };
     this.#credits.addNew(credit);
     this.#record(orderId === null ? 'grant' : 'earn', credit, amountCents, { orderId });
-    this.#repay([{ credit, amountCents }], orderId);
+    this.#repay([{ credit, amountCents }], { orderId });
     return credit;
   }
 
@@ -227,7 +226,7 @@ export class WalletAggregate {
         this.#log.record(movement, movement.kind === 'restore' ? cause.refundId : undefined);
       parts.push({ credit, amountCents: partCents });
     }
-    this.#repay(parts, cause.orderId);
+    this.#repay(parts, cause);
     if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
   }
 
@@ -252,8 +251,7 @@ export class WalletAggregate {
   #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart[] } {
     let keptCents = 0;
     const released: ReturnedPart[] = [];
-    const ended = this.#holds.end().map(({ creditId, ...hold }) => ({ credit: this.#credits.get(creditId), ...hold }));
-    for (const { credit, amountCents: heldCents, entrySeq } of ended.sort((a, b) => byExpiry(a.credit, b.credit))) {
+    for (const { credit, amountCents: heldCents, entrySeq } of this.#endedHolds()) {
       const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
       if (partCents > 0) this.#holds.add(order.id, credit, partCents, entrySeq);
       keptCents += partCents;
@@ -265,13 +263,20 @@ export class WalletAggregate {
     return { keptCents, released };
   }
 
+  /** Ends the holds of the order. Returns them with their credits, earliest expiry first. */
+  #endedHolds(): { credit: Credit; amountCents: number; entrySeq: number }[] {
+    const ended = this.#holds.end().map(({ creditId, ...hold }) => ({ credit: this.#credits.get(creditId), ...hold }));
+    return ended.sort((a, b) => byExpiry(a.credit, b.credit));
+  }
+
   #return(kind: Return['kind'], amountCents: number, { id, policy }: Pick<HoldingOrder, 'id' | 'policy'>): Return {
     return { kind, amountCents, orderId: id, at: this.now, reinstatedUntil: reinstatementEnd(policy, this.now) };
   }
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */
-  #repay(parts: readonly ReturnedPart[], orderId: string | null, mostCents = Infinity): void {
-    this.#log.recordAll(repay(parts, Math.min(this.wallet.debtCents, mostCents), { orderId, at: this.now }));
+  #repay(parts: readonly ReturnedPart[], { orderId, refundId }: Cause, mostCents = Infinity): void {
+    const debtCents = Math.min(this.wallet.debtCents, mostCents);
+    for (const movement of repay(parts, debtCents, { orderId, at: this.now })) this.#log.record(movement, refundId);
   }
 
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {

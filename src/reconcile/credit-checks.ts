@@ -88,11 +88,12 @@ export const CREDIT_CHECKS: SqlChecks = {
      WHERE ${inPage('g.credit_id')} AND c.id IS NULL`,
 
   // The end of a day in any time zone is 10 to 36 hours after its beginning in UTC.
-  'a grant first expires at the requested date': `
-    SELECT g.credit_id, g.requested_expires_at, g.requested_expires_on, c.original_expires_at, c.expires_at
+  'a grant is available and first expires at the requested dates': `
+    SELECT g.credit_id, g.requested_available_at, c.available_at, g.requested_expires_at, g.requested_expires_on, c.original_expires_at, c.expires_at
       FROM cashback_credits c JOIN cashback_grants g ON g.credit_id = c.id
      WHERE ${inPage('c.wallet_id')}
-       AND (COALESCE(c.original_expires_at, c.expires_at) <> g.requested_expires_at
+       AND (c.available_at <> g.requested_available_at
+            OR COALESCE(c.original_expires_at, c.expires_at) <> g.requested_expires_at
             OR (g.requested_expires_at IS NULL AND COALESCE(c.original_expires_at, c.expires_at)
                 NOT BETWEEN CAST(g.requested_expires_on AS DATETIME) + INTERVAL 10 HOUR
                         AND CAST(g.requested_expires_on AS DATETIME) + INTERVAL 36 HOUR))`,

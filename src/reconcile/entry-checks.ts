@@ -16,11 +16,11 @@ const NAMES: Record<EntryKind, Names> = {
   release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },
   restore: { credit: true, order: true, refund: true },
-  // Taken back by a refund, or repays debt from new cashback or from amounts that return.
+  // Taken back by a refund, or repays debt from new cashback or from amounts that a refund or a release returns.
   clawback: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
   debt: { credit: false, order: true, refund: true },
-  repay: { credit: false, order: null, refund: false },
+  repay: { credit: false, order: null, refund: null },
 };
 
 /** Checks of ledger entries, by wallet. */
@@ -56,12 +56,15 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'earn')
        AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
 
-  'a debt is repaid with the amount that was taken from the cashback of the same order or grant': `
-    SELECT e.wallet_id, e.order_id, SUM(e.amount_cents) AS entries_cents, COUNT(*) AS entries
+  'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund': `
+    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.seq AS other_seq, o.kind AS other_kind,
+           o.order_id AS other_order_id, o.refund_id AS other_refund_id, o.amount_cents AS other_cents
       FROM cashback_entries e
-     WHERE ${inPage('e.wallet_id')} AND e.kind IN ('clawback', 'repay') AND e.refund_id IS NULL
-     GROUP BY e.wallet_id, e.order_id
-    HAVING SUM(CASE WHEN e.kind = 'repay' THEN e.amount_cents ELSE 0 END) <> SUM(CASE WHEN e.kind = 'clawback' THEN e.amount_cents ELSE 0 END)`,
+      LEFT JOIN cashback_entries o
+        ON o.wallet_id = e.wallet_id AND o.seq = CASE e.kind WHEN 'repay' THEN e.seq - 1 ELSE e.seq + 1 END
+     WHERE ${inPage('e.wallet_id')} AND (e.kind = 'repay' OR (e.kind = 'clawback' AND e.refund_id IS NULL))
+       AND NOT COALESCE(o.kind = CASE e.kind WHEN 'repay' THEN 'clawback' ELSE 'repay' END AND o.amount_cents = e.amount_cents
+                        AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id, FALSE)`,
 };
 
 function entriesOfKinds(): string {

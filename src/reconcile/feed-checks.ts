@@ -1,10 +1,14 @@
 import type { EntityManager } from 'typeorm';
 import { FEED_EVENT_TYPES } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
+import type { RefundDto } from '../orders/dto/refund.dto.js';
+import { toRefundDto } from '../orders/order.mapper.js';
 import { wasCompleted } from '../orders/order-status.js';
+import { Refund } from '../orders/refund.entity.js';
 import type { OrderRecord } from './order-record.js';
-import { type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
+import { CLOCK_MARGIN, type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
 
 /** Returns a SELECT from the events `e` of feeds, and the same from the events that wait for a number. */
 const fromBoth = (columns: string, rest: string): string =>
@@ -12,18 +16,20 @@ const fromBoth = (columns: string, rest: string): string =>
    UNION ALL SELECT 1, e.id, ${columns} FROM event_outbox e ${rest}`;
 const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
 const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
+const instantOf = (path: string): string => `CAST(LEFT(REPLACE(${valueOf(path)}, 'T', ' '), 23) AS DATETIME(3))`;
 const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
 
 /** Checks of feeds, by wallet. An entry and its event have the same instant. */
 export const FEED_CHECKS: SqlChecks = {
-  'the events of a feed are numbered without gaps from its oldest to its last number': `
-    SELECT e.merchant_id, e.sequence, e.subject_id, f.oldest_sequence, f.last_sequence
+  'the events of a feed are numbered without gaps from its oldest to its last number, and the oldest is one of those kept': `
+    SELECT e.merchant_id, e.sequence, e.subject_id, e.occurred_at, f.oldest_sequence, f.last_sequence, f.kept_since
       FROM events e
       LEFT JOIN event_feeds f ON f.merchant_id = e.merchant_id
       LEFT JOIN events p ON p.merchant_id = e.merchant_id AND p.sequence = e.sequence - 1
       LEFT JOIN events n ON n.merchant_id = e.merchant_id AND n.sequence = e.sequence + 1
      WHERE ${inPage('e.subject_id')} AND (f.merchant_id IS NULL OR (p.sequence IS NULL) <> (e.sequence = f.oldest_sequence)
-                                          OR (n.sequence IS NULL) <> (e.sequence = f.last_sequence))`,
+                                          OR (n.sequence IS NULL) <> (e.sequence = f.last_sequence)
+                                          OR (p.sequence IS NULL AND e.occurred_at < f.kept_since - ${CLOCK_MARGIN}))`,
 
   'an event is about an order or a wallet of its merchant; that of a wallet names it and no personal data': fromBoth(
     'e.merchant_id, e.type, e.subject_id, o.id AS order_id, w.id AS wallet_id',
@@ -51,6 +57,16 @@ export const FEED_CHECKS: SqlChecks = {
      GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
+  'the grant in an event is that of its rows': fromBoth(
+    'e.merchant_id, e.subject_id AS wallet_id, e.type, c.id AS credit_id, c.amount_cents, c.available_at, c.expires_at',
+    `LEFT JOIN cashback_credits c ON c.id = CONVERT(${valueOf('grant.id')} USING ascii) COLLATE ascii_bin AND c.wallet_id = e.subject_id
+     LEFT JOIN cashback_grants g ON g.credit_id = c.id
+     WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.granted', 'cashback.voided')
+       AND NOT COALESCE(g.external_id = CAST(${valueOf('grant.external_id')} AS BINARY) AND ${centsOf('grant.amount')} = c.amount_cents
+                        AND ${instantOf('grant.available_at')} = c.available_at
+                        AND ${instantOf('grant.expires_at')} IN (c.expires_at, c.original_expires_at), FALSE)`,
+  ),
+
   'a date of a wallet is announced once': `
     SELECT x.subject_id AS wallet_id, x.type, x.date, COUNT(*) AS events
       FROM (${fromBoth(
@@ -67,40 +83,55 @@ const ORDER_EVENTS = `${fromBoth(
   `WHERE ${inPage('e.subject_id')} AND e.type LIKE 'order.%'`,
 )} ORDER BY order_id, is_waiting, place`;
 
-/** Finds orders that differ from their events. */
+/** Finds orders and refunds that differ from their events. */
 export async function wrongOrderEvents(manager: EntityManager, page: Page, orders: OrderRecord[]): Promise<Finding[]> {
   const byOrder = new Map<string, OrderEvent[]>(orders.map((o) => [o.order_id, []]));
   const read = await queryPage<OrderEvent>(manager, ORDER_EVENTS, page);
   for (const event of read) byOrder.get(event.order_id)?.push(event);
+  const refunds = await readRefunds(manager, page);
   const invariant = 'each version of an order after the first has one event of its type, and the last one is the order';
   return orders.flatMap((o) => {
     const events = byOrder.get(o.order_id)!;
     const { order_id, status, version, updated_at } = o;
     const types = events.map(({ type }) => type);
-    return areVersions(o, events) ? [] : [{ invariant, order_id, status, version, updated_at, events: types }];
+    return areVersions(o, events, refunds) ? [] : [{ invariant, order_id, status, version, updated_at, events: types }];
   });
 }
 
+/** A refund of an order at an instant, as its event contains it. */
+const refundOf = (orderId: string, at: Date, refund?: RefundDto): string =>
+  `${orderId} ${+at} ${JSON.stringify(refund)}`;
+
+async function readRefunds(manager: EntityManager, page: Page): Promise<Set<string>> {
+  const sql = `SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds WHERE ${inPage('order_id')}`;
+  const rows = await queryPage<Row>(manager, sql, page);
+  const refunds = rows.map((row) => toEntity(manager, Refund, row));
+  return new Set(refunds.map((refund) => refundOf(refund.orderId, refund.createdAt, toRefundDto(refund))));
+}
+
 /** Events that happened before `kept_since` may have been deleted. */
-function areVersions(o: OrderRecord, events: readonly OrderEvent[]): boolean {
+function areVersions(o: OrderRecord, events: readonly OrderEvent[], refunds: ReadonlySet<string>): boolean {
   if (o.updated_at < o.kept_since) return true;
   const least = o.created_at < o.kept_since ? Math.min(1, o.version - 1) : o.version - 1;
   try {
-    return events.length >= least && events.every((event, at) => isVersion(o, event, events.length - at));
+    return events.length >= least && events.every((event, at) => isVersion(o, event, events.length - at, refunds));
   } catch {
     return false; // The data is not that of an order.
   }
 }
 
 /** Whether the event is the `nthLast` of the order. Its instant is that of the rows of the same transaction. */
-function isVersion(o: OrderRecord, { type, occurred_at: at, data }: OrderEvent, nthLast: number): boolean {
-  const { order, wallet } = JSON.parse(data) as { order: OrderDto; wallet: { id: string } };
-  const isOfOrder = order.id === o.order_id && wallet.id === o.wallet_id;
+function isVersion(o: OrderRecord, event: OrderEvent, nthLast: number, refunds: ReadonlySet<string>): boolean {
+  const { type, occurred_at: at, data } = event;
+  const { order, refund, wallet } = JSON.parse(data) as { order: OrderDto; refund?: RefundDto; wallet: { id: string } };
+  const isCreated = order.external_id === o.external_id && +new Date(order.created_at) === +o.created_at;
+  const isOfOrder = order.id === o.order_id && wallet.id === o.wallet_id && isCreated;
+  const hasItsRefund = type !== 'order.refunded' || refunds.has(refundOf(o.order_id, at, refund));
   const isInTime = type !== 'order.completed' || +at === Number(o.completed_at);
   const isLast = +at === +o.updated_at && +at === Number(o.cancelled_at ?? at) && said(order) === stored(o);
   const isNext =
     order.version > 1 && order.version === o.version + 1 - nthLast && type === typeOf(o, order, type, nthLast);
-  return isOfOrder && isInTime && isNext && (nthLast > 1 || isLast) && !PERSONAL.test(data);
+  return isOfOrder && isInTime && isNext && hasItsRefund && (nthLast > 1 || isLast) && !PERSONAL.test(data);
 }
 const PERSONAL = /"(document|items|reason)":|"metadata":\{"/;
 
@@ -113,12 +144,12 @@ function typeOf(o: OrderRecord, { status, cashback }: OrderDto, type: string, nt
   return cashback.to_redeem.held === '0.00' ? 'order.redemption_released' : 'order.redemption_held';
 }
 
-/** The status and amounts of an order in an event; what could still be received depends on dates too. */
+/** The status, amounts and expiry of an order in an event; what could still be received depends on dates too. */
 function said(order: OrderDto): string {
   const { to_redeem: r, to_receive: t } = order.cashback;
   const amounts = [order.total, order.eligible_total, r.held, r.lapsed, r.redeemed, r.returned];
   const earned = wasCompleted(order) ? t.amount : '0.00';
-  return [order.status, ...amounts, earned, t.taken_back, order.refunded.amount].join(' ');
+  return [order.status, ...amounts, earned, t.taken_back, order.refunded.amount, order.expires_at].join(' ');
 }
 
 /** The same by the order's row. */
@@ -126,5 +157,5 @@ function stored(o: OrderRecord): string {
   const [held, redeemed] = [o.status === 'pending' ? o.redemption_cents : 0, wasCompleted(o) ? o.redemption_cents : 0];
   const redemption = [o.eligible_total_cents ?? o.total_cents, held, o.lapsed_cents, redeemed, o.returned_cents];
   const amounts = [o.total_cents, ...redemption, o.earned_cents, o.taken_back_cents, o.refunded_cents];
-  return `${o.status} ${amounts.map(formatMoney).join(' ')}`;
+  return `${o.status} ${amounts.map(formatMoney).join(' ')} ${o.expires_at.toISOString()}`;
 }

@@ -1,5 +1,6 @@
 import { validityOf } from '../cashback/validity.js';
 import { after, MINUTE_MS } from '../common/clock.js';
+import { defaultExpiry } from '../orders/order-status.js';
 import type { OrderRecord } from './order-record.js';
 
 /** Returns whether a completed order has the dates of its policy, and no other order has any. */
@@ -33,13 +34,19 @@ export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   );
 }
 
-/** Returns whether an order expires within the bounds of its policy. The caller can choose when, at first and later. */
+/**
+ * Returns whether an order expires within the bounds of its policy, and one that never changed when its creation said.
+ * The caller can choose when, at first and later.
+ */
 export function expiresWithinBounds({
   created_at: createdAt,
   updated_at: updatedAt,
   expires_at: expiresAt,
+  requested_expires_at: requestedAt,
+  version,
   policy,
 }: OrderRecord): boolean {
+  if (version === 1 && +expiresAt !== +(requestedAt ?? defaultExpiry(policy, createdAt))) return false;
   const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
   return expiresAt >= after(createdAt, MINUTE_MS) && expiresAt <= after(updatedAt, mostMinutes * MINUTE_MS);
 }

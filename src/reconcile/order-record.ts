@@ -22,6 +22,7 @@ type SumName = (typeof SUM_NAMES)[number];
 /** An order with everything that the rules need. The names are those of the columns, because findings show them. */
 export interface OrderRecord extends Record<SumName, number> {
   order_id: string;
+  external_id: string;
   status: OrderStatus;
   total_cents: number;
   eligible_total_cents: number | null;
@@ -36,6 +37,8 @@ export interface OrderRecord extends Record<SumName, number> {
   updated_at: Date;
   created_at: Date;
   expires_at: Date;
+  /** The expiry that the creation asked for, if any. */
+  requested_expires_at: Date | null;
   completed_at: Date | null;
   cancelled_at: Date | null;
   cashback_available_at: Date | null;
@@ -62,8 +65,8 @@ export interface OrderRecord extends Record<SumName, number> {
 }
 
 const ORDERS = `
-  SELECT o.id AS order_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.lapsed_cents, o.earned_cents,
-         o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.completed_at, o.cancelled_at,
+  SELECT o.id AS order_id, CONVERT(o.external_id USING utf8mb4) AS external_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.lapsed_cents, o.earned_cents,
+         o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.requested_expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          m.id AS merchant_id, f.kept_since, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
@@ -77,14 +80,14 @@ const ORDERS = `
     LEFT JOIN cashback_credits c ON c.order_id = o.id
    WHERE ${inPage('o.id')}`;
 
-/** A clawback that repaid debt does not belong to the order's refunds. */
+/** What repays a debt is taken from a credit (`clawback`) and from the debt (`repay`): the two cancel out. */
 const SUMS = [
   `SELECT e.order_id,
           SUM(CASE WHEN e.kind = 'redeem' THEN -e.amount_cents ELSE 0 END) AS redeem_entries,
           SUM(CASE WHEN e.kind = 'earn' THEN e.amount_cents ELSE 0 END) AS earn_entries,
           SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents ELSE 0 END) AS restore_entries,
-          SUM(CASE WHEN e.kind = 'clawback' AND e.refund_id IS NOT NULL THEN -e.amount_cents
-                   WHEN e.kind = 'debt' THEN e.amount_cents ELSE 0 END) AS clawback_entries
+          SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents
+                   WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents ELSE 0 END) AS clawback_entries
      FROM cashback_entries e WHERE ${inPage('e.order_id')} GROUP BY e.order_id`,
   `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.eligible_cents) AS refunds_eligible_cents, COUNT(*) AS refunds,
           SUM(r.returned_cents) AS refunds_returned_cents,

@@ -28,7 +28,7 @@ const ORDER_RULES: OrderRule[] = [
   },
   {
     invariant: 'an order expires within the bounds of its policy, and is completed or cancelled after its creation',
-    figures: ['created_at', 'updated_at', 'expires_at', 'completed_at', 'cancelled_at'],
+    figures: ['created_at', 'updated_at', 'expires_at', 'requested_expires_at', 'completed_at', 'cancelled_at'],
     holds: (o) =>
       expiresWithinBounds(o) &&
       [o.completed_at, o.cancelled_at].every((at) => at === null || +at >= +o.created_at - MINUTE_MS),

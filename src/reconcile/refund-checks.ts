@@ -49,12 +49,12 @@ export const REFUND_CHECKS: SqlChecks = {
   'the amounts of a refund are the sums of its entries, which have the same instant': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
            COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
-           COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0) AS clawback_entries,
+           COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0) AS clawback_entries,
            MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
       FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
      WHERE ${inPage('r.order_id')}
      GROUP BY r.id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at
     HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0)
-        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind = 'debt' THEN e.amount_cents END), 0)
+        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };

@@ -88,7 +88,7 @@ describe('reconcile after an edit of a row', () => {
   });
 
   it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
-    edited = 'cashback_entries cashback_credits wallets event_feeds';
+    edited = 'cashback_entries cashback_credits wallets event_feeds events';
     const id = scenes['partial.wallet'];
     const [taken] = await intruder.query<any[]>(
       "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'clawback' ORDER BY seq LIMIT 1",
@@ -96,8 +96,9 @@ describe('reconcile after an edit of a row', () => {
     );
     const { seq, credit_id: creditId, cents } = taken;
     for (const [sql, values] of [
-      // The feed would show that the debt is not from the service.
-      ["UPDATE event_feeds SET kept_since = '9999-12-31'", []],
+      // The feed would show that the debt is not from the service, so its events are gone, as after a long time.
+      ['UPDATE event_feeds SET oldest_sequence = last_sequence + 1, kept_since = ?', [service.clock.now()]],
+      ['DELETE FROM events', []],
       [
         'UPDATE cashback_entries SET balance_cents = balance_cents + ?, debt_cents = debt_cents + ? WHERE wallet_id = ? AND seq >= ?',
         [cents, cents, id, seq],

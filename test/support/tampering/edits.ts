@@ -1,4 +1,4 @@
-import { type Edit, granted, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
+import { type Edit, granted, MINUTES, order, refund, UNKNOWN, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -54,6 +54,12 @@ export const ORDER_EDITS: Edit[] = [
   ],
   ['a created_at after the completion', order('plain', 'created_at = created_at + INTERVAL 1 HOUR')],
   ['an expires_at above what the policy allows', order('settled', 'expires_at = expires_at + INTERVAL 8 DAY')],
+  ['a different external_id', order('plain', "external_id = 'other'")],
+  ['an earlier created_at', order('plain', `created_at = created_at - ${MINUTES}`)],
+  ['a later expires_at of an expired order', order('settled', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a later expires_at of a pending order', order('pending', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['an earlier expires_at of a renewed order', order('renewed', `expires_at = expires_at - ${MINUTES}`)],
+  ['a later expires_at of an order at version 1', order('open', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['an expires_at before the creation', order('settled', 'expires_at = created_at - INTERVAL 1 DAY')],
   ['a version below 1', order('plain', 'version = 0')],
   ['the first version of an order that changed', order('plain', 'version = 1')],
@@ -109,27 +115,22 @@ export const ORDER_EDITS: Edit[] = [
  * Edits that cannot be found, because no other row contains the same value. The test checks that each stays unnoticed.
  */
 export const UNNOTICED_EDITS: Edit[] = [
-  ['a different external_id of an order, because only the caller knows it', order('plain', "external_id = 'other'")],
+  [
+    'a different external_id of an order at version 1, because only the caller knows it',
+    order('open', "external_id = 'other'"),
+  ],
+  [
+    'a different total of an order at version 1, because it has no event',
+    order('open', 'total_cents = total_cents + 1'),
+  ],
   ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
   [
     'different rates in the policy of a pending order, because the merchant may have had them then',
     order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
   ],
   [
-    'a created_at that is 3 minutes earlier, because no other row has it',
-    order('plain', `created_at = created_at - ${MINUTES}`),
-  ],
-  [
-    'a different expires_at of an order without a hold, because the caller can choose it',
-    order('settled', `expires_at = expires_at + ${MINUTES}`),
-  ],
-  [
     'a refund without the eligible part that its request has, because only the caller knows what it sent',
     refund('shipped', 'requested_eligible_cents = NULL'),
-  ],
-  [
-    'a different external_id of a grant, because only the caller knows it',
-    namedGrant('redeemed', "external_id = 'other'"),
   ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
   [
@@ -153,7 +154,15 @@ export const UNNOTICED_EDITS: Edit[] = [
     `UPDATE events SET data = REPLACE(data, '"available":"', '"available":"1') WHERE subject_id = {amended.order} AND type = 'order.redemption_held'`,
   ],
   [
-    'a refund date that differs by 30 seconds, because the clocks of instances may differ as much',
-    refund('partial', 'created_at = created_at + INTERVAL 30 SECOND'),
+    'the held amount of an earlier version in its event, because no row has it any more',
+    `UPDATE events SET data = REPLACE(data, '"held":"75.00"', '"held":"7.00"') WHERE subject_id = {amended.order} AND type = 'order.redemption_held'`,
+  ],
+  [
+    'an announced amount, because it is that of a moment',
+    `UPDATE events SET data = REPLACE(data, '"amount":"', '"amount":"1') WHERE subject_id = {dated.wallet} AND type = 'cashback.available'`,
+  ],
+  [
+    'a different ID of an event, because no row has it',
+    `UPDATE events SET id = ${UNKNOWN} WHERE subject_id = {amended.order} AND type = 'order.redemption_held'`,
   ],
 ];

@@ -6,6 +6,7 @@ export type FeedEdit = [...Edit, found: string];
 const VERSIONS = 'each version of an order';
 const LEDGER = 'what was granted';
 const SUBJECTS = 'an event is about an order or a wallet';
+const GRANT = 'the grant in an event';
 const NUMBERS = 'numbered without gaps';
 
 /** The first event of a type about the order or the wallet of a scene. */
@@ -91,6 +92,21 @@ const OF_ORDER: FeedEdit[] = [
     said('order.refunded', 'refunded', '"refunded":{"amount":"150.00"', '"refunded":{"amount":"15.00"'),
     VERSIONS,
   ],
+  ['another external_id', said('order.amended', 'amended', '"external_id":"', '"external_id":"1'), VERSIONS],
+  ['another creation date', said('order.amended', 'amended', '"created_at":"2', '"created_at":"1'), VERSIONS],
+  ['another expiry', said('order.cancelled', 'cancelled', '"expires_at":"2', '"expires_at":"1'), VERSIONS],
+  ['another external_id of a refund', said('order.refunded', 'partial', '"DEV-1"', '"DEV-9"'), VERSIONS],
+  [
+    'another amount to pay back',
+    said('order.refunded', 'partial', '"cashback_returned":"2.22"', '"cashback_returned":"2.23"'),
+    VERSIONS,
+  ],
+  ['no refund', said('order.refunded', 'partial', '"refund":{', '"other":{'), VERSIONS],
+  [
+    'another refund of the order',
+    event('order.refunded', 'partial', 'data = REPLACE(data, {partial.refund1}, {partial.refund2})'),
+    VERSIONS,
+  ],
   ['a different instant of the last event', event('order.refunded', 'refunded', LATER), VERSIONS],
   ['a different instant of a completion', event('order.completed', 'partial', LATER), VERSIONS],
   ['the document', said('order.completed', 'partial', '"order":{', '"order":{"document":"52998224725",'), VERSIONS],
@@ -114,6 +130,11 @@ const OF_WALLET: FeedEdit[] = [
   ['no expired amount', said('cashback.expired', 'settled', '"amount":"50.00",', ''), LEDGER],
   ['a debt that is repaid instead', said('wallet.debt_changed', 'debtor', '"change":"', '"change":"-'), LEDGER],
   ['another grant', said('cashback.granted', 'pending', '"grant":{"id":"0', '"grant":{"id":"1'), LEDGER],
+  ['another external_id of a grant', said('cashback.granted', 'voided', '"external_id":"S', '"external_id":"s'), GRANT],
+  ['another grant amount', said('cashback.voided', 'voided', '"id":"', '"amount":"1.00","id":"'), GRANT],
+  ['another date of a grant', said('cashback.granted', 'voided', '"available_at":"2', '"available_at":"1'), GRANT],
+  ['another expiry of a grant', said('cashback.voided', 'voided', '"expires_at":"2', '"expires_at":"1'), GRANT],
+  ['no expiry of a grant', said('cashback.granted', 'voided', '"expires_at"', '"expired_at"'), GRANT],
   ['a different instant', event('cashback.granted', 'pending', LATER), LEDGER],
   ['a second announcement', copied('cashback.available', 'dated', UNKNOWN), 'a date of a wallet is announced once'],
   ['an announcement to another merchant', event('cashback.available', 'dated', 'merchant_id = {patient.id}'), SUBJECTS],
@@ -141,6 +162,7 @@ const OF_FEED: FeedEdit[] = [
   ['a last number that is too low', feed('last_sequence = last_sequence - 1'), NUMBERS],
   ['an oldest number that is too high', feed('oldest_sequence = 2'), NUMBERS],
   ['an oldest number that is too low', feed('oldest_sequence = 0'), NUMBERS],
+  ['a later beginning of what is kept', feed('kept_since = kept_since + INTERVAL 1 YEAR'), NUMBERS],
   ['no feed', 'DELETE FROM event_feeds WHERE merchant_id = {merchant.id}', NUMBERS],
   ['a numbered event that still waits', copied('order.cancelled', 'cancelled', 'id'), VERSIONS],
   ['an event that waits twice', WAITS_TWICE, VERSIONS],

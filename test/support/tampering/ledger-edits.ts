@@ -25,6 +25,10 @@ export const CREDIT_EDITS: Edit[] = [
   ['an earned credit of an order that does not exist', earned('redeemed', `order_id = ${UNKNOWN}`)],
   ['a granted credit of an order', granted('pending', 'order_id = {pending.order}')],
   ['an earned credit that is available earlier', earned('plain', 'available_at = available_at - INTERVAL 8 DAY')],
+  [
+    'a granted credit that is available an hour earlier',
+    granted('voided', 'available_at = available_at - INTERVAL 1 HOUR'),
+  ],
   ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['a restored credit that expires later', granted('restored', 'expires_at = expires_at + INTERVAL 1 DAY')],
   ['a second return of a reinstated credit', granted('restored', 'expires_at = expires_at + INTERVAL 7 DAY')],
@@ -96,7 +100,8 @@ export const REFUND_EDITS: Edit[] = [
   ['a different merchant', refund('partial', 'merchant_id = {patient.id}')],
   ['a different order', refund('refunded', 'order_id = {redeemed.order}')],
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
-  ['a different creation date', refund('partial', `created_at = created_at - ${MINUTES}`)],
+  ['a different creation date', refund('partial', 'created_at = created_at + INTERVAL 1 SECOND')],
+  ['a different external_id', refund('partial', "external_id = 'other'")],
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
@@ -113,6 +118,7 @@ export const GRANT_EDITS: Edit[] = [
   ['a date of the void after its entry', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
   ['a date of the void before the grant', namedGrant('voided', `voided_at = voided_at - ${MINUTES}`)],
   ['a date of a void that never happened', namedGrant('redeemed', 'voided_at = UTC_TIMESTAMP(3)')],
+  ['a different external_id', namedGrant('redeemed', "external_id = 'other'")],
   ['another merchant', namedGrant('redeemed', 'merchant_id = {patient.id}')],
   [
     'the credit of an order',
@@ -149,6 +155,8 @@ export const ENTRY_EDITS: Edit[] = [
   ['an order on a grant entry', entry('pending', 'grant', 'order_id = {pending.order}')],
   ['a different refund of the same order', entry('partial', 'restore', 'refund_id = {partial.refund2}')],
   ['no refund', entry('partial', 'clawback', 'refund_id = NULL')],
+  ['no refund on a repayment', entry('returner', 'repay', 'refund_id = NULL')],
+  ['a refund on a repayment from new cashback', entry('debtor', 'repay', 'refund_id = {debtor.refund1}')],
   ['a refund on an earn entry', entry('partial', 'earn', 'refund_id = {partial.refund1}')],
   [
     'an effective date before the creation date',

@@ -109,6 +109,9 @@ async function makeFinished(
   await hold(merchant, open, '10.00');
   await note('pending', merchant, pending, open.id);
 
+  const unchanged = await aCreatedOrder(merchant);
+  await note('open', merchant, unchanged.document, unchanged.id);
+
   const plain = await aCompletedOrder(patient, {}, { payment_methods: [{ id: 'pix', amount: '100.00' }] });
   await note('plain', patient, plain.document, plain.id);
 
@@ -194,4 +197,12 @@ async function makeRefunded(service: Service, merchant: TestMerchant, note: Note
   await note('debtor', merchant, debtor, first.id);
   await note('spender', merchant, debtor, second.id);
   await note('repayer', merchant, debtor, third.id);
+
+  // The refund of the second order returns cashback that repays the debt which the refund of the first one left.
+  const returner = aDocument();
+  const earning = await aCompletedOrder(merchant, { document: returner });
+  const spending = await aCompletedOrder(merchant, { document: returner, total: '15.00' }, { redeem: '7.50' });
+  await refund(merchant, earning, 'DEV-1', '150.00');
+  await refund(merchant, spending, 'DEV-1', '15.00');
+  await note('returner', merchant, returner, spending.id);
 }
