@@ -31,8 +31,8 @@ export class EntryLog {
     this.#append({ kind, amountCents, creditId: credit.id, effectiveAt }, { orderId, refundId });
   }
 
-  recordAll(movements: Movement[]): void {
-    for (const movement of movements) this.record(movement);
+  recordAll(movements: Movement[], refundId?: string): void {
+    for (const movement of movements) this.record(movement, refundId);
   }
 
   /** Records a change of the debt, which belongs to no credit. */

@@ -103,7 +103,7 @@ export class WalletAggregate {
    * @returns the wallet's own objects for these credits.
    */
   load(found: readonly Credit[]): Credit[] {
-    return found.map((credit) => {
+    return found.toSorted(byExpiry).map((credit) => {
       const known = this.#credits.find(credit.id);
       if (known !== undefined) return known;
       this.#credits.add(credit);
@@ -275,8 +275,7 @@ export class WalletAggregate {
 
   /** Repays debt from amounts that were added to credits, at most `mostCents`. */
   #repay(parts: readonly ReturnedPart[], { orderId, refundId }: Cause, mostCents = Infinity): void {
-    const debtCents = Math.min(this.wallet.debtCents, mostCents);
-    for (const movement of repay(parts, debtCents, { orderId, at: this.now })) this.#log.record(movement, refundId);
+    this.#log.recordAll(repay(parts, Math.min(this.wallet.debtCents, mostCents), { orderId, at: this.now }), refundId);
   }
 
   #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {

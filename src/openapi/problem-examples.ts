@@ -86,7 +86,7 @@ export const PROBLEM_EXAMPLES: Record<ProblemCode, ProblemExample> = {
       allowed: {
         type: 'array',
         items: statuses,
-        description: 'The statuses that the order can change to.',
+        description: 'The statuses that `operations` can set. Only time sets `expired`.',
         example: ['partially_refunded', 'refunded'],
       },
       operations: {

@@ -36,16 +36,13 @@ function differingEligibleTotal(sent: Totals, existing: Totals): Fault[] {
 }
 
 /** A request may repeat the expiry that the order was created with, or have its current one, or none. */
-function differingExpiry(sent: Date | null, { requestedExpiresAt, expiresAt, policy, createdAt }: Expiry): Fault[] {
+export function differingExpiry(
+  sent: Date | null,
+  { requestedExpiresAt, expiresAt, policy, createdAt }: Expiry,
+): Fault[] {
   const first = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
   const isSame = sent === null || [first, expiresAt].some((known) => known.getTime() === sent.getTime());
   return isSame ? [] : [differing('/expires_at')];
-}
-
-/** Returns a request with the expiry that the order was created with if a replay may have the expiry that was sent. */
-export function asFirstSent(sent: RequestedOrder, existing: Expiry): RequestedOrder {
-  if (differingExpiry(sent.requestedExpiresAt, existing).length > 0) return sent;
-  return { ...sent, requestedExpiresAt: existing.requestedExpiresAt };
 }
 
 /** Returns the members in which two lists of payment methods differ. */

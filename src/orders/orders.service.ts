@@ -13,7 +13,7 @@ import { insertOrders } from './insert-orders.js';
 import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
 import type { Order } from './order.entity.js';
 import { type RequestedOrder, readOrder } from './order-content.js';
-import { asFirstSent, differences, digestedContent } from './order-replay.js';
+import { differences, differingExpiry, digestedContent } from './order-replay.js';
 import { defaultExpiry, expiryProblem } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
@@ -100,12 +100,14 @@ export class OrdersService {
 
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
-    if (this.digests.matches(digestedContent(asFirstSent(sent, existing)), existing.contentDigest)) return;
+    const { requestedExpiresAt } = existing;
+    const isFirst = this.digests.matches(digestedContent({ ...sent, requestedExpiresAt }), existing.contentDigest);
     // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
     const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
     const isErased =
       sent.document !== existing.document && this.digests.matches(digestedContent(asSent), existing.contentDigest);
-    const errors = differences(sent, isErased ? asSent : existing);
+    const compared = isErased ? asSent : existing;
+    const errors = isFirst ? differingExpiry(sent.requestedExpiresAt, existing) : differences(sent, compared);
     if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
   }
 }

@@ -57,8 +57,7 @@ export const ENTRY_CHECKS: SqlChecks = {
        AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
 
   'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund': `
-    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.seq AS other_seq, o.kind AS other_kind,
-           o.order_id AS other_order_id, o.refund_id AS other_refund_id, o.amount_cents AS other_cents
+    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.kind AS other_kind, o.amount_cents AS other_cents
       FROM cashback_entries e
       LEFT JOIN cashback_entries o
         ON o.wallet_id = e.wallet_id AND o.seq = CASE e.kind WHEN 'repay' THEN e.seq - 1 ELSE e.seq + 1 END

@@ -34,10 +34,7 @@ export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   );
 }
 
-/**
- * Returns whether an order expires within the bounds of its policy, and one that never changed when its creation said.
- * The caller can choose when, at first and later.
- */
+/** Returns whether an order expires within the bounds of its policy, and at version 1 as its creation asked for. */
 export function expiresWithinBounds({
   created_at: createdAt,
   updated_at: updatedAt,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
@@ -57,7 +58,10 @@ interface Pass {
 /** Checks the rules of the money over the whole database, page by page, while the service runs. It changes nothing. */
 @Injectable()
 export class ReconcileService {
-  constructor(private readonly unitOfWork: UnitOfWork) {}
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
 
   /** @returns the counts; the findings themselves go to the observer. */
   async reconcile({ onFinding, onProgress }: Observer = {}): Promise<Reconciliation> {
@@ -75,11 +79,11 @@ export class ReconcileService {
     });
     const parse = rememberingParse();
     const wallets = this.#pass('wallets', async (manager, page) => {
-      report(await brokenChecks(manager, CHECKS_BY_WALLET, page));
+      report(await brokenChecks(manager, CHECKS_BY_WALLET, page, this.clock.now()));
       report(await wrongReinstatements(manager, page, parse));
     });
     const orders = this.#pass('orders', async (manager, page) => {
-      report(await brokenChecks(manager, CHECKS_BY_ORDER, page));
+      report(await brokenChecks(manager, CHECKS_BY_ORDER, page, this.clock.now()));
       const read = await readOrders(manager, page, parse);
       for (const order of read) report(brokenRules(order));
       report(await wrongOrderEvents(manager, page, read));
@@ -116,12 +120,11 @@ export class ReconcileService {
   }
 }
 
-async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Page): Promise<Finding[]> {
+async function brokenChecks(manager: EntityManager, checks: SqlChecks, page: Page, now: Date): Promise<Finding[]> {
   const found: Finding[] = [];
+  const others = { most: FINDINGS_OF_A_CHECK, now };
   for (const [invariant, sql] of Object.entries(checks)) {
-    const rows = await queryPage<Record<string, unknown>>(manager, `${sql} LIMIT :most`, page, {
-      most: FINDINGS_OF_A_CHECK,
-    });
+    const rows = await queryPage<Record<string, unknown>>(manager, `${sql} LIMIT :most`, page, others);
     found.push(...rows.map((row) => ({ invariant, ...row })));
   }
   return found;

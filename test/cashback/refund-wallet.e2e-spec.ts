@@ -198,6 +198,30 @@ describe('debt of a wallet', () => {
     ]);
   });
 
+  it('every line of a refund names it, also those that repay a debt, and an expiry names none', async () => {
+    const { document, spent } = await aDebtor();
+    const before = (await statementOf(merchant, document)).length;
+    const { id: refund_id, external_id: refund_external_id } = await refund(spent, '10.00');
+    const ofRefund = { refund_id, refund_external_id, order_id: spent.id };
+    expect((await statementOf(merchant, document)).slice(before)).toMatchObject([
+      { kind: 'restore', amount: '5.00', ...ofRefund },
+      { kind: 'clawback', amount: '-4.75', ...ofRefund },
+      { kind: 'repay', amount: '-4.75', ...ofRefund },
+      { kind: 'clawback', amount: '-0.25', ...ofRefund },
+    ]);
+
+    const other = aDocument();
+    await grant(service, merchant, other, '30.00', { expiresAt: inDays(1) });
+    const late = await aCompletedOrder(merchant, { document: other }, { redeem: '10.00' });
+    service.clock.skip(3 * 86_400_000);
+    const { id } = await refund(late, '150.00');
+    expect((await statementOf(merchant, other)).slice(-3)).toMatchObject([
+      { kind: 'expire', amount: '-20.00', refund_id: null, order_id: null },
+      { kind: 'restore', amount: '10.00', refund_id: id },
+      { kind: 'clawback', amount: '-7.00', refund_id: id },
+    ]);
+  });
+
   /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 5.00. */
   async function anOrderOfADebtor(): Promise<any> {
     const document = aDocument();

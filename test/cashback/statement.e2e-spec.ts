@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
@@ -100,6 +101,100 @@ describe('the names in a statement', () => {
         { kind: 'earn', order_external_id: order.external_id, grant_id: null, reason: null },
         { kind: 'grant', grant_external_id: sorry.external_id, reason: null },
       ]);
+  });
+});
+
+describe('the order of the lines of one operation', () => {
+  const send = async (method: 'post' | 'put', path: string, body: object = {}): Promise<void> => {
+    const { status, body: answer } = await merchant.client[method](path, body);
+    if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(answer)}`);
+  };
+  const refund = (order: { id: string }, external_id: string, amount: string): Promise<void> =>
+    send('post', `/orders/${order.id}/refunds`, { external_id, amount });
+
+  /** What an operation adds to a customer's statement. */
+  async function linesOf(document: string, operation: () => Promise<unknown>): Promise<string[]> {
+    const before = (await statementOf(merchant, document)).length;
+    await operation();
+    return (await movementsOf(merchant, document)).slice(before);
+  }
+
+  /** A customer with 20.00, 10.00 and 30.00 from three grants; the second one expires first, then the third. */
+  async function aCustomer(): Promise<string> {
+    const document = aDocument();
+    for (const [amount, days] of [
+      ['20.00', 60],
+      ['10.00', 20],
+      ['30.00', 40],
+    ] as const)
+      await grant(service, merchant, document, amount, { expiresAt: inDays(days) });
+    return document;
+  }
+
+  it('a changed hold has its releases first, then its holds, and a completion has a release and a redemption per credit, then what it earned', async () => {
+    const document = await aCustomer();
+    const order = await aCreatedOrder(merchant, { document });
+    await hold(order, '15.00');
+    expect(await linesOf(document, () => hold(order, '45.00'))).toEqual([
+      ...['release 10.00', 'release 5.00', 'hold -10.00', 'hold -30.00', 'hold -5.00'],
+    ]);
+    expect(await linesOf(document, () => send('post', `/orders/${order.id}/complete`))).toEqual([
+      ...['release 10.00', 'redeem -10.00', 'release 30.00', 'redeem -30.00', 'release 5.00', 'redeem -5.00'],
+      'earn 5.25',
+    ]);
+  });
+
+  it('a refund returns to the latest expiry first, then repays debt, then takes back, and the rest becomes debt', async () => {
+    const document = await aCustomer();
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '45.00' });
+    expect(await linesOf(document, () => refund(order, 'DEV-1', '150.00'))).toEqual([
+      ...['restore 5.00', 'restore 30.00', 'restore 10.00', 'clawback -5.25'],
+    ]);
+
+    const debtor = await aCustomer();
+    const earning = await aCompletedOrder(merchant, { document: debtor, total: '1000.00' });
+    await service.clock.advance({ days: 10 });
+    const spending = await aCompletedOrder(merchant, { document: debtor, total: '220.00' }, { redeem: '110.00' });
+    // What the second order earned is taken back before the rest becomes debt.
+    expect(await linesOf(debtor, () => refund(earning, 'DEV-1', '1000.00'))).toEqual(['clawback -5.50', 'debt 44.50']);
+    expect(await linesOf(debtor, () => refund(spending, 'DEV-1', '220.00'))).toEqual([
+      ...['restore 50.00', 'restore 20.00', 'restore 30.00', 'restore 10.00'],
+      ...['clawback -10.00', 'repay -10.00', 'clawback -30.00', 'repay -30.00', 'clawback -4.50', 'repay -4.50'],
+      'clawback -5.50',
+    ]);
+  });
+
+  it('a changed hold repays debt after its last line, and what a due order held is released and repays debt before the lines of the operation', async () => {
+    const document = aDocument();
+    const earning = await aCompletedOrder(merchant, { document, total: '1000.00' });
+    await service.clock.advance({ days: 10 });
+    const order = await aCreatedOrder(merchant, { document });
+    await hold(order, '50.00');
+    await refund(earning, 'DEV-1', '200.00');
+    expect(await linesOf(document, () => hold(order, '47.00'))).toEqual([
+      ...['release 50.00', 'hold -47.00', 'clawback -3.00', 'repay -3.00'],
+    ]);
+    service.clock.skip(30 * 60_000);
+    expect(await linesOf(document, () => send('post', `/orders/${order.id}/complete`, { redeem: '20.00' }))).toEqual([
+      ...['release 47.00', 'clawback -7.00', 'repay -7.00'],
+      ...['hold -20.00', 'release 20.00', 'redeem -20.00', 'earn 6.50'],
+    ]);
+  });
+
+  it('an operation first writes off the expired credits that it touches, earliest expiry first, and the sweep the others', async () => {
+    const document = await aCustomer();
+    await grant(service, merchant, document, '7.00', { expiresAt: inDays(30) });
+    const order = await aCompletedOrder(merchant, { document }, { redeem: '5.00' });
+    service.clock.skip(50 * 86_400_000);
+    const open = await aCreatedOrder(merchant, { document });
+    expect(await linesOf(document, () => hold(open, '20.00'))).toEqual(['hold -20.00']);
+    expect(await linesOf(document, () => refund(order, 'DEV-1', '150.00'))).toEqual([
+      ...['expire -5.00', 'restore 5.00', 'clawback -7.25'],
+    ]);
+    expect(await linesOf(document, () => service.app.get(SweepsService).doAll())).toEqual([
+      'expire -7.00',
+      'expire -30.00',
+    ]);
   });
 });
 

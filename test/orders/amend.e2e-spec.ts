@@ -416,6 +416,35 @@ describe('POST /orders after an amendment', () => {
     }
   });
 
+  it('a 409 for the first content of an amended order with a third expires_at names only expires_at, also after an erasure', async () => {
+    const inMinutes = (minutes: number): string =>
+      new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
+    for (const members of [{}, { expires_at: inMinutes(60) }]) {
+      const first = anOrder({ metadata: { till: '7' }, ...members });
+      const { body: order } = await merchant.client.post('/orders', first);
+      await amend(order, aCart('100.00'));
+      const again = (cart: object): Promise<Answer> =>
+        merchant.client.post('/orders', { ...first, ...cart, expires_at: inMinutes(90) });
+      const answer = await again({});
+      expectProblem(answer, 409, 'external_id_conflict');
+      expect(pointersOf(answer)).toEqual(['/expires_at']);
+      expect(pointersOf(await again(aCart('100.00', { metadata: {} })))).toEqual(['/expires_at']);
+      expect(pointersOf(await again({ total: '151.00' }))).toEqual([
+        ...[
+          '/expires_at',
+          '/items/0/description',
+          '/items/0/id',
+          '/items/0/price',
+          '/metadata/till',
+          '/payment_methods/0/amount',
+          '/total',
+        ],
+      ]);
+      await service.app.get(ErasureService).erase(merchant.id, first.document);
+      expect(pointersOf(await again({}))).toEqual(['/expires_at']);
+    }
+  });
+
   it('POST /orders replays only the first content of an amended order after its customer was erased', async () => {
     const first = anOrder();
     const { body: order } = await merchant.client.post('/orders', first);

@@ -207,6 +207,14 @@ describe('POST /orders/{id}/complete errors', () => {
     expect((await complete(order, { redeem: '75.00' })).status).toBe(200);
   });
 
+  it('POST /orders/{id}/complete of a pending order returns 422 when the redemption exceeds the balance', async () => {
+    const order = await anOrderWith('20.00');
+    const answer = await complete(order, { redeem: '20.01' });
+    expectProblem(answer, 422, 'redemption_exceeds_maximum');
+    expect(answer.body).toMatchObject({ maximum: '20.00', limited_by: 'balance' });
+    expect((await complete(order, { redeem: '20.00' })).status).toBe(200);
+  });
+
   it('POST /orders/{id}/complete returns 422 when the payment methods exceed the total', async () => {
     const order = await aCreatedOrder(merchant, { total: '10.00' });
     const answer = await complete(order, { payment_methods: [{ id: 'pix', amount: '10.01' }] });

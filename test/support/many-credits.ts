@@ -84,14 +84,8 @@ export async function forgetEvents(
   merchantId: string,
   upto: Date,
 ): Promise<void> {
-  const end = new Date(upto.getTime() + 1);
-  for (const table of ['event_outbox', 'events'])
-    await connection.query(`DELETE FROM ${table} WHERE merchant_id = ? AND occurred_at < ?`, [merchantId, end]);
-  await connection.query(
-    `UPDATE event_feeds f
-        SET kept_since = GREATEST(kept_since, ?),
-            oldest_sequence = COALESCE((SELECT MIN(sequence) FROM events e WHERE e.merchant_id = f.merchant_id), last_sequence + 1)
-      WHERE merchant_id = ?`,
-    [end, merchantId],
-  );
+  await connection.query('UPDATE event_feeds SET kept_since = GREATEST(kept_since, ?) WHERE merchant_id = ?', [
+    new Date(upto.getTime() + 1),
+    merchantId,
+  ]);
 }

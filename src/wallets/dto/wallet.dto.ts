@@ -126,7 +126,7 @@ export class EntryDto {
   @ApiProperty({ type: String, nullable: true, example: 'PED-1001' })
   readonly order_external_id!: string | null;
 
-  /** The refund that the entry belongs to, if any. */
+  /** The refund that the entry belongs to, if any. An `expire` belongs to none, also if a refund writes it. */
   @ApiId({ nullable: true })
   readonly refund_id!: string | null;
 
@@ -150,7 +150,7 @@ export class EntryDto {
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
 
-  /** When the entry took effect. For an expiry or a lapsed hold, this can be earlier than `created_at`. */
+  /** When the entry took effect. For an expiry, this can be earlier than `created_at`. */
   readonly effective_at!: Date;
 
   readonly created_at!: Date;
