@@ -165,7 +165,7 @@ export class Metrics {
     };
   }
 
-  /** Only a valid token names a merchant, so nobody can add series. The other outcomes start at 0, or none would rise. */
+  /** Only a valid token names a merchant, so nobody can add series. All outcomes start at 0, so that each can rise. */
   #countFor(merchant_id: string, status: number): void {
     const outcome = status < 400 ? 'ok' : status < 500 ? 'refused' : 'failed';
     for (const each of ['ok', 'refused', 'failed'])
