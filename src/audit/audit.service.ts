@@ -5,13 +5,6 @@ import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { AuditRecord } from './audit-record.entity.js';
 
-/** A change, as its records say. */
-export interface Change extends Omit<AuditRecord, 'recordedAt'> {
-  startedAt: Date;
-  /** Null if it was interrupted. */
-  finishedAt: Date | null;
-}
-
 /** Records what operators change. */
 @Injectable()
 export class AuditService {
@@ -32,13 +25,8 @@ export class AuditService {
     details: Record<string, unknown>,
     change: () => Promise<{ result: T; changed: Record<string, unknown> }>,
   ): Promise<T> {
-    const now = this.clock.now();
-    const record = {
-      id: newId(now),
-      command,
-      operator: operatorName().slice(0, 200),
-      host: hostname().slice(0, 200),
-    };
+    const [operator, host] = [operatorName(), hostname()].map((name) => name.slice(0, 200)) as [string, string];
+    const record = { id: newId(this.clock.now()), command, operator, host };
     const append = (outcome: AuditRecord['outcome'], more = {}): Promise<unknown> => {
       const row = { ...record, outcome, details: { ...details, ...more }, recordedAt: this.clock.now() };
       return this.unitOfWork.statement((manager) => manager.insert(AuditRecord, row));
@@ -52,18 +40,17 @@ export class AuditService {
     return result;
   }
 
-  /** Returns changes, latest first. */
-  async list(limit: number): Promise<Change[]> {
+  /** Returns changes, latest first. One that was interrupted has not finished. */
+  async list(limit: number): Promise<object[]> {
     const rows = await this.unitOfWork.statement((manager) =>
-      manager.find(AuditRecord, { order: { id: 'DESC', recordedAt: 'ASC' }, take: 2 * limit }),
+      manager.find(AuditRecord, { order: { id: 'DESC' }, take: 2 * limit }),
     );
-    const changes = new Map<string, Change>();
-    for (const { recordedAt, ...row } of rows) {
-      const begun = changes.get(row.id);
-      if (begun === undefined) changes.set(row.id, { ...row, startedAt: recordedAt, finishedAt: null });
-      else Object.assign(begun, row, { finishedAt: recordedAt });
-    }
-    return [...changes.values()].slice(0, limit);
+    const ends = new Map(rows.filter(({ outcome }) => outcome !== 'started').map((end) => [end.id, end]));
+    const begun = rows.filter(({ outcome }) => outcome === 'started').slice(0, limit);
+    return begun.map(({ recordedAt: startedAt, ...beginning }) => {
+      const { recordedAt: finishedAt = null, ...end } = ends.get(beginning.id) ?? {};
+      return { ...beginning, ...end, startedAt, finishedAt };
+    });
   }
 }
 

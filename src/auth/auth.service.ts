@@ -170,7 +170,7 @@ export class AuthService {
     }
 
     await this.sessions.revoke(manager, session.id);
-    record({ type: 'session.theft_detected', merchantId: user.merchantId, sessionId: session.id });
+    record({ type: 'session.theft_detected' });
     this.#log.warn({
       event: 'refresh_token_reused',
       session_id: session.id,

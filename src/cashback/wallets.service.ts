@@ -120,9 +120,8 @@ export class WalletsService {
     for (const holds of batches(wallet.newHolds)) await insertRows(manager, Hold, holds);
     for (const entries of batches(wallet.entries)) await insertRows(manager, Entry, entries);
     await saveWallet(manager, wallet);
-    const { id: walletId, merchantId } = wallet.wallet;
     const moved = centsByKind(wallet.entries);
-    record({ type: 'cashback.moved', merchantId, walletId, centsByKind: moved });
+    record({ type: 'cashback.moved', centsByKind: moved });
     if (moved.expire !== undefined)
       record(walletEvent('cashback.expired', wallet, { amount: formatMoney(moved.expire) }));
     const debtCents = (moved.debt ?? 0) - (moved.repay ?? 0);

@@ -48,10 +48,11 @@ export interface FeedEvent {
 export type DomainEvent =
   | FeedEvent
   | { type: 'order.created' | 'order.replayed'; merchantId: string; orderId: string }
-  | { type: 'cashback.moved'; merchantId: string; walletId: string; centsByKind: Readonly<Record<string, number>> }
+  | { type: 'cashback.moved'; centsByKind: Readonly<Record<string, number>> }
   | { type: 'feed.advanced' }
-  | { type: 'webhook.attempted'; merchantId: string; endpointId: string; result: 'delivered' | 'failed' | 'disabled' }
-  | { type: 'session.theft_detected'; merchantId: string; sessionId: string };
+  | { type: 'webhook.attempted'; result: 'delivered' | 'failed' | 'disabled' }
+  | { type: 'session.theft_detected' }
+  | { type: 'login.locked_out'; limit: string };
 
 /** Returns whether the event belongs into the merchant's feed. */
 export const isFeedEvent = (event: DomainEvent): event is FeedEvent => 'data' in event;

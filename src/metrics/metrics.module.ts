@@ -3,7 +3,6 @@ import { DomainEvents } from '../common/domain-event.js';
 import { Batches } from '../database/batch.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Admission } from '../http/admission.js';
-import { LoginLimit } from '../rate-limits/login-limit.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
 import { MetricsController } from './metrics.controller.js';
@@ -19,14 +18,12 @@ export class MetricsModule implements OnModuleInit {
     private readonly batches: Batches,
     private readonly admission: Admission,
     private readonly rateLimiter: RateLimiter,
-    private readonly loginLimit: LoginLimit,
   ) {}
 
   onModuleInit(): void {
     this.events.subscribe((event) => this.metrics.count(event));
     this.unitOfWork.retries.subscribe((reason) => this.metrics.databaseRetries.inc({ reason }));
     this.batches.statements.subscribe(({ kind, keys }) => this.metrics.statementKeys.observe({ kind }, keys));
-    this.loginLimit.lockouts.subscribe((limit) => this.metrics.lockouts.inc({ limit }));
     this.rateLimiter.storeFailures.subscribe(() => this.metrics.rateLimitStoreFailures.inc());
     this.metrics.gauge(
       'database_pool_connections',

@@ -71,7 +71,7 @@ export class Metrics {
     'Sessions that were revoked because a refresh token was used again after its retry window',
   );
 
-  readonly lockouts = this.#counter(
+  readonly #lockouts = this.#counter(
     'login_lockouts_total',
     'Lockouts after too many failed logins, by limit: login (a user from a network), login-network or login-user',
     'limit',
@@ -102,7 +102,7 @@ export class Metrics {
     for (const reason of lockConflicts()) this.databaseRetries.inc({ reason }, 0);
     for (const event of Object.values(MOVEMENTS)) this.#cashback.inc({ event }, 0);
     for (const result of ['delivered', 'failed', 'disabled']) this.#attempts.inc({ result }, 0);
-    for (const limit of ['login', 'login-network', 'login-user']) this.lockouts.inc({ limit }, 0);
+    for (const limit of ['login', 'login-network', 'login-user']) this.#lockouts.inc({ limit }, 0);
   }
 
   /** Adds a gauge of several states, which are measured each time the metrics are read. */
@@ -139,6 +139,7 @@ export class Metrics {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });
     if (event.type === 'session.theft_detected') this.#thefts.inc();
+    if (event.type === 'login.locked_out') this.#lockouts.inc({ limit: event.limit });
     if (event.type === 'webhook.attempted') this.#attempts.inc({ result: event.result });
     if (event.type !== 'cashback.moved') return;
     for (const [kind, movement] of Object.entries(MOVEMENTS))

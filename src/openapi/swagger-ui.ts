@@ -91,13 +91,13 @@ export function serveDocumentation(app: INestApplication): void {
 
 /** Serves what the first request for it builds. Express answers 304 if the client has it already. */
 function serve(app: INestApplication, path: string, type: string, build: () => string | Buffer): void {
-  let built: { bytes: Buffer; etag: string } | undefined;
+  let bytes: Buffer | undefined;
+  let etag = '';
   app.getHttpAdapter().get(path, (_request: Request, response: Response) => {
-    built ??= withTag(Buffer.from(build()));
-    response.set({ etag: built.etag, 'cache-control': 'no-cache' }).type(type).send(built.bytes);
+    if (bytes === undefined) {
+      bytes = Buffer.from(build());
+      etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+    }
+    response.set({ etag, 'cache-control': 'no-cache' }).type(type).send(bytes);
   });
-}
-
-function withTag(bytes: Buffer): { bytes: Buffer; etag: string } {
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Subject } from 'rxjs';
+import { DomainEvents } from '../common/domain-event.js';
 import { networkOf } from '../common/network.js';
 import { Config } from '../config/config.js';
 import { type Count, type Counter, LoginCounts } from './login-counts.js';
@@ -24,12 +24,11 @@ export interface LoginAttempt {
 @Injectable()
 export class LoginLimit {
   readonly #log = new Logger('Security');
-  /** Emits the name of the limit of each lockout. */
-  readonly lockouts = new Subject<string>();
 
   constructor(
     private readonly config: Config,
     private readonly counts: LoginCounts,
+    private readonly events: DomainEvents,
   ) {}
 
   /**
@@ -82,7 +81,7 @@ export class LoginLimit {
   /** Logs a lockout once, when the last failure that the limit allows is counted. */
   #reportLockout({ email, apiUserId, network }: LoginAttempt, { quota, points, msLeft }: Count): void {
     if (points !== quota.limit) return;
-    this.lockouts.next(quota.name);
+    this.events.publish({ type: 'login.locked_out', limit: quota.name });
     this.#log.warn({
       event: 'login_locked_out',
       limit: quota.name,

@@ -173,12 +173,12 @@ export class DeliveryService implements SharedWork {
   }
 
   /** @returns false if the lease is lost: then nothing changes. */
-  #save({ id: endpointId, merchantId, lease }: Leased, changed: Partial<WebhookEndpoint>): Promise<boolean> {
+  #save({ id, merchantId, lease }: Leased, changed: Partial<WebhookEndpoint>): Promise<boolean> {
     const { status, failures, lastAttempt } = changed;
     const result = status === 'disabled' ? status : failures === 0 ? 'delivered' : 'failed';
     return this.unitOfWork.statement(async (manager, record) => {
-      if (lastAttempt) record({ type: 'webhook.attempted', merchantId, endpointId, result });
-      const { affected } = await manager.update(WebhookEndpoint, { id: endpointId, merchantId, lease }, changed);
+      if (lastAttempt) record({ type: 'webhook.attempted', result });
+      const { affected } = await manager.update(WebhookEndpoint, { id, merchantId, lease }, changed);
       return affected === 1;
     });
   }

@@ -29,16 +29,10 @@ const named = (name: string): any => exampleOf({ $ref: `#/components/schemas/${n
 async function requestInterceptor(): Promise<(request: TriedRequest) => TriedRequest> {
   const { body: script } = await new Client(service).get('/docs/swagger-ui-init.js');
   let options: any;
-  const bundle = Object.assign(
-    (given: object) => {
-      options = given;
-      return { initOAuth: () => undefined };
-    },
-    { presets: { apis: [] }, plugins: {} },
-  );
-  const window: any = { location: new URL(service.url) };
-  const page = { window, SwaggerUIBundle: bundle, SwaggerUIStandalonePreset: [], location: window.location, URL };
-  runInContext(`${script as string}\nwindow.onload();`, createContext(page));
+  const SwaggerUIBundle = (given: object): void => void (options = given);
+  const location = new URL(`${service.url}/docs`);
+  runInContext(script as string, createContext({ SwaggerUIBundle, location, URL }));
+  expect(options.url).toBe(`${service.url}/docs-json`);
   return options.requestInterceptor;
 }
 

@@ -3,6 +3,7 @@ import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -57,6 +58,7 @@ describe('GET /orders/{id}/refunds', () => {
   it('GET /orders/{id}/refunds pages return each refund once when refunds have the same creation date', async () => {
     const { order } = await aRefundedOrder([]);
     await atOnce(7, (at) => refund(order, `DEV-${at}`, '1.00'));
+    const written = await rowsOf(service, 'SELECT id, created_at FROM refunds WHERE order_id = ?', [order.id]);
     await service.dataSource.query(
       'UPDATE refunds r JOIN (SELECT MIN(created_at) AS first FROM refunds WHERE order_id = ?) f SET r.created_at = f.first WHERE r.order_id = ?',
       [order.id, order.id],
@@ -64,6 +66,13 @@ describe('GET /orders/{id}/refunds', () => {
     const pages = await merchant.client.pages(`/orders/${order.id}/refunds?limit=3`);
     const seen = pages.flatMap(({ data }) => data).map(({ external_id }) => external_id as string);
     expect(seen.sort()).toEqual(['DEV-0', 'DEV-1', 'DEV-2', 'DEV-3', 'DEV-4', 'DEV-5', 'DEV-6']);
+    // The events have the dates of the refunds.
+    for (const { id, created_at } of written)
+      await service.dataSource.query('UPDATE refunds SET created_at = ? WHERE id = ? AND order_id = ?', [
+        created_at,
+        id,
+        order.id,
+      ]);
   });
 
   it('GET /orders/{id}/refunds returns 404 for an order of another merchant and for an unknown order', async () => {
