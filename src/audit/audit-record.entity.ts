@@ -7,7 +7,6 @@ import { InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
  */
 @Entity('audit_log')
 export class AuditRecord {
-  /** The change. */
   @PrimaryId()
   id!: string;
 

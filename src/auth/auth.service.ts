@@ -24,7 +24,6 @@ import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './to
 /** How many times a login is attempted while its user keeps changing. */
 const LOGIN_TRIES = 3;
 
-/** A session that a login has started. */
 interface Started {
   tokens: ConfigurationUserTokensDto;
   sessionId: string;
@@ -106,7 +105,6 @@ export class AuthService {
     return tokens;
   }
 
-  /** Revokes the caller's session and all its tokens. */
   async logout(caller: Caller): Promise<void> {
     await this.unitOfWork.statement((manager) => this.sessions.revoke(manager, caller.sessionId));
   }

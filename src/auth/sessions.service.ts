@@ -20,7 +20,6 @@ const ENDED_SQL = `
 /** How many sessions of a user are listed. */
 const LATEST = 20;
 
-/** Revokes, deletes and lists sessions. */
 @Injectable()
 export class SessionsService {
   constructor(
@@ -32,7 +31,6 @@ export class SessionsService {
     await manager.update(Session, { id: sessionId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
-  /** Revokes all sessions of an API user. */
   async revokeAllOf(manager: EntityManager, apiUserId: string): Promise<void> {
     await manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }

@@ -12,14 +12,11 @@ import { reinstatementEnd } from './validity.js';
 import type { WalletSums } from './wallet-summary.js';
 import type { Wallet } from './wallet.entity.js';
 
-/** The part of a wallet that every use case loads first. */
 export interface LoadedWallet {
   wallet: Wallet;
   /** The sums of all its credits and holds, loaded or not. */
   sums: WalletSums;
-  /** The holds of the use case's order. */
   holds: Hold[];
-  /** The credits of these holds. */
   credits: Credit[];
 }
 
@@ -50,12 +47,10 @@ export class WalletAggregate {
     this.load(credits);
   }
 
-  /** The entries recorded since the wallet was loaded. */
   get entries(): readonly Entry[] {
     return this.#log.entries;
   }
 
-  /** Whether there is anything to save. */
   get isChanged(): boolean {
     return this.entries.length > 0 || this.#holds.added.size > 0;
   }
@@ -73,7 +68,6 @@ export class WalletAggregate {
     return this.#holds.ended;
   }
 
-  /** The loaded credits. */
   get credits(): Iterable<Credit> {
     return this.#credits.all();
   }
@@ -91,7 +85,6 @@ export class WalletAggregate {
     return { id, availableCents, pendingCents, heldCents, debtCents };
   }
 
-  /** The amount held for the use case's order. */
   get heldCents(): number {
     return sumCents(Array.from(this.#holds.open, (hold) => hold.amountCents));
   }

@@ -3,7 +3,6 @@ import type { DataSource, DataSourceOptions } from 'typeorm';
 import { parseDatabaseUrl } from '../config/database-url.js';
 import { createPool } from './connections.js';
 
-/** The entities and migrations, as `src/schema.ts` has them. */
 export type Schema = Required<Pick<DataSourceOptions, 'entities' | 'migrations'>>;
 
 /**

@@ -11,7 +11,6 @@ import { UnitOfWork } from './unit-of-work.js';
 /** How long a result is cached, so that many concurrent probes cost one check. */
 const CACHED_MS = 1000;
 
-/** The time limit of one statement of a check. */
 const CHECK_TIMEOUT_MS = 2000;
 
 /**

@@ -3,11 +3,9 @@ import { QueryFailedError } from 'typeorm';
 interface DatabaseError {
   /** A name such as ER_DUP_ENTRY, or Node's code for a network error. mysql2 has no names for MariaDB's own errors. */
   code?: string;
-  /** The server's error number. */
   errno?: number;
 }
 
-/** Returns the driver's error, without TypeORM's wrapper. */
 function driverError(error: unknown): DatabaseError {
   const source: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return source ?? {};
@@ -72,7 +70,6 @@ const DISK_FULL = new Set([
   1114, // ER_RECORD_FILE_FULL: the table is full.
 ]);
 
-/** Returns whether the server has no space for the change. */
 export function isDiskFull(error: unknown): boolean {
   return has(DISK_FULL, error);
 }

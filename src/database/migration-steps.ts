@@ -15,11 +15,9 @@ async function exists(runner: QueryRunner, from: string, values: string[]): Prom
   return rows.length > 0;
 }
 
-/** Returns whether the table has the column. */
 export const hasColumn = (runner: QueryRunner, table: string, column: string): Promise<boolean> =>
   exists(runner, 'columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?', [table, column]);
 
-/** Returns whether the table has the index, unique or not. */
 export const hasIndex = (runner: QueryRunner, table: string, index: string): Promise<boolean> =>
   exists(runner, 'statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?', [table, index]);
 
@@ -84,7 +82,6 @@ export async function makeAppendOnly(runner: QueryRunner, table: string): Promis
     );
 }
 
-/** The column type of IDs. */
 export const ID = 'CHAR(36) CHARACTER SET ascii COLLATE ascii_bin';
 
 /** The column type of texts from a fixed list or of a fixed form. */

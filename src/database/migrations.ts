@@ -33,7 +33,6 @@ export async function applyMigrations(dataSource: DataSource, say: Say): Promise
   });
 }
 
-/** Returns the names of the migrations of this version, in their order. */
 export const migrationNames = ({ migrations }: DataSource): string[] =>
   migrations.map(({ name, constructor }) => name ?? constructor.name);
 

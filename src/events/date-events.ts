@@ -42,7 +42,6 @@ const MARGIN_MS = 2 * MINUTE_MS;
 /** The position where all wallets of an instant have been announced. No ID is greater. */
 const LAST_WALLET = '~';
 
-/** The open credits of a wallet with the same date. */
 interface DueCredits {
   date: Date;
   walletId: string;

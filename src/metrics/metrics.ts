@@ -118,7 +118,6 @@ export class Metrics {
     });
   }
 
-  /** Adds a gauge that is measured each time the metrics are read. */
   figure(name: string, help: string, measure: () => number): void {
     new Gauge({
       name,
@@ -134,7 +133,6 @@ export class Metrics {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** Counts an event of a committed use case. */
   count(event: DomainEvent): void {
     const [subject, name] = event.type.split('.') as [string, string];
     if (subject === 'order') this.#orders.inc({ event: name });

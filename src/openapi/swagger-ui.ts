@@ -5,7 +5,6 @@ import type { INestApplication } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { openApiDocument } from './document.js';
 
-/** The location of the page, in the browser. */
 declare const location: { origin: string };
 
 /** A request that "Try it out" of Swagger UI is about to send. */

@@ -45,7 +45,6 @@ export function differingExpiry(
   return isSame ? [] : [differing('/expires_at')];
 }
 
-/** Returns the members in which two lists of payment methods differ. */
 export function differingPaymentMethods(
   sent: readonly OrderPaymentMethod[],
   existing: readonly OrderPaymentMethod[],

@@ -17,7 +17,6 @@ import { differences, differingExpiry, digestedContent } from './order-replay.js
 import { defaultExpiry, expiryProblem } from './order-status.js';
 import { toOrderDto } from './order.mapper.js';
 
-/** Creates and reads orders. */
 @Injectable()
 export class OrdersService {
   readonly #inserted: Batch<Order, boolean>;
@@ -112,7 +111,6 @@ export class OrdersService {
   }
 }
 
-/** Returns an order as it is created. */
 export function newOrder(
   content: RequestedOrder,
   given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,

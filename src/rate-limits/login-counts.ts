@@ -30,7 +30,6 @@ export interface Counter {
   apiUserId: string | null;
 }
 
-/** The count under a quota, and the remaining time of its window. */
 export interface Count {
   quota: Quota;
   points: number;
@@ -94,7 +93,6 @@ export class LoginCounts {
     return counts;
   }
 
-  /** Starts or restarts a window, with a count of 1. */
   async restart(counter: Counter): Promise<void> {
     const windowMs = counter.quota.windowSeconds * 1000;
     const values = [...valuesOf(counter, windowMs), windowMs];

@@ -10,7 +10,6 @@ export class RateLimit {
   @PrimaryColumn({ name: 'key', type: 'char', length: 64, charset: 'ascii', collation: 'ascii_bin' })
   key!: string;
 
-  /** The name of its quota. */
   @WordColumn('kind')
   kind!: string;
 

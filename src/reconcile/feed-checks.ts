@@ -154,7 +154,6 @@ function said(order: OrderDto): string {
   return [order.status, ...amounts, earned, t.taken_back, order.refunded.amount, order.expires_at].join(' ');
 }
 
-/** The same by the order's row. */
 function stored(o: OrderRecord): string {
   const [held, redeemed] = [o.status === 'pending' ? o.redemption_cents : 0, wasCompleted(o) ? o.redemption_cents : 0];
   const redemption = [o.eligible_total_cents ?? o.total_cents, held, o.lapsed_cents, redeemed, o.returned_cents];

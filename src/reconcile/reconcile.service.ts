@@ -14,7 +14,6 @@ import { REFUND_CHECKS } from './refund-checks.js';
 import { missingKeys, missingTriggers } from './schema-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
 
-/** The number of wallets and orders checked so far. */
 export interface Progress {
   wallets: number;
   orders: number;

@@ -10,7 +10,6 @@ import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { Finding } from './page.js';
 
-/** The tables of the money and of the feeds. */
 const MONEY = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
 const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEntry];
 
