@@ -24,7 +24,6 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 /** The guards of every route, in the order in which they run. */
 const GUARDS = [AccessTokenGuard, RateLimitGuard, PermissionGuard];
 
-/** The modules of the service. */
 @Module({})
 export class AppModule {
   static with(config: Readonly<Config>): DynamicModule {

@@ -21,7 +21,6 @@ import { dataSourceOptions, type Schema } from './database/data-source.js';
 
 type Migration = new () => MigrationInterface;
 
-/** Returns the migrations in the order in which they run: that of their files' names. */
 async function migrations(): Promise<Migration[]> {
   const files = readdirSync(new URL('../migrations', import.meta.url)).filter((file) => /^\d+-\w+\.[jt]s$/.test(file));
   const modules = files.sort().map((file) => import(`../migrations/${file}`) as Promise<Record<string, Migration>>);
@@ -53,7 +52,6 @@ export const SCHEMA = {
   migrations: await migrations(),
 } satisfies Schema;
 
-/** Returns a data source for the whole schema, not yet connected. */
 export function createDataSource(url: string, poolSize = 2): DataSource {
   return new DataSource(dataSourceOptions(SCHEMA, url, poolSize));
 }

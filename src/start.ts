@@ -7,7 +7,6 @@ import { APP_OPTIONS, configureApp } from './configure-app.js';
 import { httpAdapter } from './http/http-server.js';
 import { SweepsService } from './sweeps/sweeps.service.js';
 
-/** Reads the configuration and starts the service, which shuts down on SIGTERM. */
 export async function start(): Promise<void> {
   const config = loadProcessConfig();
   const logger = createLogger(config);

@@ -28,7 +28,6 @@ export function positiveMoney(text: string): number {
   return cents;
 }
 
-/** Returns a parser of texts that `isValid` accepts. */
 const textThat =
   (isValid: (text: string) => boolean, message: string) =>
   (text: string): string => {

@@ -89,7 +89,6 @@ class ImportReport {
     return false;
   }
 
-  /** Counts the outcomes of a batch. */
   count(batch: readonly GrantLine[], outcomes: readonly GrantOutcome[]): void {
     for (const [at, { number, grant }] of batch.entries()) {
       const outcome = outcomes[at]!;

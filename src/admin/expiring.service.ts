@@ -28,7 +28,6 @@ const HOLDS = `
     FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
    WHERE h.wallet_id IN (?) AND h.merchant_id = ? AND c.expires_at < ? GROUP BY c.expires_at`;
 
-/** Adds up what will expire, by month. */
 @Injectable()
 export class ExpiringService {
   constructor(

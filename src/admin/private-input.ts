@@ -42,7 +42,6 @@ export function withPassword(command: Command): Command {
     .addOption(new Option('--password-stdin', 'read the password from stdin').conflicts('password'));
 }
 
-/** Returns the password that was given, or undefined. */
 export async function passwordOf({ password, passwordStdin }: PasswordOptions): Promise<string | undefined> {
   return passwordStdin === undefined ? password : lineFromStdin();
 }

@@ -39,7 +39,6 @@ function describe(error: unknown): string {
   return message + faults.map(({ pointer, detail }) => ` ${pointer?.slice(1)} ${detail}`).join(';');
 }
 
-/** Returns the tree of commands. */
 export function adminProgram(): Command {
   return new Command('admin')
     .description('Operate the cashback order service. Reads the same environment variables as the service.')

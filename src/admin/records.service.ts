@@ -27,7 +27,6 @@ export type OrderName = { id: string } | { merchantId: string; externalId: strin
 
 type Rows = Record<string, unknown>[];
 
-/** Reads what is stored about an order or a customer, for the operator. */
 @Injectable()
 export class RecordsService {
   constructor(

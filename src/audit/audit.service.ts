@@ -5,7 +5,6 @@ import { newId } from '../common/ids.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { AuditRecord } from './audit-record.entity.js';
 
-/** Records what operators change. */
 @Injectable()
 export class AuditService {
   constructor(

@@ -34,7 +34,6 @@ export class ApiUser {
   createdAt!: Date;
 }
 
-/** Returns what an API user may do. */
 export function permissionsOf({ mayGrant }: Pick<ApiUser, 'mayGrant'>): Permission[] {
   return mayGrant ? ['orders', 'grants'] : ['orders'];
 }

@@ -29,7 +29,6 @@ interface Started {
   sessionId: string;
 }
 
-/** Login, refresh and logout of API users. */
 @Injectable()
 export class AuthService {
   readonly #log = new Logger('Security');

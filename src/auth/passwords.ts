@@ -56,7 +56,6 @@ export class Passwords {
     return same && fits && hash !== undefined;
   }
 
-  /** Returns whether the hash's cost differs from BCRYPT_COST. */
   isOutdated(hash: string): boolean {
     return bcrypt.getRounds(hash) !== this.config.BCRYPT_COST;
   }

@@ -16,7 +16,6 @@ export interface TokenPair {
   refreshToken: string;
 }
 
-/** Returns a new random pair. */
 export function randomPair(key: KeyObject): TokenPair {
   return pairOf(() => randomBytes(16), key);
 }
@@ -46,7 +45,6 @@ export function looksIssued(accessToken: string, keys: KeyObject[]): boolean {
   return keys.some((key) => untagged + tagOf(untagged, key) === accessToken);
 }
 
-/** Returns whether a text has the form of a refresh token. */
 export function looksLikeRefreshToken(token: string): boolean {
   return token.startsWith(REFRESH_PREFIX) && UUID.test(token.slice(REFRESH_PREFIX.length));
 }

@@ -13,7 +13,6 @@ export const AVAILABLE = `(
                WHERE expired.wallet_id = w.id AND expired.merchant_id = w.merchant_id AND expired.is_open = 1
                  AND expired.expires_at > w.available_as_of AND expired.expires_at <= ? AND expired.available_at <= w.available_as_of), 0))`;
 
-/** The parameters of AVAILABLE. */
 export const availableParameters = (now: Date): Date[] => [now, now, now];
 
 /**
@@ -33,7 +32,6 @@ const firstAfter = (date: string): string =>
 /** When a date first changes what can be spent of a wallet after an instant. It reads one row of each index. */
 export const NEXT_CHANGE = `LEAST(${firstAfter('available_at')}, ${firstAfter('expires_at')})`;
 
-/** The parameters of NEXT_CHANGE. */
 export const nextChangeParameters = (walletId: string, merchantId: string, now: Date): (string | Date)[] => [
   ...[walletId, merchantId, now],
   ...[walletId, merchantId, now],

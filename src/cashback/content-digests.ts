@@ -19,12 +19,10 @@ export class ContentDigests {
     this.#keys = derivedKeys(config, 'cashback content');
   }
 
-  /** Returns the digest of a content, 32 bytes. */
   of(content: readonly unknown[]): Buffer {
     return digest(this.#keys[0], content);
   }
 
-  /** Returns whether the digest is that of the content. */
   matches(content: readonly unknown[], expected: Buffer): boolean {
     return this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
   }

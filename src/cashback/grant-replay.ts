@@ -32,7 +32,6 @@ function storedContent({ grant, credit, document }: StoredGrant): ComparedConten
   };
 }
 
-/** Returns the content of a new grant for its digest. */
 export function digestedContent(requested: GrantContent): unknown[] {
   return digested(requestedContent(requested));
 }

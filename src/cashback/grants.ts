@@ -68,7 +68,6 @@ function refuseDates({ availableAt, expiresAt }: Validity, now: Date, content: G
   throw refused(last, detail);
 }
 
-/** Returns whether a grant is above what an API user can grant at once. */
 export function isAboveMaximum({ amountCents }: Pick<GrantContent, 'amountCents'>, policy: Policy): boolean {
   return amountCents > policy.grantMaximumCents;
 }

@@ -21,7 +21,6 @@ export class LoadedCredits {
     this.#elsewhereCents = availableCents;
   }
 
-  /** Adds a credit that has the same values as in the database. */
   add(credit: Credit): void {
     const { id, remainingCents, expiresAt, originalExpiresAt } = credit;
     this.#byId.set(id, credit);

@@ -81,7 +81,6 @@ export function byExpiry(a: Pick<Credit, 'id' | 'expiresAt'>, b: Pick<Credit, 'i
   return a.expiresAt.getTime() - b.expiresAt.getTime() || (a.id < b.id ? -1 : 1);
 }
 
-/** Returns whether a credit can be spent at an instant. */
 export function isAvailable(credit: Pick<Credit, 'availableAt' | 'expiresAt'>, now: Date): boolean {
   return credit.availableAt <= now && now < credit.expiresAt;
 }

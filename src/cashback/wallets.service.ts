@@ -32,7 +32,6 @@ interface ChangedOrder {
   updatedAt: Date;
 }
 
-/** Loads locked wallets, and saves their changes. */
 @Injectable()
 export class WalletsService {
   constructor(private readonly clock: Clock) {}
@@ -49,7 +48,6 @@ export class WalletsService {
     return this.#open(manager, await this.#lockRow(manager, owner), order);
   }
 
-  /** Locks a wallet that exists, like `lock`. */
   async lockById(manager: EntityManager, merchantId: string, id: string): Promise<WalletAggregate> {
     const lock = { mode: 'pessimistic_write' } as const;
     return this.#open(manager, await manager.findOneOrFail(Wallet, { where: { id, merchantId }, lock }));
@@ -69,7 +67,6 @@ export class WalletsService {
     return wallet;
   }
 
-  /** Loads the credits that `hold` needs for an amount. */
   loadAvailable(manager: EntityManager, wallet: WalletAggregate, amountCents: number): Promise<void> {
     return this.#loadEarliest(manager, wallet, amountCents, true);
   }
@@ -109,7 +106,6 @@ export class WalletsService {
     return credits.map((credit) => ({ credit, amountCents: openCents.get(credit.id) ?? 0 }));
   }
 
-  /** Saves the changes of a use case to a locked wallet. */
   async save(manager: EntityManager, record: Recorder, wallet: WalletAggregate): Promise<void> {
     if (!wallet.isChanged) return;
     for (const credits of batches(wallet.changedCredits))
@@ -160,7 +156,6 @@ export class WalletsService {
   }
 }
 
-/** Adds up entries by their kind, without signs. */
 function centsByKind(entries: readonly Entry[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { kind, amountCents } of entries) sums[kind] = (sums[kind] ?? 0) + Math.abs(amountCents);

@@ -17,7 +17,6 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Returns the instant `ms` milliseconds after another. */
 export function after(instant: Date, ms: number): Date {
   return new Date(instant.getTime() + ms);
 }

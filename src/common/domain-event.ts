@@ -54,7 +54,6 @@ export type DomainEvent =
   | { type: 'session.theft_detected' }
   | { type: 'login.locked_out'; limit: string };
 
-/** Returns whether the event belongs into the merchant's feed. */
 export const isFeedEvent = (event: DomainEvent): event is FeedEvent => 'data' in event;
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */

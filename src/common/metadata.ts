@@ -15,7 +15,6 @@ export function readMetadata(given: Metadata | undefined): Metadata | null {
   return Object.fromEntries(members.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1)));
 }
 
-/** Returns a JSON Pointer to each member in which two requests differ. */
 export function differingMetadata(sent: Metadata | null, existing: Metadata | null): string[] {
   // Maps, because an object inherits members such as `__proto__`, which is a valid key.
   const [one, other] = [new Map(Object.entries(sent ?? {})), new Map(Object.entries(existing ?? {}))];

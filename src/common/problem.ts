@@ -109,7 +109,6 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
   }
 
-  /** Returns the body of the response. */
   toBody(instance: string, requestId: string): Record<string, unknown> {
     return {
       type: `urn:problem:cashback:${this.code}`,
@@ -127,7 +126,6 @@ export class Problem extends Error {
   }
 }
 
-/** Returns a 400 with all validation errors. */
 export function validationFailed(errors: Fault[]): Problem {
   const count = errors.length > MAX_FAULTS ? `more than ${MAX_FAULTS}` : errors.length;
   return new Problem('validation_failed', {
@@ -170,7 +168,6 @@ export interface PublishedProblem {
   retryable: boolean;
 }
 
-/** Returns all codes, for the documentation. */
 export function problemCodes(): PublishedProblem[] {
   const entries = Object.entries(CATALOGUE) as [ProblemCode, CatalogueEntry][];
   return entries.map(([code, [status, title, next_action, retryable = false]]) => {

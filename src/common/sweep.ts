@@ -37,7 +37,6 @@ export class Sweep {
     return Math.max(0, (this.clock.now().getTime() - this.#doneUntil.getTime()) / SECOND_MS);
   }
 
-  /** Does everything that is due now. */
   async doAll(): Promise<void> {
     const now = this.clock.now();
     do this.#doneUntil = await this.work.next();

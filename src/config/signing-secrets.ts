@@ -9,7 +9,6 @@ const MIN_DIFFERENT_CHARACTERS = 8;
 /** Placeholders such as the one in `.env.example` are accepted to try the service, but not in production. */
 const PLACEHOLDER = /change[-_ ]?me|placeholder|example|secret-secret/i;
 
-/** Returns whether a secret is strong enough to sign with. */
 export function isSigningSecret(secret: string, isProduction: boolean): boolean {
   return (
     isLongEnough(secret) &&

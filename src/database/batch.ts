@@ -95,7 +95,6 @@ export class Batch<Key, Value> {
   }
 }
 
-/** Creates batches, one per kind of statement. */
 @Injectable()
 export class Batches {
   /** Emits each statement that is sent: its kind and its number of keys. */

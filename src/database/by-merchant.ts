@@ -8,5 +8,4 @@ export function byMerchant<Key extends { merchantId: string }, Value>(
   return Array.from(groups, ([merchantId, values]) => [merchantId, [...values]]);
 }
 
-/** Returns a condition that holds for any of several groups. */
 export const anyOf = (groups: number, condition: string): string => Array(groups).fill(`(${condition})`).join(' OR ');

@@ -1,8 +1,6 @@
 import { Column, PrimaryColumn, type ColumnOptions } from 'typeorm';
 import { exactCents } from '../common/money.js';
 
-/** The column types of the entities. */
-
 const UUID = { type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin' } as const;
 
 export const PrimaryId = (name = 'id'): PropertyDecorator => PrimaryColumn({ name, ...UUID });
@@ -44,5 +42,4 @@ export const ExactTextColumn = (name: string): PropertyDecorator =>
     },
   });
 
-/** A SHA-256. */
 export const DigestColumn = (name: string): PropertyDecorator => Column({ name, type: 'binary', length: 32 });

@@ -31,7 +31,6 @@ const LOCK_CONFLICTS: Record<number, LockConflict> = {
   3101: 'group_conflict', // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication.
 };
 
-/** All kinds of conflicts. */
 export const lockConflicts = (): LockConflict[] => Object.values(LOCK_CONFLICTS);
 
 /** Returns the kind of conflict with another transaction, if any. The use case can be rolled back and run again. */
@@ -52,7 +51,6 @@ const READ_ONLY = new Set([
   3798, // ER_GR_HOLD_MEMBER_STATUS_ERROR: the server left its group meanwhile.
 ]);
 
-/** Returns whether this server does not accept changes. Another one may. */
 function isReadOnly(error: unknown): boolean {
   return has(READ_ONLY, error);
 }

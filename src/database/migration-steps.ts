@@ -71,7 +71,6 @@ export async function createTrigger(runner: QueryRunner, trigger: string, warnin
   }
 }
 
-/** Closes a table to UPDATE and DELETE. */
 export async function makeAppendOnly(runner: QueryRunner, table: string): Promise<void> {
   for (const event of ['UPDATE', 'DELETE'])
     await createTrigger(

@@ -29,12 +29,10 @@ export async function insertRows<T extends ObjectLiteral>(
   ]);
 }
 
-/** Returns the columns of an entity, for a handwritten statement. */
 export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));
 }
 
-/** Creates an entity from a row that has all of its columns. */
 export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
   const entity = manager.dataSource.getMetadata(target).create() as T;
   for (const column of selectedColumns(manager, target)) {

@@ -14,7 +14,6 @@ const FIRST_PAUSE_MS = 10;
 /** After this time no client waits for the response. */
 const GIVE_UP_AFTER_MS = 4000;
 
-/** Reads and writes through the manager, and records domain events. */
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 
 /** Runs use cases against the database, and retries them after a conflict with another transaction. */

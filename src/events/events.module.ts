@@ -4,7 +4,6 @@ import { EventsService } from './events.service.js';
 import { RetentionService } from './retention.service.js';
 import { SequencerService } from './sequencer.service.js';
 
-/** Merchants' feeds of events. */
 @Module({
   controllers: [EventsController],
   providers: [EventsService, SequencerService, RetentionService],

@@ -15,7 +15,6 @@ const MAX_PAGE_SIZE = 1024 * 1024;
 
 const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Reads merchants' feeds of events. */
 @Injectable()
 export class EventsService {
   constructor(private readonly unitOfWork: UnitOfWork) {}

@@ -17,7 +17,6 @@ const DUE = `/* ${ALL_MERCHANTS} */
     FROM event_feeds f JOIN events e ON e.merchant_id = f.merchant_id AND e.sequence = f.oldest_sequence
    WHERE e.occurred_at < ? LIMIT ${FEEDS}`;
 
-/** Deletes events that are older than EVENT_RETENTION_DAYS, oldest first. */
 @Injectable()
 export class RetentionService implements SharedWork {
   constructor(

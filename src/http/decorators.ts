@@ -6,7 +6,6 @@ import type { AppRequest } from './app-request.js';
 
 export const IS_PUBLIC = 'isPublic';
 
-/** Marks a route that needs no access token. */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
 
 /** The caller of a guarded route. */

@@ -19,7 +19,6 @@ export function ApiMetadata({ isLimited = false } = {}): PropertyDecorator {
   });
 }
 
-/** Returns what is wrong with the first member that is not valid. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return 'must be an object of strings, such as {"store":"SP-014"}';

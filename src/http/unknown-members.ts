@@ -28,7 +28,6 @@ export function noteUnknownMembers(
   }
 }
 
-/** Returns the error of an unknown member of a body. */
 export function memberFault({ parent, name, known }: UnknownMember): Fault {
   const token = shortened(name).replaceAll('~', '~0').replaceAll('/', '~1');
   return { pointer: `${parent}/${token}`, detail: `is not a member of this request${didYouMean(name, known)}` };

@@ -27,7 +27,6 @@ export const moneyFault =
     return known?.[1] ?? 'must be a decimal string such as "49.90", at most "999999999.99"';
   };
 
-/** A CPF or a CNPJ. */
 export const documentFault: FaultOf = (value) => {
   if (typeof value === 'number') return 'must be a string, in quotes, such as "52998224725"';
   const text = typeof value === 'string' && value.length <= 30 ? value : '';
@@ -68,6 +67,5 @@ export const instantFault: FaultOf = (value) => {
   return isTooExact ? 'has more than three decimals' : 'must be an instant such as "2026-11-20T13:45:00.000Z"';
 };
 
-/** A calendar day. */
 export const dayFault: FaultOf = (value) =>
   isCalendarDay(value) ? undefined : 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"';

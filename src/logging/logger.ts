@@ -7,7 +7,6 @@ import type { AppRequest } from '../http/app-request.js';
 /** The size of the buffer for a slow reader of the log. When it is full, lines are dropped. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** Returns a logger that writes JSON lines, or readable ones in development. */
 export function createLogger(config: Pick<Config, 'NODE_ENV' | 'LOG_LEVEL'>): Logger {
   const options: LoggerOptions = {
     level: config.LOG_LEVEL,

@@ -17,7 +17,6 @@ redeem on it, and how much the customer will receive for it. Then complete, canc
 * To use "Try it out", log in, click **Authorize** and paste the \`access_token\`.
 `;
 
-/** Returns the OpenAPI 3.1 document of the service. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const { PUBLIC_URL, PORT } = app.get(Config);
   const config = new DocumentBuilder()
@@ -53,7 +52,6 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   return document;
 }
 
-/** Returns what the service sends to webhook endpoints, by the type of the event. */
 function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/EventDto' } } };
   const webhook = ([type, summary]: [string, string]) => ({

@@ -63,7 +63,6 @@ function responseOf(problems: PublishedProblem[]): Response {
   };
 }
 
-/** Returns a complete body, as the service could send it. */
 function exampleOf(code: ProblemCode): object {
   const { detail, instance = '/orders', errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
   const problem = new Problem(code, {

@@ -36,7 +36,6 @@ export const RESPONSE_HEADERS = {
   },
 } satisfies Headers;
 
-/** Returns references to header fields, for a response. */
 export function headerReferences(...names: (keyof typeof RESPONSE_HEADERS)[]): Headers {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -106,7 +106,6 @@ export function orderEvent(
   return { type, merchantId, subjectId, at, data: { order, ...more, wallet: walletData(sums) } };
 }
 
-/** Returns the members that every change of an order changes too. */
 function nextVersion({ version }: Order, now: Date): Pick<Order, 'version' | 'updatedAt'> {
   return { version: version + 1, updatedAt: now };
 }

@@ -31,12 +31,10 @@ export function maximumToRedeem(order: Order, availableCents: number): Redeemabl
   return redeemableMaximum(order, availableCents + heldCents(order), order.policy);
 }
 
-/** Returns the centavos that are held for an order. */
 export function heldCents(order: Pick<Order, 'status' | 'redemptionCents'>): number {
   return order.status === 'pending' ? order.redemptionCents : 0;
 }
 
-/** Returns the centavos that a completed order redeemed. */
 export function redeemedCents(order: Order): number {
   return wasCompleted(order) ? order.redemptionCents : 0;
 }

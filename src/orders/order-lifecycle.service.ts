@@ -166,7 +166,6 @@ export class OrderLifecycleService {
     });
   }
 
-  /** Returns an order that has no hold, in its current state. */
   async #view(manager: EntityManager, order: Order): Promise<OrderDto> {
     const now = this.clock.now();
     const availableIn = await availableOf(manager, [order], now);

@@ -23,7 +23,6 @@ const QUANTITY_BYTES = 13;
 /** The number of orders whose sizes are read first: the default page size. */
 const FIRST_PART = 20;
 
-/** Lists orders. */
 @Injectable()
 export class OrderListingService {
   constructor(
@@ -75,7 +74,6 @@ async function pageLength(
   return wanted.length;
 }
 
-/** Returns the bytes of the members of variable length, by order. */
 async function jsonSizes(manager: EntityManager, merchantId: string, rows: PageRow[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
@@ -85,7 +83,6 @@ async function jsonSizes(manager: EntityManager, merchantId: string, rows: PageR
   return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));
 }
 
-/** Loads orders in the given order. */
 async function load(manager: EntityManager, merchantId: string, page: PageRow[]): Promise<Order[]> {
   const ids = page.map((row) => row.id);
   const orders = await manager.findBy(Order, { merchantId, id: In(ids) });

@@ -92,7 +92,6 @@ function rangesOf(filter: OrderFilter): IndexRange[] {
   return Array.from(statuses, (one) => ({ index, prefix: [['status = ?', one]] }));
 }
 
-/** Returns the cursor of the page after an order. */
 export function cursorAfter(filter: OrderFilter, { id, sorted_at: at }: PageRow): string {
   return encodeCursor(listOf(filter), [at.getTime(), id]);
 }

@@ -38,7 +38,6 @@ const TRANSITIONS = {
   },
 } satisfies Record<OrderOperation, Transition>;
 
-/** Returns whether the order can still be completed. */
 export function isOpen(order: Pick<Order, 'status'>): boolean {
   return order.status === 'pending' || order.status === 'expired';
 }
@@ -46,7 +45,6 @@ export function isOpen(order: Pick<Order, 'status'>): boolean {
 /** The statuses of orders that have been completed, refunded since or not. */
 export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
-/** Returns whether the order has been completed, refunded since or not. */
 export function wasCompleted(order: Pick<Order, 'status'>): boolean {
   return COMPLETED_STATUSES.includes(order.status);
 }
@@ -78,12 +76,10 @@ function whatIsAllowed(status: OrderStatus): { allowed: OrderStatus[]; operation
 /** The shortest time for which an order can be quoted. */
 const SHORTEST_LIFETIME_MINUTES = 1;
 
-/** Returns when an order expires if the request does not say so. */
 export function defaultExpiry(policy: Policy, now: Date): Date {
   return after(now, policy.orderTtlMinutes * MINUTE_MS);
 }
 
-/** Returns a 400 that says the bounds if an order cannot expire at that instant. */
 export function expiryProblem(expiresAt: Date, { maxOrderTtlMinutes }: Policy, now: Date): Problem | undefined {
   const [first, last] = [after(now, SHORTEST_LIFETIME_MINUTES * MINUTE_MS), after(now, maxOrderTtlMinutes * MINUTE_MS)];
   if (expiresAt >= first && expiresAt <= last) return undefined;

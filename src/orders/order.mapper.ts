@@ -72,7 +72,6 @@ function toReceiveDto(order: Order, now: Date): ToReceiveDto {
   };
 }
 
-/** Builds the response for a refund. */
 export function toRefundDto(refund: Refund): RefundDto {
   return {
     id: refund.id,

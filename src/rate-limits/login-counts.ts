@@ -104,7 +104,6 @@ export class LoginCounts {
     return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, ofUser(apiUserId)));
   }
 
-  /** Forgets the failed logins of a user. */
   async forgetFailuresOf(apiUserId: string): Promise<void> {
     await this.unitOfWork.statement((manager) => manager.delete(RateLimit, ofUser(apiUserId)));
   }

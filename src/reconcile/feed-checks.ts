@@ -86,7 +86,6 @@ const ORDER_EVENTS = `${fromBoth(
   `WHERE ${inPage('e.subject_id')} AND e.type LIKE 'order.%'`,
 )} ORDER BY order_id, is_waiting, place`;
 
-/** Finds orders and refunds that differ from their events. */
 export async function wrongOrderEvents(manager: EntityManager, page: Page, orders: OrderRecord[]): Promise<Finding[]> {
   const byOrder = new Map<string, OrderEvent[]>(orders.map((o) => [o.order_id, []]));
   const read = await queryPage<OrderEvent>(manager, ORDER_EVENTS, page);

@@ -81,7 +81,6 @@ export class SweepsService implements BeforeApplicationShutdown {
     this.#running = Promise.all(Object.values(this.#sweeps).map((sweep) => sweep.run(signal)));
   }
 
-  /** Does everything that is due now. */
   async doAll(): Promise<void> {
     for (const sweep of Object.values(this.#sweeps)) await sweep.doAll();
   }

@@ -6,7 +6,6 @@ import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import type { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 
-/** Reads a request whose members have been validated. */
 export function readGrant(request: CreateGrantDto): NamedGrant {
   const { document, amount, external_id: externalId, reason, available_on: availableOn, expires_on } = request;
   return {
@@ -20,7 +19,6 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
   };
 }
 
-/** Builds the response for a grant. */
 export function toGrantDto({ grant, credit, document, timeZone }: GrantState): GrantDto {
   return {
     id: credit.id,

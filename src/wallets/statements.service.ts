@@ -36,7 +36,6 @@ const UNKNOWN_CUSTOMER: WalletDto = {
 /** A wallet as the operator sees it. */
 type ShownWallet = WalletDto & { open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
 
-/** Reads wallets, their credits and their statements, without locks. */
 @Injectable()
 export class StatementsService {
   constructor(

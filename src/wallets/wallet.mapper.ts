@@ -8,7 +8,6 @@ import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
 import type { EntryDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 import type { ExternalNames } from './external-names.js';
 
-/** Builds the response for a wallet. */
 export function toWalletDto(wallet: WalletSummary): WalletDto {
   return {
     ...walletData(wallet),
@@ -21,7 +20,6 @@ function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
   return next && { amount: formatMoney(next.cents), at: next.at };
 }
 
-/** Builds a line of a statement. */
 export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames): EntryDto {
   const { orderId, refundId, creditId } = entry;
   const grant = grants.get(creditId ?? '');
@@ -44,7 +42,6 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
   };
 }
 
-/** Builds the response for an open credit. */
 export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: string): CreditDto {
   return {
     id: credit.id,

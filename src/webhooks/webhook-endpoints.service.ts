@@ -66,7 +66,6 @@ export class WebhookEndpointsService {
     return { ...created, secret };
   }
 
-  /** Returns all endpoints of a merchant, the oldest first. */
   list(merchantId: string): Promise<WebhookEndpointDto[]> {
     return this.unitOfWork.snapshot(async (manager) => {
       const found = await manager.find(WebhookEndpoint, { where: { merchantId }, order: { id: 'ASC' }, take: MOST });
@@ -188,7 +187,6 @@ async function refuseTaken(manager: EntityManager, { id, merchantId, url }: Key 
   throw new Problem('webhook_url_taken', { detail, extensions: { existing_id: taken.id } });
 }
 
-/** Builds the response for an endpoint. */
 async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {
   const { id, merchantId, url, types, status, cursor, failures, nextAttemptAt, lastAttempt, createdAt } = endpoint;
   const { lastSequence } = await manager.findOneByOrFail(EventFeed, { merchantId });
