@@ -45,7 +45,7 @@ describeWithEdge('problems of the edge', () => {
 
   it('every problem in ops/edge.cfg has the members of the catalogue', () => {
     const problems = [...readFileSync('ops/edge.cfg', 'utf8').matchAll(/'(\{"type":.*),'$/gm)];
-    expect(problems).toHaveLength(6);
+    expect(problems).toHaveLength(7);
     for (const [, text] of problems) {
       const { type, detail, ...members } = JSON.parse(`${text}}`) as Record<string, string>;
       expect(problemCodes()).toContainEqual(members);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,11 +40,7 @@ describeWithEdge('a reload of the edge', () => {
           incoming.resume().once('end', answer);
         }),
       );
-    // Without this option, HAProxy closes idle connections at a reload, even if a request arrives on one meanwhile.
-    writeFileSync(
-      config,
-      readFileSync('ops/edge.cfg', 'utf8').replace(/^defaults$/m, '$&\n  option idle-close-on-response'),
-    );
+    copyFileSync('ops/edge.cfg', config);
     writeFileSync(settings, `global\n  setenv EDGE_CERTIFICATE ${certificate.file}\n`);
     const [, ...args] = here(valuesIn(UNIT, 'ExecStart')[0]!).split(' ');
     edge = await startEdge([stubs[0]!.url], {}, args);

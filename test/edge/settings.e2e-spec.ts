@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { get } from 'node:https';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:tls';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
@@ -70,6 +71,37 @@ describeWithEdge('the settings of the edge', () => {
     const plain = new RawConnection(edge, aRequest('GET /'));
     await plain.closed;
     expect(plain.statuses.filter((status) => status < 400)).toEqual([]);
+  });
+
+  it('with EDGE_CERTIFICATE the edge refuses ciphers without forward secrecy', async () => {
+    edge = await startEdge([stub.url], { EDGE_CERTIFICATE: certificate.file });
+    const [host, port, ca] = ['127.0.0.1', Number(new URL(edge.url).port), certificate.pem] as const;
+    const connectWith = (ciphers: string): Promise<unknown> => {
+      const socket = connect({ host, port, ca, ciphers, maxVersion: 'TLSv1.2', servername: 'localhost' });
+      return once(socket, 'secureConnect').finally(() => socket.destroy());
+    };
+    await connectWith('ECDHE-RSA-AES128-GCM-SHA256');
+    for (const cipher of ['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA'])
+      await expect(connectWith(cipher)).rejects.toThrow(/handshake failure|alert/i);
+  });
+
+  it('the end of an instance is one line in the log of the edge, because one backend checks it for all', async () => {
+    const other = await startStub((_request, response) => response.end());
+    try {
+      edge = await startEdge([other.url, stub.url]);
+      stub.isReady = false;
+      const said = (): string[] =>
+        edge!
+          .log()
+          .split('\n')
+          .filter((line) => line.startsWith('Server '));
+      while (said().length === 0) await sleep(50);
+      await sleep(500);
+      expect(said()).toEqual([expect.stringContaining('Server service/instance2 is DOWN')]);
+    } finally {
+      stub.isReady = true;
+      await other.stop();
+    }
   });
 
   it('the log names each request at the level info, without path, query and body, and none at the default level', async () => {

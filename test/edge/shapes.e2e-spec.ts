@@ -75,9 +75,26 @@ describeWithEdge('requests through the edge', () => {
     expect(await connection.answers(2)).toEqual([100, 201]);
   });
 
-  it('the documentation and the metrics are served', async () => {
+  it.each(['/metrics', '/health/ready', '/metrics?x=1', 'http://localhost/metrics', 'http://localhost/health/ready'])(
+    'the edge answers GET %s with the 404 of a path that does not exist',
+    async (target) => {
+      const answer = await new RawConnection(edge, aRequest(`GET ${target}`)).answer();
+      const { pathname } = new URL(target, 'http://localhost');
+      expectEdgeProblem(answer, 'route_not_found', pathname);
+    },
+  );
+
+  it.each(['//metrics', '/metrics/', '/%6detrics', '/METRICS', '/./metrics', '/health//ready'])(
+    'no spelling reaches the metrics or the readiness through the edge: %s is no operation either',
+    async (target) => {
+      const { status, body } = await new RawConnection(edge, aRequest(`GET ${target}`)).answer();
+      expect({ status, code: body.code }).toEqual({ status: 404, code: 'route_not_found' });
+    },
+  );
+
+  it('the documentation and /health/live are served', async () => {
     const anyone = new Client(edge);
     expect((await anyone.get('/docs')).body).toContain('<title>');
-    expect((await anyone.get('/metrics')).body).toContain('http_requests');
+    expect((await anyone.get('/health/live')).body).toEqual({ status: 'ok' });
   });
 });

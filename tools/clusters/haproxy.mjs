@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startGuarded } from '../support/guarded-process.mjs';
-import { findFreePort, isPortFree } from '../support/ports.mjs';
+import { findFreePort, isListening } from '../support/ports.mjs';
 import { makeTempFolder, PROJECT, run, tail } from '../support/processes.mjs';
 
 /** HAPROXY names the program on a machine that has several versions of it. */
@@ -66,7 +66,7 @@ export async function startEdge(urls, variables = {}, args = ['-db', '-f', EDGE]
     await running.end(1000);
     rmSync(folder, { recursive: true, force: true });
   };
-  for (const deadline = Date.now() + START_MS; await isPortFree(port, '127.0.0.1'); await sleep(20)) {
+  for (const deadline = Date.now() + START_MS; !(await isListening(port)); await sleep(20)) {
     if (!running.hasExited() && Date.now() < deadline) continue;
     const said = tail(log());
     await stop();

@@ -1,5 +1,5 @@
 // @ts-check
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 /**
  * Whether a server could listen on this port now.
@@ -12,6 +12,18 @@ export function isPortFree(port, host) {
     const probe = createServer();
     probe.once('error', () => resolve(false));
     probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}
+
+/**
+ * Whether a server listens on this port of 127.0.0.1. It does not take the port, so a server that starts meanwhile can.
+ *
+ * @param {number} port
+ */
+export function isListening(port) {
+  return new Promise((resolve) => {
+    const probe = connect(port, '127.0.0.1', () => resolve(true));
+    probe.once('error', () => resolve(false)).once('connect', () => probe.destroy());
   });
 }
 
