@@ -77,7 +77,8 @@ const INIT = `SwaggerUIBundle({
  * them, so what is sent is built once: `SwaggerModule.setup` would serialize the document for each request.
  */
 export function serveDocumentation(app: INestApplication): void {
-  const { resolve } = createRequire(import.meta.url);
+  // The version of Swagger UI that Nest's package depends on.
+  const { resolve } = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
   const asset = (name: string) => () => readFileSync(resolve(`swagger-ui-dist/${name}`));
   app.getHttpAdapter().get('/', (_request: Request, response: Response) => response.redirect('/docs'));
   serve(app, '/docs', 'html', () => PAGE);
