@@ -131,7 +131,7 @@ const OF_WALLET: FeedEdit[] = [
   ['a debt that is repaid instead', said('wallet.debt_changed', 'debtor', '"change":"', '"change":"-'), LEDGER],
   ['another grant', said('cashback.granted', 'pending', '"grant":{"id":"0', '"grant":{"id":"1'), LEDGER],
   ['another external_id of a grant', said('cashback.granted', 'voided', '"external_id":"S', '"external_id":"s'), GRANT],
-  ['another grant amount', said('cashback.voided', 'voided', '"id":"', '"amount":"1.00","id":"'), GRANT],
+  ['another grant amount', said('cashback.voided', 'voided', '"amount":"', '"amount":"1'), GRANT],
   ['another date of a grant', said('cashback.granted', 'voided', '"available_at":"2', '"available_at":"1'), GRANT],
   ['another expiry of a grant', said('cashback.voided', 'voided', '"expires_at":"2', '"expires_at":"1'), GRANT],
   ['no expiry of a grant', said('cashback.granted', 'voided', '"expires_at"', '"expired_at"'), GRANT],
