@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, Not } from 'typeorm';
+import { type EntityManager, MoreThan, Not } from 'typeorm';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { counterKey, counterSecrets, KNOWN_NETWORK, type Quota } from './quotas.js';
@@ -99,9 +99,10 @@ export class LoginCounts {
     await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, values));
   }
 
-  /** Returns the counts of a user's failed logins. They need no key, so any JWT_SECRET will do. */
+  /** Returns the counts of a user whose window is running. They need no key, so any JWT_SECRET will do. */
   failuresOf(apiUserId: string): Promise<RateLimit[]> {
-    return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, ofUser(apiUserId)));
+    const running = { ...ofUser(apiUserId), expire: MoreThan(Date.now()) };
+    return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, running));
   }
 
   async forgetFailuresOf(apiUserId: string): Promise<void> {
