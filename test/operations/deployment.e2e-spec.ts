@@ -4,7 +4,8 @@ import { getMetadataStorage } from 'class-validator';
 import mysql from 'mysql2/promise';
 import { Config } from '../../src/config/config.js';
 import { runNode } from '../support/build.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { startBuiltService } from '../support/built-service.js';
+import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { TEST_SECRET } from '../support/service.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -107,5 +108,24 @@ describe('--check-config', () => {
     expect(compose).toMatch(
       /\n {2}database:\n( {4}.*\n)+? {4}depends_on:\n {6}check: \{ condition: service_completed_successfully \}/,
     );
+  });
+});
+
+describe('the start in production', () => {
+  it('production warns at start without METRICS_TOKEN, and not with it', async () => {
+    const database = await createMigratedDatabase();
+    const started = async (variables: Record<string, string>): Promise<string> => {
+      const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', ...variables };
+      const service = await startBuiltService(database.url, env);
+      await service.listening();
+      await service.stop();
+      return service.output();
+    };
+    try {
+      expect(await started({})).toContain('set METRICS_TOKEN');
+      expect(await started({ METRICS_TOKEN: 'a-token-of-this-test' })).not.toContain('set METRICS_TOKEN');
+    } finally {
+      await database.drop();
+    }
   });
 });
