@@ -21,6 +21,8 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         debt_cents      BIGINT NOT NULL,
         balance_cents   BIGINT NOT NULL,
         available_cents BIGINT NOT NULL,
+        pending_cents   BIGINT NOT NULL,
+        held_cents      BIGINT NOT NULL,
         available_as_of DATETIME(3) NOT NULL,
         available_until DATETIME(3) NOT NULL,
         last_seq        BIGINT NOT NULL,
@@ -29,7 +31,8 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         UNIQUE INDEX uq_wallets_merchant_document (merchant_id, document),
         CONSTRAINT fk_wallets_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
         CONSTRAINT ck_wallets_debt CHECK (debt_cents >= 0),
-        CONSTRAINT ck_wallets_balance CHECK (balance_cents >= 0)
+        CONSTRAINT ck_wallets_balance CHECK (balance_cents >= 0),
+        CONSTRAINT ck_wallets_parts CHECK (available_cents >= 0 AND pending_cents >= 0 AND held_cents >= 0)
       ) ${TABLE_OPTIONS}`);
     // Spent credits are never deleted. Indexes that contain is_open skip them.
     await runner.query(`
@@ -37,40 +40,44 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         id                  ${ID} NOT NULL,
         wallet_id           ${ID} NOT NULL,
         merchant_id         ${ID} NOT NULL,
+        seq                 BIGINT NOT NULL,
         order_id            ${ID} NULL,
+        refund_id           ${ID} NULL,
+        from_credit_id      ${ID} NULL,
         reason              VARCHAR(500) NULL,
         amount_cents        BIGINT NOT NULL,
         remaining_cents     BIGINT NOT NULL,
-        is_open             TINYINT AS (remaining_cents > 0) STORED,
+        held_cents          BIGINT NOT NULL,
+        is_open             TINYINT AS (remaining_cents > held_cents) STORED,
         available_at        DATETIME(3) NOT NULL,
         expires_at          DATETIME(3) NOT NULL,
-        original_expires_at DATETIME(3) NULL,
         created_at          DATETIME(3) NOT NULL,
         PRIMARY KEY (id),
         UNIQUE INDEX uq_cashback_credits_order (order_id, merchant_id),
-        INDEX ix_cashback_credits_expiry (wallet_id, merchant_id, is_open, expires_at, id, available_at, remaining_cents),
-        INDEX ix_cashback_credits_release (wallet_id, merchant_id, is_open, available_at, expires_at, remaining_cents),
+        INDEX ix_cashback_credits_expiry (wallet_id, merchant_id, is_open, expires_at, seq, available_at, remaining_cents, held_cents),
+        INDEX ix_cashback_credits_release (wallet_id, merchant_id, is_open, available_at, expires_at, remaining_cents, held_cents),
         INDEX ix_cashback_credits_due (is_open, expires_at, wallet_id, merchant_id),
         INDEX ix_cashback_credits_start (is_open, available_at, wallet_id, merchant_id),
+        INDEX ix_cashback_credits_refund (refund_id),
+        INDEX ix_cashback_credits_from (from_credit_id),
         CONSTRAINT fk_cashback_credits_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_credits_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
-        CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents)
+        CONSTRAINT fk_cashback_credits_refund FOREIGN KEY (refund_id) REFERENCES refunds (id) ${NO_ACTION},
+        CONSTRAINT fk_cashback_credits_from FOREIGN KEY (from_credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
+        CONSTRAINT ck_cashback_credits_remaining CHECK (remaining_cents BETWEEN 0 AND amount_cents),
+        CONSTRAINT ck_cashback_credits_held CHECK (held_cents BETWEEN 0 AND remaining_cents)
       ) ${TABLE_OPTIONS}`);
-    await recordExpression(runner, 'cashback_credits', 'is_open', 'remaining_cents > 0');
+    await recordExpression(runner, 'cashback_credits', 'is_open', 'remaining_cents > held_cents');
     await runner.query(`
       CREATE TABLE IF NOT EXISTS cashback_holds (
         order_id     ${ID} NOT NULL,
         credit_id    ${ID} NOT NULL,
-        wallet_id    ${ID} NOT NULL,
         merchant_id  ${ID} NOT NULL,
         amount_cents BIGINT NOT NULL,
-        entry_seq    BIGINT NOT NULL,
         PRIMARY KEY (order_id, credit_id),
-        INDEX ix_cashback_holds_wallet (wallet_id, merchant_id, amount_cents),
         INDEX ix_cashback_holds_credit (credit_id),
         CONSTRAINT fk_cashback_holds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_holds_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
-        CONSTRAINT fk_cashback_holds_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
         CONSTRAINT ck_cashback_holds_amount CHECK (amount_cents > 0)
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
@@ -134,8 +141,8 @@ async function createLedger(runner: QueryRunner): Promise<void> {
   await createTrigger(
     runner,
     `tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
-       IF NOT ((NEW.kind IN ('earn', 'grant', 'release', 'restore', 'debt') AND NEW.amount_cents > 0)
-               OR (NEW.kind IN ('hold', 'redeem', 'clawback', 'expire', 'repay', 'void') AND NEW.amount_cents < 0)) THEN
+       IF NOT ((NEW.kind IN ('earn', 'grant', 'return', 'debt') AND NEW.amount_cents > 0)
+               OR (NEW.kind IN ('redeem', 'take_back', 'expire', 'repay', 'void') AND NEW.amount_cents < 0)) THEN
          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'tr_cashback_entries_sign: the amount does not have the sign of its kind';
        END IF`,
     'no trigger checks the signs in cashback_entries',

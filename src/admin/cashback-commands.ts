@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { Command, Option } from 'commander';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
-import { isAboveMaximum } from '../cashback/grants.js';
+import { isAboveMaximum } from '../cashback/grant-content.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
@@ -95,14 +95,14 @@ async function voidGrant({ merchant, grant: id, externalId: ofMerchant }: VoidOp
   const key = keyOf(id, ofMerchant);
   const details = { merchant_id: merchant, ...(ofMerchant !== undefined && { external_id: ofMerchant }) };
   await runChange('cashback void', details, async (services) => {
-    const { grant, credit } = await services.get(GrantsService).void(merchant, key);
+    const { grant, credit, remainingCents } = await services.get(GrantsService).void(merchant, key);
     const voided = formatMoney(grant.voidedCents ?? 0);
     const result = {
       id: credit.id,
       wallet_id: credit.walletId,
       external_id: grant.externalId,
       amount: formatMoney(credit.amountCents),
-      remaining: formatMoney(credit.remainingCents),
+      remaining: formatMoney(remainingCents),
       voided,
       voided_at: grant.voidedAt,
     };

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { GrantBatchesService, type GrantOutcome, type NamedGrant } from '../cashback/grant-batches.service.js';
-import { isAboveMaximum } from '../cashback/grants.js';
+import { isAboveMaximum } from '../cashback/grant-content.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';

@@ -19,14 +19,8 @@ export interface ExpiringMonth {
 }
 
 const CREDITS = `
-  SELECT expires_at, SUM(remaining_cents) AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-   WHERE wallet_id IN (?) AND merchant_id = ? AND is_open = 1 AND expires_at < ? GROUP BY expires_at`;
-
-/** Held amounts expire with their credits, once they return. */
-const HOLDS = `
-  SELECT c.expires_at, SUM(h.amount_cents) AS cents
-    FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
-   WHERE h.wallet_id IN (?) AND h.merchant_id = ? AND c.expires_at < ? GROUP BY c.expires_at`;
+  SELECT expires_at, SUM(remaining_cents) AS cents, SUM(held_cents) AS held FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+   WHERE wallet_id IN (?) AND merchant_id = ? AND is_open IN (0, 1) AND expires_at < ? AND remaining_cents > 0 GROUP BY expires_at`;
 
 @Injectable()
 export class ExpiringService {
@@ -61,13 +55,17 @@ export class ExpiringService {
       return rows.find((row) => row.month === month) ?? rows[0]!;
     };
     for await (const walletIds of walletPages(manager, id)) {
-      const sums = (sql: string): Promise<{ expires_at: Date; cents: string }[]> =>
-        manager.query(sql, [walletIds, id, end]);
-      for (const { expires_at: at, cents } of await sums(CREDITS)) add(rowOf(at), exactCents(cents), 0);
-      for (const { expires_at: at, cents } of await sums(HOLDS)) add(rowOf(at), exactCents(cents), exactCents(cents));
+      const sums = await manager.query<ExpiringRow[]>(CREDITS, [walletIds, id, end]);
+      for (const { expires_at: at, cents, held } of sums) add(rowOf(at), exactCents(cents), exactCents(held));
     }
     return rows;
   }
+}
+
+interface ExpiringRow {
+  expires_at: Date;
+  cents: string;
+  held: string;
 }
 
 function add(row: ExpiringMonth, expiringCents: number, heldCents: number): void {

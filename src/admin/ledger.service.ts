@@ -14,40 +14,36 @@ const LATEST_COMMIT_MS = 2 * MINUTE_MS;
 
 /** What a merchant's customers owned at the beginning and the end of a month, and why it changed, in centavos. */
 const NOTHING = {
-  /** Credits and holds less debts, at the beginning. */
+  /** Credits less debts, at the beginning. */
   openingCents: 0,
   earnedCents: 0,
   grantedCents: 0,
   redeemedCents: 0,
-  restoredCents: 0,
+  returnedCents: 0,
   takenBackCents: 0,
   voidedCents: 0,
   expiredCents: 0,
   closingCents: 0,
-  /** The part of `closingCents` that orders held. */
-  closingHeldCents: 0,
   /** The debt that `closingCents` is reduced by. */
   closingDebtCents: 0,
 };
 type Sums = typeof NOTHING;
 
 /**
- * The member that an entry counts in, and its sign there. Holds are still the customers' own, so they move nothing.
- * Cashback that repays a debt is taken from a credit (`clawback`) and from the debt (`repay`), so these two cancel out:
- * a refund takes back what it claws back and what it leaves as a debt.
+ * The member that an entry counts in, and its sign there. Cashback that repays a debt is taken from a credit
+ * (`take_back`) and from the debt (`repay`), so these two cancel out: a refund takes back what it takes from credits and
+ * what it leaves as a debt.
  */
-const MEMBERS: Record<EntryKind, [member: keyof Sums, sign: 1 | -1] | null> = {
+const MEMBERS: Record<EntryKind, [member: keyof Sums, sign: 1 | -1]> = {
   earn: ['earnedCents', 1],
   grant: ['grantedCents', 1],
   redeem: ['redeemedCents', -1],
-  restore: ['restoredCents', 1],
-  clawback: ['takenBackCents', -1],
+  return: ['returnedCents', 1],
+  take_back: ['takenBackCents', -1],
   debt: ['takenBackCents', 1],
   repay: ['takenBackCents', 1],
   void: ['voidedCents', -1],
   expire: ['expiredCents', -1],
-  hold: null,
-  release: null,
 };
 
 export interface LedgerMonth extends Sums {
@@ -116,11 +112,10 @@ function addTo(sums: Sums, { kind, is_before: isBefore, cents: sum }: SumRow): v
   const add = (member: keyof Sums, cents: number): void => void (sums[member] = exactCents(sums[member] + cents));
   const cents = exactCents(sum);
   const isDebt = kind === 'debt' || kind === 'repay';
-  const counted = MEMBERS[kind];
-  if (counted === null) return add('closingHeldCents', -cents);
+  const [member, sign] = MEMBERS[kind];
   if (isDebt) add('closingDebtCents', cents);
   const ownedCents = isDebt ? -cents : cents;
   add('closingCents', ownedCents);
   if (Number(isBefore) === 1) add('openingCents', ownedCents);
-  else add(counted[0], counted[1] * cents);
+  else add(member, sign * cents);
 }

@@ -26,18 +26,14 @@ export interface MerchantOutstanding extends Outstanding {
   name: string;
 }
 
-const WALLETS = 'SELECT COUNT(*) AS wallets, SUM(debt_cents) AS debt FROM wallets WHERE merchant_id = ?';
+const WALLETS =
+  'SELECT COUNT(*) AS wallets, SUM(debt_cents) AS debt, SUM(held_cents) AS held FROM wallets WHERE merchant_id = ?';
 
 const CREDITS = `
-  SELECT SUM(IF(c.available_at > ?, c.remaining_cents, 0)) AS pending,
-         SUM(IF(c.available_at <= ? AND c.expires_at > ?, c.remaining_cents, 0)) AS available,
-         SUM(IF(c.expires_at > ? AND c.expires_at <= ?, c.remaining_cents, 0)) AS expiring
+  SELECT SUM(IF(c.available_at > ?, c.remaining_cents - c.held_cents, 0)) AS pending,
+         SUM(IF(c.available_at <= ? AND c.expires_at > ?, c.remaining_cents - c.held_cents, 0)) AS available,
+         SUM(IF(c.expires_at > ? AND c.expires_at <= ?, c.remaining_cents - c.held_cents, 0)) AS expiring
     FROM wallets w JOIN cashback_credits c ON c.wallet_id = w.id AND c.merchant_id = w.merchant_id AND c.is_open = 1
-   WHERE w.merchant_id = ?`;
-
-const HELD = `
-  SELECT SUM(h.amount_cents) AS held
-    FROM wallets w JOIN cashback_holds h ON h.wallet_id = w.id AND h.merchant_id = w.merchant_id
    WHERE w.merchant_id = ?`;
 
 /** Adds up what merchants owe their customers. The database adds, so memory does not grow with the wallets. */
@@ -79,12 +75,11 @@ async function outstandingOf(manager: EntityManager, merchantId: string, now: Da
   };
   const wallets = await sums(WALLETS, [merchantId]);
   const credits = await sums(CREDITS, [now, now, now, now, soon, merchantId]);
-  const held = await sums(HELD, [merchantId]);
   return {
     wallets: wallets('wallets'),
     availableCents: credits('available'),
     pendingCents: credits('pending'),
-    heldCents: held('held'),
+    heldCents: wallets('held'),
     debtCents: wallets('debt'),
     expiringCents: credits('expiring'),
   };

@@ -107,7 +107,10 @@ async function cashbackOf(
   const credits = await manager.find(Credit, { where, order: { createdAt: 'ASC', id: 'ASC' } });
   const granted = credits.filter(({ orderId }) => orderId === null).map(({ id }) => id);
   const grants = await inBatches(granted, (ids) => manager.findBy(Grant, { merchantId, creditId: In(ids) }));
-  const holds = await manager.findBy(Hold, where);
+  const holds = await inBatches(
+    credits.map(({ id }) => id),
+    (ids) => manager.findBy(Hold, { merchantId, creditId: In(ids) }),
+  );
   const entries = await manager.find(Entry, { where, order: { seq: 'ASC' } });
   return {
     credits: credits.map(toJson),

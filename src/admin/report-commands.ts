@@ -27,7 +27,7 @@ export function reportCommands(): Command {
   ).action((options: ReportOptions) => outstanding(options));
   add(
     'ledger',
-    "the ledger of a month in each merchant's time zone: opening + earned + granted - redeemed + restored - taken back - voided - expired = closing",
+    "the ledger of a month in each merchant's time zone: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing",
   )
     .requiredOption('--month <month>', 'the month, such as 2026-11', month)
     .action((options: ReportOptions & { month: string }) => ledger(options));

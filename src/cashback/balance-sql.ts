@@ -1,19 +1,27 @@
 /**
- * SQL expressions for the available balance of a wallet `w`, which the query finds by a unique key. The wallet stores
- * its balance at the last write, so the expressions only read the credits whose dates have passed since.
+ * SQL expressions for the sums of a wallet `w`, which the query finds by a unique key. The wallet stores its sums at
+ * the last write, so the expressions only read the credits whose dates have passed since.
  */
+
+/** What remains of a credit and is not held. */
+export const FREE = '(remaining_cents - held_cents)';
+
+const passed = (credits: string, dates: string): string =>
+  `COALESCE((SELECT SUM${FREE} FROM cashback_credits ${credits}
+              WHERE wallet_id = w.id AND merchant_id = w.merchant_id AND is_open = 1 AND ${dates}), 0)`;
+
+const RELEASED = 'available_at > w.available_as_of AND available_at <= ?';
 
 /** Centavos that a customer can spend. */
 export const AVAILABLE = `(
   w.available_cents
-  + COALESCE((SELECT SUM(released.remaining_cents) FROM cashback_credits released
-               WHERE released.wallet_id = w.id AND released.merchant_id = w.merchant_id AND released.is_open = 1
-                 AND released.available_at > w.available_as_of AND released.available_at <= ? AND released.expires_at > ?), 0)
-  - COALESCE((SELECT SUM(expired.remaining_cents) FROM cashback_credits expired
-               WHERE expired.wallet_id = w.id AND expired.merchant_id = w.merchant_id AND expired.is_open = 1
-                 AND expired.expires_at > w.available_as_of AND expired.expires_at <= ? AND expired.available_at <= w.available_as_of), 0))`;
+  + ${passed('released', `${RELEASED} AND expires_at > ?`)}
+  - ${passed('expired', 'expires_at > w.available_as_of AND expires_at <= ? AND available_at <= w.available_as_of')})`;
 
 export const availableParameters = (now: Date): Date[] => [now, now, now];
+
+/** Centavos that are not available yet. The parameter is the current instant. */
+export const PENDING = `(w.pending_cents - ${passed('released', RELEASED)})`;
 
 /**
  * Centavos that a customer can spend if no date has changed them since the wallet was last written, else NULL. The
@@ -29,7 +37,7 @@ const firstAfter = (date: string): string =>
   `COALESCE((SELECT MIN(${date}) FROM cashback_credits
               WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${date} > ?), ${NEVER_SQL})`;
 
-/** When a date first changes what can be spent of a wallet after an instant. It reads one row of each index. */
+/** When a date first changes the sums of a wallet after an instant. It reads one row of each index. */
 export const NEXT_CHANGE = `LEAST(${firstAfter('available_at')}, ${firstAfter('expires_at')})`;
 
 export const nextChangeParameters = (walletId: string, merchantId: string, now: Date): (string | Date)[] => [

@@ -2,16 +2,16 @@ import { Module } from '@nestjs/common';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { BalancesService } from './balances.service.js';
 import { CreditExpiryService } from './credit-expiry.service.js';
-import { ContentDigests } from './content-digests.js';
 import { GrantBatchesService } from './grant-batches.service.js';
 import { GrantsService } from './grants.service.js';
 import { OperatorGrantsService } from './operator-grants.service.js';
-import { WalletsService } from './wallets.service.js';
+import { Replays } from './replay.js';
+import { WalletStore } from './wallet.store.js';
 
 const PROVIDERS = [
   BalancesService,
-  WalletsService,
-  ContentDigests,
+  WalletStore,
+  Replays,
   GrantsService,
   GrantBatchesService,
   CreditExpiryService,

@@ -4,7 +4,7 @@ import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
 import type { Wallet } from './wallet.entity.js';
-import { WalletsService } from './wallets.service.js';
+import { WalletStore } from './wallet.store.js';
 
 /** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */
 const LIMIT = 500;
@@ -19,7 +19,7 @@ const DUE = `/* ${ALL_MERCHANTS} */
 export class CreditExpiryService implements SharedWork {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly wallets: WalletsService,
+    private readonly wallets: WalletStore,
     private readonly clock: Clock,
   ) {}
 
@@ -36,8 +36,10 @@ export class CreditExpiryService implements SharedWork {
     const wallets = new Map(due.map((credit) => [credit.id, credit]));
     await doEach(wallets.values(), (wallet) =>
       this.unitOfWork.transaction(async (manager, record) => {
-        const locked = await this.wallets.lockToExpire(manager, wallet, LIMIT);
-        if (locked !== null) await this.wallets.save(manager, record, locked);
+        const locked = await this.wallets.lockById(manager, wallet.merchantId, wallet.id, 'skip_locked');
+        if (locked === undefined) return;
+        await this.wallets.loadExpired(manager, locked, LIMIT);
+        await this.wallets.save(manager, record, [locked]);
       }),
     );
     return doneUntil(due, LIMIT, now);

@@ -9,9 +9,10 @@ import { Wallet } from './wallet.entity.js';
   'merchantId',
   'isOpen',
   'expiresAt',
-  'id',
+  'seq',
   'availableAt',
   'remainingCents',
+  'heldCents',
 ])
 @Index('ix_cashback_credits_release', [
   'walletId',
@@ -20,9 +21,12 @@ import { Wallet } from './wallet.entity.js';
   'availableAt',
   'expiresAt',
   'remainingCents',
+  'heldCents',
 ])
 @Index('ix_cashback_credits_due', ['isOpen', 'expiresAt', 'walletId', 'merchantId'])
 @Index('ix_cashback_credits_start', ['isOpen', 'availableAt', 'walletId', 'merchantId'])
+@Index('ix_cashback_credits_refund', ['refundId'])
+@Index('ix_cashback_credits_from', ['fromCreditId'])
 @Index('uq_cashback_credits_order', ['orderId', 'merchantId'], { unique: true })
 export class Credit {
   @PrimaryId()
@@ -36,10 +40,27 @@ export class Credit {
   @IdColumn('merchant_id')
   merchantId!: string;
 
-  /** The order that earned it; null for a grant by the operator. */
+  /**
+   * The number of the ledger entry that created it. Of the credits of a wallet with the same expiry, the one with the
+   * lowest number comes first.
+   */
+  @Column({ name: 'seq', type: 'bigint' })
+  seq!: number;
+
+  /** The order that earned it; null for a grant, and for an amount that a refund returned. */
   @IdColumn('order_id', { nullable: true })
   @ForeignKey('Order', { name: 'fk_cashback_credits_order' })
   orderId!: string | null;
+
+  /** The refund that returned it, because the credit that it came from ended too soon. */
+  @IdColumn('refund_id', { nullable: true })
+  @ForeignKey('Refund', { name: 'fk_cashback_credits_refund' })
+  refundId!: string | null;
+
+  /** The earned or granted credit that a returned amount first came from, also over several refunds. */
+  @IdColumn('from_credit_id', { nullable: true })
+  @ForeignKey(() => Credit, { name: 'fk_cashback_credits_from' })
+  fromCreditId!: string | null;
 
   @Column({ name: 'reason', type: 'varchar', length: 500, nullable: true })
   reason!: string | null;
@@ -47,17 +68,20 @@ export class Credit {
   @CentsColumn('amount_cents')
   amountCents!: number;
 
+  /** The sum of its entries. */
   @CentsColumn('remaining_cents')
   remainingCents!: number;
 
-  /**
-   * 1 while something remains, otherwise 0. The database computes it, for indexes that skip spent credits.
-   */
+  /** The part of what remains that pending orders hold. */
+  @CentsColumn('held_cents')
+  heldCents!: number;
+
+  /** 1 while something remains that is not held, otherwise 0. The database computes it, for indexes that skip the rest. */
   @Column({
     name: 'is_open',
     type: 'tinyint',
     nullable: true,
-    asExpression: 'remaining_cents > 0',
+    asExpression: 'remaining_cents > held_cents',
     generatedType: 'STORED',
     insert: false,
     update: false,
@@ -69,13 +93,6 @@ export class Credit {
 
   @InstantColumn('expires_at')
   expiresAt!: Date;
-
-  /**
-   * When a reinstated credit first expired: an amount then returned to it, and `expiresAt` is when that amount expires.
-   * A credit is reinstated once, so amounts that return later expire at once.
-   */
-  @InstantColumn('original_expires_at', { nullable: true })
-  originalExpiresAt!: Date | null;
 
   @InstantColumn('created_at')
   createdAt!: Date;

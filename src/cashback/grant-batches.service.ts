@@ -5,10 +5,8 @@ import { lockConflict, violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { ContentDigests } from './content-digests.js';
-import { refuseDifferences } from './grant-replay.js';
-import { type GrantContent, grantsByExternalId, validityOfGrant } from './grants.js';
-import { GrantsService } from './grants.service.js';
+import { type GrantContent, validityOfGrant } from './grant-content.js';
+import { grantsByExternalId, GrantsService } from './grants.service.js';
 
 /** Content with an external ID, by which a repeated grant is recognized. */
 export type NamedGrant = GrantContent & { externalId: string };
@@ -23,7 +21,6 @@ export class GrantBatchesService {
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly grants: GrantsService,
-    private readonly digests: ContentDigests,
     private readonly clock: Clock,
   ) {}
 
@@ -42,7 +39,7 @@ export class GrantBatchesService {
     for (const grant of batch) {
       const stored = existing.get(grant.externalId);
       const outcome = outcomeOf(() => {
-        if (stored !== undefined) refuseDifferences(this.digests, stored, grant);
+        if (stored !== undefined) this.grants.refuseDifferences(grant, stored);
         else validityOfGrant(grant, policy, this.clock.now());
         return stored === undefined ? 'granted' : 'existing';
       });

@@ -1,11 +1,9 @@
-import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, IdColumn, PrimaryId } from '../database/columns.js';
 import { Credit } from './credit.entity.js';
-import { Wallet } from './wallet.entity.js';
 
-/** The amount of one credit that is held for a pending order. Deleted when it is captured or released. */
+/** The amount of one credit that a pending order holds. Deleted when it is redeemed or released. */
 @Entity('cashback_holds')
-@Index('ix_cashback_holds_wallet', ['walletId', 'merchantId', 'amountCents'])
 @Index('ix_cashback_holds_credit', ['creditId'])
 export class Hold {
   @PrimaryId('order_id')
@@ -16,21 +14,10 @@ export class Hold {
   @ForeignKey(() => Credit, { name: 'fk_cashback_holds_credit' })
   creditId!: string;
 
-  @IdColumn('wallet_id')
-  @ForeignKey(() => Wallet, { name: 'fk_cashback_holds_wallet' })
-  walletId!: string;
-
-  /** The merchant of the wallet. */
+  /** The merchant of the order. */
   @IdColumn('merchant_id')
   merchantId!: string;
 
   @CentsColumn('amount_cents')
   amountCents!: number;
-
-  /**
-   * The number of the ledger entry that began the hold. Earlier `hold` and `release` entries of the same order and
-   * credit add up to zero.
-   */
-  @Column({ name: 'entry_seq', type: 'bigint' })
-  entrySeq!: number;
 }

@@ -1,5 +1,6 @@
 import type { LimitedBy } from '../common/problem.js';
 import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
+import { type Validity, validityOf } from './validity.js';
 
 export interface RedeemableMaximum {
   maximumCents: number;
@@ -59,6 +60,26 @@ export function cashbackToReceive(order: PaidOrder, policy: Policy): number {
   }
   const eligible = BigInt(order.eligibleTotalCents ?? order.totalCents) - redeemed;
   return paid === 0n || eligible <= 0n ? 0 : Number((eligible * weighted) / (paid * 10_000n));
+}
+
+/** What a customer can redeem on an order, and will receive for it. */
+export interface Quote {
+  maximum: RedeemableMaximum;
+  earnedCents: number;
+  validity: Validity;
+}
+
+/**
+ * Quotes an order that is completed at an instant.
+ *
+ * @param balanceCents what the customer could spend on it, including what it redeems.
+ */
+export function quote(order: PaidOrder, policy: Policy, balanceCents: number, completedAt: Date): Quote {
+  return {
+    maximum: redeemableMaximum(order, balanceCents, policy),
+    earnedCents: cashbackToReceive(order, policy),
+    validity: validityOf(policy, completedAt),
+  };
 }
 
 /**

@@ -1,3 +1,5 @@
+import { formatMoney } from '../common/money.js';
+import { Problem } from '../common/problem.js';
 import type { OrderTotals } from './quote.js';
 
 /** A completed order, with what earlier refunds did, in centavos. */
@@ -47,6 +49,44 @@ export function proportionalEligibleCents(order: RefundedOrder, amountCents: num
     Number((BigInt(eligibleTotal(order)) * BigInt(refundedCents)) / BigInt(order.totalCents));
   const shareCents = eligibleAt(order.refundedCents + amountCents) - eligibleAt(order.refundedCents);
   return Math.min(Math.max(minimumCents, shareCents), maximumCents);
+}
+
+/** A refund as the request describes it. */
+export interface RequestedRefund {
+  externalId: string;
+  amountCents: number;
+  /** Null if the request does not have it. */
+  eligibleCents: number | null;
+}
+
+/**
+ * Returns the amounts of a new refund.
+ *
+ * @throws Problem refund_exceeds_total, with the bounds of the member that is outside of them.
+ */
+export function refundAmounts(order: RefundedOrder, { amountCents, eligibleCents }: RequestedRefund) {
+  const leftCents = order.totalCents - order.refundedCents;
+  if (amountCents > leftCents) throw outOfBounds('/amount', 'a refund of this order', 1, leftCents);
+  const proportionalCents = proportionalEligibleCents(order, amountCents);
+  // The same request without the member is a replay if it means the same.
+  if (eligibleCents === null || eligibleCents === proportionalCents)
+    return { amountCents, eligibleCents: proportionalCents, requestedEligibleCents: null };
+  const { minimumCents, maximumCents } = eligibleBounds(order, amountCents);
+  if (eligibleCents < minimumCents || eligibleCents > maximumCents) {
+    const what = `the eligible part of a refund of ${formatMoney(amountCents)}`;
+    throw outOfBounds('/eligible_amount', what, minimumCents, maximumCents);
+  }
+  return { amountCents, eligibleCents, requestedEligibleCents: eligibleCents };
+}
+
+function outOfBounds(pointer: string, what: string, minimumCents: number, maximumCents: number): Problem {
+  const [minimum, maximum] = [formatMoney(minimumCents), formatMoney(maximumCents)];
+  const bounds = minimum === maximum ? `must be ${minimum}` : `must be from ${minimum} to ${maximum}`;
+  return new Problem('refund_exceeds_total', {
+    detail: `${what} ${bounds}`,
+    errors: [{ pointer, detail: bounds }],
+    extensions: { minimum, maximum },
+  });
 }
 
 /**

@@ -26,12 +26,12 @@ export function expiryOf(policy: Policy, availableAt: Date): Date {
   return startOfDay(addDays(dayOf(availableAt, policy.timeZone), policy.validityDays), policy.timeZone);
 }
 
-/** Days for which a reinstated credit can be spent, counted from the local date of the return. */
-const REINSTATED_DAYS = 7;
+/** Days after the local date of a refund through which a returned amount can be spent at least. */
+const RETURNED_DAYS = 7;
 
-/** Returns when an amount that is returned to an expired credit expires. */
-export function reinstatementEnd(policy: Pick<Policy, 'timeZone'>, returnedAt: Date): Date {
-  return startOfDay(addDays(dayOf(returnedAt, policy.timeZone), REINSTATED_DAYS + 1), policy.timeZone);
+/** Returns when an amount that a refund returns can expire at the earliest. */
+export function returnEnd(timeZone: string, refundedAt: Date): Date {
+  return startOfDay(addDays(dayOf(refundedAt, timeZone), RETURNED_DAYS + 1), timeZone);
 }
 
 /** Returns the last day on which cashback with this expiry can be spent. */

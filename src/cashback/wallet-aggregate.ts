@@ -1,277 +1,375 @@
 import { newId } from '../common/ids.js';
-import { sumCents } from '../common/money.js';
-import type { Policy } from '../merchants/policy.js';
+import { exactCents, sumCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
 import type { Entry, EntryKind } from './entry.entity.js';
-import { type Cause, EntryLog } from './entry-log.js';
-import { byExpiry, giveBack, isAvailable, repay, type Return, type ReturnedPart, writeOff } from './movements.js';
 import type { Hold } from './hold.entity.js';
-import { HoldBook, type HoldingOrder } from './hold-book.js';
-import { LoadedCredits, takeEarliest } from './loaded-credits.js';
-import { reinstatementEnd } from './validity.js';
-import type { WalletSums } from './wallet-summary.js';
+import { returnEnd, type Validity } from './validity.js';
 import type { Wallet } from './wallet.entity.js';
 
-export interface LoadedWallet {
-  wallet: Wallet;
-  /** The sums of all its credits and holds, loaded or not. */
-  sums: WalletSums;
-  holds: Hold[];
-  credits: Credit[];
+/** Amounts of credits, in centavos. */
+type Parts = Map<Credit, number>;
+
+/** The order and the refund that cause entries. */
+interface Cause {
+  orderId: string | null;
+  refundId?: string;
+}
+
+/** What a refund moves. */
+export interface WalletRefund {
+  orderId: string;
+  refundId: string;
+  /** What earlier refunds of the order have returned. */
+  returnedBeforeCents: number;
+  returnedCents: number;
+  takenBackCents: number;
+  /** The zone of the days for which a returned amount can be spent at least. */
+  timeZone: string;
+}
+
+/** What a refund needs to know of an order's cashback. */
+export interface RefundableCashback {
+  /** What the order redeemed of each credit. */
+  redeemed: Parts;
+  /** How much of what the order earned has expired unspent. */
+  expiredCents: number;
 }
 
 /**
- * A wallet in memory for one use case, at one instant. Each operation changes credits and records one
- * ledger entry per changed credit. It does not access the database: the caller loads the credits that an operation
- * needs (`load`), and saves the changes.
+ * A wallet in memory for one transaction, at one instant. Each operation changes credits and holds, and adds the ledger
+ * entries that change the balance. It does not access the database: `WalletStore` loads the credits that an operation
+ * needs, and saves the changes.
  */
 export class WalletAggregate {
-  readonly wallet: Wallet;
-  readonly #credits: LoadedCredits;
-  readonly #holds: HoldBook;
-  readonly #log: EntryLog;
-  readonly #heldForOthersCents: number;
-  /** What remains of credits that have expired and have not been written off. */
-  #expiredCents: number;
+  readonly entries: Entry[] = [];
+  readonly #credits = new Map<string, Credit>();
+  /** The orders whose holds are loaded, and what each holds. */
+  readonly #holds = new Map<string, Parts>();
+  readonly #storedHolds = new Set<string>();
+  readonly #changedHolds = new Set<string>();
+  readonly #changedCredits = new Set<Credit>();
+  readonly #refundable = new Map<string, RefundableCashback>();
 
+  /** @param row the locked row, with its sums at `now`. */
   constructor(
-    { wallet, sums, holds, credits }: LoadedWallet,
+    readonly row: Wallet,
     readonly now: Date,
-  ) {
-    this.wallet = wallet;
-    this.#log = new EntryLog(wallet, now);
-    this.#credits = new LoadedCredits(sums.availableCents, now);
-    this.#holds = new HoldBook(holds);
-    this.#heldForOthersCents = sums.heldCents - this.heldCents;
-    this.#expiredCents = wallet.balanceCents - sums.availableCents - sums.pendingCents;
-    this.load(credits);
-  }
-
-  get entries(): readonly Entry[] {
-    return this.#log.entries;
-  }
+  ) {}
 
   get isChanged(): boolean {
-    return this.entries.length > 0 || this.#holds.added.size > 0;
+    return this.entries.length > 0 || this.#changedHolds.size > 0;
   }
 
-  /** The credits to write: the new ones, and those that no longer have their stored values. */
-  get changedCredits(): Credit[] {
-    return [...this.#log.changedCredits].filter((credit) => this.#credits.mustBeSaved(credit));
+  /** The credits to write. */
+  get changedCredits(): Iterable<Credit> {
+    return this.#changedCredits;
   }
 
-  get newHolds(): Iterable<Hold> {
-    return this.#holds.added;
+  /** The orders whose stored holds ended or changed. */
+  get endedHolds(): string[] {
+    return [...this.#changedHolds].filter((orderId) => this.#storedHolds.has(orderId));
   }
 
-  get endedHolds(): Iterable<Hold> {
-    return this.#holds.ended;
-  }
-
-  get credits(): Iterable<Credit> {
-    return this.#credits.all();
+  /** The holds to write after that. */
+  get newHolds(): Hold[] {
+    const { merchantId } = this.row;
+    return [...this.#changedHolds].flatMap((orderId) =>
+      Array.from(this.#holdOf(orderId), ([{ id: creditId }, amountCents]) => {
+        return { orderId, creditId, merchantId, amountCents };
+      }),
+    );
   }
 
   get availableCents(): number {
-    return this.#credits.availableCents;
+    return this.row.availableCents;
   }
 
-  /** The sums of the whole wallet in its current state. */
-  get sums(): WalletSums {
-    const { id, balanceCents, debtCents } = this.wallet;
-    const { availableCents } = this;
-    const pendingCents = balanceCents - availableCents - this.#expiredCents;
-    const heldCents = this.#heldForOthersCents + this.heldCents;
-    return { id, availableCents, pendingCents, heldCents, debtCents };
-  }
-
-  get heldCents(): number {
-    return sumCents(Array.from(this.#holds.open, (hold) => hold.amountCents));
+  /** What an order holds, whose holds are loaded. */
+  heldBy(orderId: string): number {
+    return sumCents(this.#holdOf(orderId).values());
   }
 
   /**
-   * Adds credits from the database, and writes off those that have expired. A credit that is already loaded keeps its
-   * state in memory.
+   * Adds credits from the database, and writes off what has expired of them and is not held. A credit that is already
+   * loaded keeps its state in memory.
    *
    * @returns the wallet's own objects for these credits.
    */
   load(found: readonly Credit[]): Credit[] {
     return found.toSorted(byExpiry).map((credit) => {
-      const known = this.#credits.find(credit.id);
+      const known = this.#credits.get(credit.id);
       if (known !== undefined) return known;
-      this.#credits.add(credit);
-      if (credit.expiresAt <= this.now) {
-        this.#expiredCents -= credit.remainingCents;
-        this.#log.recordAll(writeOff(credit));
-      }
+      this.#credits.set(credit.id, credit);
+      this.#writeOffExpired(credit);
       return credit;
     });
   }
 
-  /**
-   * Holds an amount for an order. It is taken from the available credits, earliest expiry
-   * first. The caller must have loaded enough of them to cover the amount.
-   */
-  hold(order: HoldingOrder, amountCents: number): void {
-    const spendable = [...this.credits].filter((credit) => isAvailable(credit, this.now));
-    const taken = takeEarliest(spendable, amountCents);
-    if (sumCents(taken.map(([, cents]) => cents)) < amountCents)
-      throw new Error(`order ${order.id} would hold more than is available`);
-    for (const [credit, takenCents] of taken) {
-      this.#record('hold', credit, -takenCents, { orderId: order.id });
-      this.#holds.add(order.id, credit, takenCents, this.wallet.lastSeq);
-    }
+  /** Adds what an order holds. The credits are loaded. */
+  loadHold(orderId: string, holds: readonly Hold[]): void {
+    if (holds.length > 0) this.#storedHolds.add(orderId);
+    this.#holds.set(orderId, new Map(holds.map((hold) => [this.#loaded(hold.creditId), hold.amountCents])));
   }
 
-  /** Releases the hold of an order. The released amount repays debt first. */
-  releaseHold(order: HoldingOrder): void {
-    this.#repay(this.#endHolds(order, 0).released, { orderId: order.id });
+  loadRefundable(orderId: string, cashback: RefundableCashback): void {
+    this.#refundable.set(orderId, cashback);
+  }
+
+  /** How much of what an order earned has expired unspent. */
+  expiredUnspent(orderId: string): number {
+    const own = this.#earnedBy(orderId);
+    const now = this.entries.filter(({ kind, creditId }) => kind === 'expire' && creditId === own?.id);
+    return this.#refundableOf(orderId).expiredCents - sumCents(now.map(({ amountCents }) => amountCents));
   }
 
   /**
-   * Replaces the hold of an order by another amount. What it holds of expired credits stays
-   * held, up to that amount, because a release would end it or use up the credit's only return. Only what the order no
-   * longer holds repays debt. The caller must have loaded enough credits, see `hold`.
+   * Sets what an order holds: of what it already holds and what is available, the credits that expire first. What it no
+   * longer holds is released: it repays debt, or expires if its credit did. Enough credits must be loaded.
+   *
+   * @param endsAt when the hold ends. What is released of a credit that expired before repays nothing.
    */
-  replaceHold(order: HoldingOrder, amountCents: number): void {
-    const { keptCents, released } = this.#endHolds(order, amountCents);
-    const newCents = amountCents - keptCents;
-    if (newCents > 0) this.hold(order, newCents);
-    const returnedCents = sumCents(released.map((part) => part.amountCents)) - newCents;
-    this.#repay(released, { orderId: order.id }, Math.max(0, returnedCents));
+  hold(orderId: string, amountCents: number, endsAt = this.now): void {
+    const before = this.#holdOf(orderId);
+    if (amountCents === this.heldBy(orderId)) return;
+    const candidates: Parts = new Map(before);
+    for (const credit of this.#credits.values())
+      if (isAvailable(credit, this.now)) candidates.set(credit, (before.get(credit) ?? 0) + freeCents(credit));
+    const after = takeEarliest(candidates, amountCents);
+    if (sumCents(after.values()) < amountCents) throw new Error(`order ${orderId} would hold more than is available`);
+    this.#holds.set(orderId, after);
+    this.#changedHolds.add(orderId);
+    const released: Parts = new Map();
+    for (const credit of new Set([...before.keys(), ...after.keys()])) {
+      const heldCents = (after.get(credit) ?? 0) - (before.get(credit) ?? 0);
+      this.#change(credit, 0, heldCents);
+      if (heldCents < 0) released.set(credit, -heldCents);
+    }
+    this.#repay(new Map([...released].filter(([{ expiresAt }]) => expiresAt > endsAt)), { orderId });
+    for (const credit of [...released.keys()].sort(byExpiry)) this.#writeOffExpired(credit);
   }
 
-  /** Captures the hold of an order: it is released and redeemed in one step. */
-  capture(orderId: string): void {
-    for (const { credit, amountCents } of this.#endedHolds()) {
-      this.#record('release', credit, amountCents, { orderId });
-      this.#record('redeem', credit, -amountCents, { orderId });
+  /** Redeems what an order holds. */
+  redeem(orderId: string): void {
+    const hold = this.#holdOf(orderId);
+    if (hold.size === 0) return;
+    this.#holds.set(orderId, new Map());
+    this.#changedHolds.add(orderId);
+    for (const [credit, amountCents] of [...hold].sort(([a], [b]) => byExpiry(a, b))) {
+      this.#change(credit, 0, -amountCents);
+      this.#move('redeem', credit, -amountCents, { orderId });
     }
   }
 
-  /** Adds new cashback, earned by an order or granted by the operator. It repays debt first. */
-  addCredit(
-    from: { orderId: string } | { reason: string | null },
-    amountCents: number,
-    availableAt: Date,
-    expiresAt: Date,
-  ): Credit {
-    const orderId = 'orderId' in from ? from.orderId : null;
-    const credit: Credit = {
-      id: newId(this.now),
-      walletId: this.wallet.id,
-      merchantId: this.wallet.merchantId,
-      orderId,
-      reason: 'reason' in from ? from.reason : null,
-      amountCents,
-      remainingCents: amountCents,
-      availableAt,
-      expiresAt,
-      originalExpiresAt: null,
-      createdAt: this.now,
-    };
-    this.#credits.addNew(credit);
-    this.#record(orderId === null ? 'grant' : 'earn', credit, amountCents, { orderId });
-    this.#repay([{ credit, amountCents }], { orderId });
+  /** Adds the cashback that an order earned. It repays debt first. */
+  earn(orderId: string, amountCents: number, validity: Validity): Credit {
+    return this.#add('earn', amountCents, validity, { orderId });
+  }
+
+  /** Adds cashback that no order earned. It repays debt first. */
+  grant(amountCents: number, validity: Validity, reason: string | null): Credit {
+    return this.#add('grant', amountCents, validity, { reason });
+  }
+
+  /** Takes back what is left of granted credits and is not held. @returns the voided centavos. */
+  void(credits: readonly Credit[]): number {
+    const voided = credits.toSorted(byExpiry).map((credit) => {
+      const amountCents = freeCents(credit);
+      if (amountCents > 0) this.#move('void', credit, -amountCents, { orderId: null });
+      return amountCents;
+    });
+    return sumCents(voided);
+  }
+
+  /**
+   * Returns what an order redeemed, and takes back what it earned. `loadRefundable` must have been called, and enough
+   * credits must be loaded to cover what is taken back, if there are enough.
+   */
+  refund({ returnedBeforeCents, returnedCents, takenBackCents, timeZone, ...cause }: WalletRefund): void {
+    this.#return(returnedBeforeCents, returnedCents, returnEnd(timeZone, this.now), cause);
+    this.#takeBack(takenBackCents, cause);
+  }
+
+  /** Returns to the credits that the order redeemed from, in reverse order. What returned amounts to repays debt first. */
+  #return(beforeCents: number, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): void {
+    const parts: Parts = new Map();
+    let doneCents = beforeCents;
+    let leftCents = amountCents;
+    const redeemed = [...this.#refundableOf(cause.orderId).redeemed];
+    for (const [credit, redeemedCents] of redeemed.sort(([a], [b]) => byExpiry(b, a))) {
+      const earlierCents = Math.min(doneCents, redeemedCents);
+      const partCents = Math.min(leftCents, redeemedCents - earlierCents);
+      doneCents -= earlierCents;
+      leftCents -= partCents;
+      if (partCents > 0) parts.set(this.#returnTo(credit, partCents, end, cause), partCents);
+    }
+    if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
+    this.#repay(parts, cause);
+  }
+
+  /** @returns the credit that the amount is in: a new one, if the one that it came from ends before `end`. */
+  #returnTo(credit: Credit, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): Credit {
+    if (credit.expiresAt < end) {
+      const from = { refundId: cause.refundId, fromCreditId: credit.fromCreditId ?? credit.id };
+      const validity = { availableAt: this.now, expiresAt: end };
+      return this.#addReturned(amountCents, validity, from, cause);
+    }
+    this.#move('return', credit, amountCents, cause);
     return credit;
   }
 
-  /**
-   * Takes back granted cashback: from the order's own credit, then from the others, pending and available, earliest
-   * expiry first. The uncovered rest becomes debt. The caller must have loaded enough credits to cover the amount, if
-   * there are enough.
-   */
-  clawBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
-    const credits = [...this.credits];
-    const own = credits.filter((credit) => credit.orderId === cause.orderId);
-    const others = credits.filter((credit) => credit.orderId !== cause.orderId);
+  /** Takes from the order's own credit, then from the others, earliest expiry first. The rest becomes debt. */
+  #takeBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
+    const own = this.#earnedBy(cause.orderId);
     let leftCents = amountCents;
-    for (const candidates of [own, others]) {
-      for (const [credit, takenCents] of takeEarliest(candidates, leftCents)) {
+    for (const credits of [own === undefined ? [] : [own], [...this.#credits.values()]]) {
+      const free: Parts = new Map(credits.map((credit) => [credit, freeCents(credit)]));
+      for (const [credit, takenCents] of takeEarliest(free, leftCents)) {
         leftCents -= takenCents;
-        this.#record('clawback', credit, -takenCents, cause);
+        this.#move('take_back', credit, -takenCents, cause);
       }
     }
-    if (leftCents > 0) this.#log.recordDebt('debt', leftCents, cause);
+    if (leftCents > 0) this.#changeDebt('debt', leftCents, cause);
   }
 
-  /**
-   * Returns redeemed cashback to the credits it came from, latest expiry first. A credit that has expired since comes
-   * back once. The returned amount repays debt first, but what has expired repays nothing.
-   *
-   * @param redeemed the credits that the order redeemed from, each with the amount that has not been returned to it
-   *   yet.
-   */
-  restore(
+  /** Repays debt from amounts that became the customer's, earliest expiry first. */
+  #repay(parts: Parts, cause: Cause): void {
+    for (const [credit, amountCents] of takeEarliest(parts, this.row.debtCents)) {
+      this.#move('take_back', credit, -amountCents, cause);
+      this.#changeDebt('repay', -amountCents, cause);
+    }
+  }
+
+  #add(
+    kind: 'earn' | 'grant',
     amountCents: number,
-    redeemed: readonly { credit: Credit; amountCents: number }[],
-    cause: { orderId: string; refundId: string },
-    policy: Pick<Policy, 'timeZone'>,
+    validity: Validity,
+    { orderId = null, reason = null }: { orderId?: string | null; reason?: string | null },
+  ): Credit {
+    const credit = this.#newCredit(amountCents, validity, { orderId, reason });
+    this.#move(kind, credit, amountCents, { orderId });
+    this.#repay(new Map([[credit, amountCents]]), { orderId });
+    return credit;
+  }
+
+  #addReturned(
+    amountCents: number,
+    validity: Validity,
+    from: Pick<Credit, 'refundId' | 'fromCreditId'>,
+    cause: Cause,
+  ): Credit {
+    const credit = this.#newCredit(amountCents, validity, from);
+    this.#move('return', credit, amountCents, cause);
+    return credit;
+  }
+
+  /** Creates a credit. The next entry is the one that adds its amount. */
+  #newCredit(amountCents: number, validity: Validity, origin: Partial<Credit>): Credit {
+    const credit: Credit = {
+      id: newId(this.now),
+      walletId: this.row.id,
+      merchantId: this.row.merchantId,
+      seq: this.row.lastSeq + 1,
+      orderId: null,
+      refundId: null,
+      fromCreditId: null,
+      reason: null,
+      ...origin,
+      amountCents,
+      remainingCents: 0,
+      heldCents: 0,
+      ...validity,
+      createdAt: this.now,
+    };
+    this.#credits.set(credit.id, credit);
+    return credit;
+  }
+
+  #writeOffExpired(credit: Credit): void {
+    const amountCents = freeCents(credit);
+    if (credit.expiresAt <= this.now && amountCents > 0)
+      this.#move('expire', credit, -amountCents, { orderId: null }, credit.expiresAt);
+  }
+
+  #move(kind: EntryKind, credit: Credit, amountCents: number, cause: Cause, effectiveAt = this.now): void {
+    this.#change(credit, amountCents, 0);
+    this.#append(kind, credit.id, amountCents, cause, effectiveAt);
+  }
+
+  #changeDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+    this.row.debtCents = exactCents(this.row.debtCents + amountCents);
+    this.#append(kind, null, amountCents, cause, this.now);
+  }
+
+  /** Changes what remains of a credit and what is held of it, and with them the sums of the wallet. */
+  #change(credit: Credit, amountCents: number, heldCents: number): void {
+    this.#changedCredits.add(credit);
+    credit.remainingCents += amountCents;
+    credit.heldCents += heldCents;
+    const { row } = this;
+    row.balanceCents = exactCents(row.balanceCents + amountCents);
+    row.heldCents = exactCents(row.heldCents + heldCents);
+    const free = amountCents - heldCents;
+    if (credit.availableAt > this.now) row.pendingCents = exactCents(row.pendingCents + free);
+    else if (credit.expiresAt > this.now) row.availableCents = exactCents(row.availableCents + free);
+  }
+
+  #append(
+    kind: EntryKind,
+    creditId: string | null,
+    amountCents: number,
+    { orderId, refundId = null }: { orderId: string | null; refundId?: string | null },
+    effectiveAt: Date,
   ): void {
-    const parts: ReturnedPart[] = [];
-    let leftCents = amountCents;
-    for (const { credit, amountCents: openCents } of redeemed.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
-      const partCents = Math.min(leftCents, openCents);
-      if (partCents === 0) continue;
-      leftCents -= partCents;
-      const returned = this.#return('restore', partCents, { id: cause.orderId, policy });
-      for (const movement of giveBack(credit, returned))
-        this.#log.record(movement, movement.kind === 'restore' ? cause.refundId : undefined);
-      parts.push({ credit, amountCents: partCents });
-    }
-    this.#repay(parts, cause);
-    if (leftCents > 0) throw new Error(`order ${cause.orderId} returns more cashback than it redeemed`);
+    const { id: walletId, merchantId, balanceCents, debtCents } = this.row;
+    const sums = { balanceCents, debtCents };
+    const seq = ++this.row.lastSeq;
+    const entry = { walletId, merchantId, seq, kind, amountCents, ...sums, creditId, orderId, refundId };
+    this.entries.push({ ...entry, effectiveAt, createdAt: this.now });
   }
 
-  /**
-   * Voids the unspent, unheld amount of a granted credit. The credit must be loaded.
-   *
-   * @returns the voided centavos.
-   */
-  voidCredit(credit: Credit): number {
-    const amountCents = credit.remainingCents;
-    if (amountCents === 0) return 0;
-    credit.remainingCents = 0;
-    this.#record('void', credit, -amountCents, { orderId: null });
-    return amountCents;
+  #earnedBy(orderId: string): Credit | undefined {
+    return [...this.#credits.values()].find((credit) => credit.orderId === orderId);
   }
 
-  /**
-   * Ends the holds of an order, except for what they hold of expired credits, up to `mostKeptCents`.
-   *
-   * @returns what is still held, and what was released.
-   */
-  #endHolds(order: HoldingOrder, mostKeptCents: number): { keptCents: number; released: ReturnedPart[] } {
-    let keptCents = 0;
-    const released: ReturnedPart[] = [];
-    for (const { credit, amountCents: heldCents, entrySeq } of this.#endedHolds()) {
-      const partCents = credit.expiresAt <= this.now ? Math.min(mostKeptCents - keptCents, heldCents) : 0;
-      if (partCents > 0) this.#holds.add(order.id, credit, partCents, entrySeq);
-      keptCents += partCents;
-      const amountCents = heldCents - partCents;
-      if (amountCents === 0) continue;
-      this.#log.recordAll(giveBack(credit, this.#return('release', amountCents, order)));
-      released.push({ credit, amountCents });
-    }
-    return { keptCents, released };
+  #holdOf(orderId: string): Parts {
+    return this.#holds.get(orderId) ?? new Map<Credit, number>();
   }
 
-  /** Ends the holds of the order. Returns them with their credits, earliest expiry first. */
-  #endedHolds(): { credit: Credit; amountCents: number; entrySeq: number }[] {
-    const ended = this.#holds.end().map(({ creditId, ...hold }) => ({ credit: this.#credits.get(creditId), ...hold }));
-    return ended.sort((a, b) => byExpiry(a.credit, b.credit));
+  #refundableOf(orderId: string): RefundableCashback {
+    const refundable = this.#refundable.get(orderId);
+    if (refundable === undefined) throw new Error(`what order ${orderId} redeemed was not loaded`);
+    return refundable;
   }
 
-  #return(kind: Return['kind'], amountCents: number, { id, policy }: Pick<HoldingOrder, 'id' | 'policy'>): Return {
-    return { kind, amountCents, orderId: id, at: this.now, reinstatedUntil: reinstatementEnd(policy, this.now) };
+  #loaded(creditId: string): Credit {
+    const credit = this.#credits.get(creditId);
+    if (credit === undefined) throw new Error(`credit ${creditId} was not loaded`);
+    return credit;
   }
+}
 
-  /** Repays debt from amounts that were added to credits, at most `mostCents`. */
-  #repay(parts: readonly ReturnedPart[], { orderId, refundId }: Cause, mostCents = Infinity): void {
-    this.#log.recordAll(repay(parts, Math.min(this.wallet.debtCents, mostCents), { orderId, at: this.now }), refundId);
-  }
+/** What remains of a credit and is not held. */
+export const freeCents = ({ remainingCents, heldCents }: Pick<Credit, 'remainingCents' | 'heldCents'>): number =>
+  remainingCents - heldCents;
 
-  #record(kind: EntryKind, credit: Credit, amountCents: number, { orderId, refundId }: Cause): void {
-    this.#log.record({ kind, credit, amountCents, orderId, effectiveAt: this.now }, refundId);
+/** Sorts by expiry, earliest first; credits with the same expiry by their number. */
+export function byExpiry(a: Pick<Credit, 'seq' | 'expiresAt'>, b: Pick<Credit, 'seq' | 'expiresAt'>): number {
+  return +a.expiresAt - +b.expiresAt || a.seq - b.seq;
+}
+
+function isAvailable({ availableAt, expiresAt }: Credit, now: Date): boolean {
+  return availableAt <= now && now < expiresAt;
+}
+
+/** Takes up to an amount from parts, those of credits that expire first. */
+function takeEarliest(parts: Parts, amountCents: number): Parts {
+  const taken: Parts = new Map();
+  let leftCents = amountCents;
+  for (const [credit, cents] of [...parts].sort(([a], [b]) => byExpiry(a, b))) {
+    const partCents = Math.min(leftCents, cents);
+    if (partCents <= 0) continue;
+    leftCents -= partCents;
+    taken.set(credit, partCents);
   }
+  return taken;
 }

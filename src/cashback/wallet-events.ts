@@ -3,11 +3,11 @@ import { formatMoney } from '../common/money.js';
 import { expiresOn } from './validity.js';
 import type { Credit } from './credit.entity.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
-import type { WalletSums } from './wallet-summary.js';
+import type { WalletSums } from './wallet-sums.js';
 
 /** Returns the sums of a wallet as responses and events show them. */
-export const walletData = ({ id, ...sums }: WalletSums) => ({
-  id,
+export const walletData = (sums: WalletSums) => ({
+  id: sums.id,
   available: formatMoney(sums.availableCents),
   pending: formatMoney(sums.pendingCents),
   held: formatMoney(sums.heldCents),
@@ -15,9 +15,9 @@ export const walletData = ({ id, ...sums }: WalletSums) => ({
 });
 
 /** Returns an event of a wallet in its current state. @param data what the event says apart from that. */
-export function walletEvent(type: FeedEventType, { wallet, sums, now: at }: WalletAggregate, data: object): FeedEvent {
-  const { id: subjectId, merchantId } = wallet;
-  return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(sums) } };
+export function walletEvent(type: FeedEventType, { row, now: at }: WalletAggregate, data: object): FeedEvent {
+  const { id: subjectId, merchantId } = row;
+  return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(row) } };
 }
 
 /** Returns the event of a grant, or of a void. @param amountCents what was voided. */

@@ -28,19 +28,30 @@ export class Wallet {
   @CentsColumn('debt_cents')
   debtCents!: number;
 
-  /** The sum of all entries on credits so far: the running balance of the statement. */
+  /** The sum of all entries on credits: what is available, pending, held, or expired and not yet written off. */
   @CentsColumn('balance_cents')
   balanceCents!: number;
 
-  /** The available centavos at `availableAsOf`. `balance-sql.ts` adds the changes since then. */
+  /**
+   * What could be spent at `availableAsOf`. Since then, only dates have changed it and what is pending:
+   * `balance-sql.ts`.
+   */
   @CentsColumn('available_cents')
   availableCents!: number;
+
+  /** What was not available yet at `availableAsOf`. */
+  @CentsColumn('pending_cents')
+  pendingCents!: number;
+
+  /** What pending orders hold. */
+  @CentsColumn('held_cents')
+  heldCents!: number;
 
   /** When the wallet was last written: the instant of its last entry or, before the first one, its creation. */
   @InstantColumn('available_as_of')
   availableAsOf!: Date;
 
-  /** When a date first changes `availableCents`: a credit becomes available or expires. */
+  /** When a date first changes what is available or pending: a credit becomes available or expires. */
   @InstantColumn('available_until')
   availableUntil!: Date;
 

@@ -29,6 +29,50 @@ export async function insertRows<T extends ObjectLiteral>(
   ]);
 }
 
+/** An SQL expression with its parameters. */
+export type Expression = readonly [sql: string, parameters: readonly unknown[]];
+
+/**
+ * Updates rows of one merchant with one statement.
+ *
+ * @param properties those whose columns get the entities' values.
+ * @param expressions for other columns, by name.
+ * @param expected what must be true of the rows besides.
+ * @throws Error if a row is missing, or is not as expected.
+ */
+export async function updateRows<T extends ObjectLiteral & { id: string; merchantId: string }>(
+  manager: EntityManager,
+  target: EntityTarget<T>,
+  entities: readonly T[],
+  properties: readonly (keyof T & string)[],
+  expressions: Readonly<Record<string, (entity: T) => Expression>> = {},
+  [condition, expected]: Expression = ['TRUE', []],
+): Promise<void> {
+  const { tableName, columns } = manager.dataSource.getMetadata(target);
+  const { driver } = manager.dataSource;
+  const values = columns
+    .filter(({ propertyName }) => properties.includes(propertyName))
+    .map((column): [string, (entity: T) => Expression] => [
+      column.databaseName,
+      (entity) => ['?', [driver.preparePersistentValue(column.getEntityValue(entity), column)]],
+    ]);
+  const parameters: unknown[] = [];
+  const assignments = [...values, ...Object.entries(expressions)].map(([column, valueOf]) => {
+    const cases = entities.map((entity) => {
+      const [sql, given] = valueOf(entity);
+      parameters.push(...(entities.length > 1 ? [entity.id] : []), ...given);
+      return entities.length > 1 ? `WHEN ? THEN ${sql}` : sql;
+    });
+    return `${column} = ${entities.length > 1 ? `CASE id ${cases.join(' ')} END` : cases[0]}`;
+  });
+  const ids = entities.map(({ id }) => id);
+  const { affectedRows } = await manager.query<{ affectedRows: number }>(
+    `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE merchant_id = ? AND id IN (?) AND ${condition}`,
+    [...parameters, entities[0]?.merchantId, ids, ...expected],
+  );
+  if (affectedRows !== ids.length) throw new Error(`locked rows of ${tableName} were changed by another transaction`);
+}
+
 export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));
 }
@@ -45,3 +89,10 @@ const selectedColumns = (manager: EntityManager, target: EntityTarget<ObjectLite
   manager.dataSource.getMetadata(target).columns.filter((column) => column.isSelect);
 
 const namesOf = (columns: ColumnMetadata[]): string[] => columns.map((column) => column.databaseName);
+
+/** The maximum number of IDs or rows per statement. */
+const ROWS_PER_STATEMENT = 2000;
+
+export function* chunks<T>(rows: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) yield rows.slice(at, at + ROWS_PER_STATEMENT);
+}

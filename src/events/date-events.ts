@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
+import { FREE } from '../cashback/balance-sql.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
-import { lockAndSum } from '../cashback/wallet-summary.js';
+import { lockAndSum } from '../cashback/wallet-sums.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { FeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
@@ -16,7 +17,7 @@ import { EventSweep } from './event.entity.js';
 const LIMIT = 50;
 
 const dueCredits = (date: string, index: string, condition = ''): string => `/* ${ALL_MERCHANTS} */
-  SELECT ${date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM(remaining_cents) AS cents
+  SELECT ${date} AS date, wallet_id AS walletId, merchant_id AS merchantId, SUM${FREE} AS cents
     FROM cashback_credits FORCE INDEX (${index})
    WHERE is_open = 1 AND (${date} = ? AND wallet_id > ? OR ${date} > ?) AND ${date} <= ? ${condition}
    GROUP BY ${date}, wallet_id, merchant_id ORDER BY ${date}, wallet_id LIMIT ${LIMIT}`;
@@ -91,7 +92,7 @@ export class DateEvents implements SharedWork {
     const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
     const ids = found.map(({ walletId }) => walletId);
     const at = this.clock.now();
-    const sums = await lockAndSum(manager, merchantId, 'id', ids, at);
+    const sums = await lockAndSum(manager, merchantId, ids, at);
     return found.map(({ walletId: subjectId, date, cents }) => {
       const dates =
         this.kind === 'available'

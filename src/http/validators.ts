@@ -3,7 +3,6 @@ import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   IsArray,
-  IsBoolean,
   IsIn,
   IsInt,
   Max,
@@ -132,15 +131,6 @@ export function IsQueryInteger(minimum: number, maximum: number): PropertyDecora
     Converted((value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value)),
     IsWholeNumber(minimum, maximum),
     ApiProperty({ required: false }),
-  );
-}
-
-/** `true` or `false` in a query. */
-export function IsQueryBoolean(): PropertyDecorator {
-  return applyDecorators(
-    Converted((value) => (value === 'true' || value === 'false' ? value === 'true' : value)),
-    IsBoolean({ message: 'must be true or false' }),
-    ApiProperty({ type: Boolean, required: false }),
   );
 }
 

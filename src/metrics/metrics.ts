@@ -14,8 +14,8 @@ const MOVEMENTS = {
   earn: 'earned',
   grant: 'granted',
   redeem: 'redeemed',
-  restore: 'returned',
-  clawback: 'taken_back',
+  return: 'returned',
+  take_back: 'taken_back',
   void: 'voided',
   expire: 'expired',
 } satisfies Partial<Record<EntryKind, string>>;

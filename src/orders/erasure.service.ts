@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
-import { batches } from '../cashback/wallet-rows.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
-import { WalletsService } from '../cashback/wallets.service.js';
+import { WalletStore } from '../cashback/wallet.store.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { chunks } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** Locks orders by their primary key, like every use case. By another index it could wait in a circle with them. */
@@ -29,7 +29,7 @@ export type Erasure = { pseudonym: string; wallet_id: string | null; orders: num
 export class ErasureService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly wallets: WalletsService,
+    private readonly wallets: WalletStore,
     private readonly clock: Clock,
   ) {}
 
@@ -47,7 +47,7 @@ export class ErasureService {
       const before = await this.#eraseOrders(manager, owner, pseudonym);
       const isKnown = before > 0 || (await manager.existsBy(Wallet, owner));
       if (!isKnown) return { pseudonym, wallet_id: null, orders: 0, wallets: 0 };
-      const { wallet } = await this.wallets.lock(manager, owner);
+      const { row: wallet } = await this.wallets.lock(manager, owner);
       const meanwhile = await this.#eraseOrders(manager, owner, pseudonym);
       await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
@@ -67,7 +67,7 @@ export class ErasureService {
       [merchantId, document],
     );
     let erased = 0;
-    for (const orders of batches(found)) {
+    for (const orders of chunks(found)) {
       const values = [pseudonym, orders.map(({ id }) => id), merchantId, document];
       const { affectedRows } = await manager.query<{ affectedRows: number }>(ERASE_ORDERS, values);
       erased += affectedRows;

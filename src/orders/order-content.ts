@@ -1,6 +1,8 @@
+import { after, MINUTE_MS } from '../common/clock.js';
 import { readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { differing, type Fault, Problem, validationFailed } from '../common/problem.js';
+import type { Policy } from '../merchants/policy.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
 import type { Order, OrderPaymentMethod } from './order.entity.js';
 
@@ -49,26 +51,38 @@ export function readContent(request: OrderContentDto): AmendableContent {
 }
 
 /** @returns centavos; null if the whole total is eligible, so that an omitted member equals the total. */
-function readEligibleTotal(eligibleTotal: string | undefined, totalCents: number): number | null {
+export function readEligibleTotal(eligibleTotal: string | undefined, totalCents: number): number | null {
   const eligibleTotalCents = eligibleTotal === undefined ? totalCents : parseMoney(eligibleTotal);
   return eligibleTotalCents === totalCents ? null : eligibleTotalCents;
 }
 
 /**
- * Also for quotes, amendments and completions. A rule of the policy cannot be checked here: at creation a replay comes
- * first, and an existing order keeps its own policy.
+ * Reads payment methods. A rule of the policy cannot be checked here: at creation a replay comes first, and an existing
+ * order keeps its own policy.
  *
+ * @throws Problem payments_exceed_total.
+ */
+export function readPaymentMethods(methods: readonly PaymentMethodDto[], totalCents: number): OrderPaymentMethod[] {
+  const read = parsePaymentMethods(methods);
+  refusePaymentsAbove(totalCents, read, 0);
+  return read;
+}
+
+export function parsePaymentMethods(methods: readonly PaymentMethodDto[]): OrderPaymentMethod[] {
+  return methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
+}
+
+/**
  * @param redeemedCents what is redeemed, if that is known: only a completion knows it.
  * @throws Problem payments_exceed_total.
  */
-export function readPaymentMethods(
-  methods: readonly PaymentMethodDto[],
+export function refusePaymentsAbove(
   totalCents: number,
-  redeemedCents = 0,
-): OrderPaymentMethod[] {
-  const read = methods.map(({ id, amount }) => ({ id, amountCents: parseMoney(amount) }));
-  const paidCents = sumCents(read.map(({ amountCents }) => amountCents));
-  if (paidCents + redeemedCents <= totalCents) return read;
+  methods: readonly OrderPaymentMethod[],
+  redeemedCents: number,
+): void {
+  const paidCents = sumCents(methods.map(({ amountCents }) => amountCents));
+  if (paidCents + redeemedCents <= totalCents) return;
   const [total, redeemed, payments] = [totalCents, redeemedCents, paidCents].map(formatMoney);
   const maximum = `must add up to at most ${formatMoney(totalCents - redeemedCents)}`;
   const [detail, bound] =
@@ -83,4 +97,48 @@ export function readPaymentMethods(
     errors: [{ pointer: '/payment_methods', detail: bound }],
     extensions: { total, redeemed, payments },
   });
+}
+
+/** What decides whether a request is a replay, apart from its expiry. */
+export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
+  return {
+    external_id: order.externalId,
+    document: order.document,
+    total: order.totalCents,
+    eligible_total: order.eligibleTotalCents,
+    items: order.items.map(({ id, priceCents, description = null, quantity = 1 }) => {
+      return { id, price: priceCents, description, quantity };
+    }),
+    payment_methods: paymentMethodsOf(order.paymentMethods),
+    metadata: order.metadata ?? {},
+  };
+}
+
+/** What decides whether payment methods are the same. */
+export const paymentMethodsOf = (methods: readonly OrderPaymentMethod[]) =>
+  methods.map(({ id, amountCents }) => ({ id, amount: amountCents }));
+
+/** A request may repeat the expiry that the order was created with, or have its current one, or none. */
+export function differingExpiry(
+  sent: Date | null,
+  { requestedExpiresAt, expiresAt, policy, createdAt }: Order,
+): Fault[] {
+  const first = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
+  const isSame = sent === null || [first, expiresAt].some((known) => +known === +sent);
+  return isSame ? [] : [differing('/expires_at')];
+}
+
+/** The shortest time for which an order can be quoted. */
+const SHORTEST_LIFETIME_MINUTES = 1;
+
+export function defaultExpiry(policy: Policy, now: Date): Date {
+  return after(now, policy.orderTtlMinutes * MINUTE_MS);
+}
+
+export function expiryProblem(expiresAt: Date, { maxOrderTtlMinutes }: Policy, now: Date): Problem | undefined {
+  const [first, last] = [after(now, SHORTEST_LIFETIME_MINUTES * MINUTE_MS), after(now, maxOrderTtlMinutes * MINUTE_MS)];
+  if (expiresAt >= first && expiresAt <= last) return undefined;
+  const bounds = `from ${first.toISOString()} to ${last.toISOString()}`;
+  const detail = `must be from ${SHORTEST_LIFETIME_MINUTES} to ${maxOrderTtlMinutes} minutes in the future: ${bounds}`;
+  return validationFailed([{ pointer: '/expires_at', detail }]);
 }

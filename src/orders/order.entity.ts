@@ -1,5 +1,15 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { cashbackToReceive, type OrderTotals, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
+import { refundAmounts, refundParts, type RequestedRefund } from '../cashback/refund-parts.js';
+import { differences } from '../cashback/replay.js';
+import { type Validity, validityOf } from '../cashback/validity.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import type { WalletSums } from '../cashback/wallet-sums.js';
+import type { OrderEventType } from '../common/domain-event.js';
+import { newId } from '../common/ids.js';
 import type { Metadata } from '../common/metadata.js';
+import { formatMoney } from '../common/money.js';
+import { Problem } from '../common/problem.js';
 import {
   CentsColumn,
   DigestColumn,
@@ -11,6 +21,17 @@ import {
 } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
+import {
+  type AmendableContent,
+  contentOf,
+  defaultExpiry,
+  expiryProblem,
+  paymentMethodsOf,
+  refusePaymentsAbove,
+  type RequestedOrder,
+} from './order-content.js';
+import { invalidTransition, type OrderTransition, requireTransition, type StatusAfter } from './order-transitions.js';
+import type { Refund } from './refund.entity.js';
 
 /** An item as the client sent it, with money in centavos. */
 export interface OrderItem {
@@ -37,9 +58,23 @@ export const ORDER_STATUSES = [
 ] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
+/** The statuses of orders that have been completed, refunded since or not. */
+export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
+
+/** A change of an order, with the order and the sums of the wallet after it. */
+export interface OrderChange {
+  type: OrderEventType;
+  order: Order;
+  wallet: WalletSums;
+  refund?: Refund;
+}
+
 /**
- * An order of a customer. Content that a request can set must also go into the digest and the comparison of
- * `order-replay.ts`.
+ * An order of a customer. Its methods are all that changes it: each asks the table of transitions, moves cashback in the
+ * wallet, and makes a new version. Content that a request can set must also go into `contentOf`.
+ *
+ * `versions` are the versions that the caller allows to change; undefined allows any. A request that changes nothing is
+ * not refused for its versions, unless a different version was completed.
  */
 @Entity('orders')
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
@@ -91,15 +126,19 @@ export class Order {
   @Column({ name: 'policy', type: 'json', transformer: policyTransformer })
   policy!: Policy;
 
-  /** The amount that is held while the order is pending, and redeemed when it is completed. */
-  @CentsColumn('redemption_cents')
-  redemptionCents!: number;
+  /** What a pending order holds. */
+  @CentsColumn('held_cents')
+  heldCents!: number;
 
   /** The amount that an expired order held until it expired. */
   @CentsColumn('lapsed_cents')
   lapsedCents!: number;
 
-  /** Cashback granted at completion. */
+  /** What a completed order redeemed. */
+  @CentsColumn('redeemed_cents')
+  redeemedCents!: number;
+
+  /** Cashback that a completed order earned. */
   @CentsColumn('earned_cents')
   earnedCents!: number;
 
@@ -114,17 +153,21 @@ export class Order {
   @CentsColumn('returned_cents')
   returnedCents!: number;
 
-  /** Granted cashback that refunds took back. */
+  /** Earned cashback that refunds took back. */
   @CentsColumn('taken_back_cents')
   takenBackCents!: number;
 
-  /** Digest of the content that the order was created with (`order-replay.ts`). */
+  /** Digest of the content that the order was created with (`contentOf`). */
   @DigestColumn('content_digest')
   contentDigest!: Buffer;
 
   /** Starts at 1 and increases with each change of the order. */
   @Column({ name: 'version', type: 'int' })
   version!: number;
+
+  /** The version that was completed; null before. */
+  @Column({ name: 'completed_version', type: 'int', nullable: true })
+  completedVersion!: number | null;
 
   @InstantColumn('created_at')
   createdAt!: Date;
@@ -146,11 +189,325 @@ export class Order {
   @InstantColumn('cancelled_at', { nullable: true })
   cancelledAt!: Date | null;
 
-  /** When the cashback granted at completion becomes available; null before. */
+  /** When the earned cashback becomes available; null before completion. */
   @InstantColumn('cashback_available_at', { nullable: true })
   cashbackAvailableAt!: Date | null;
 
   /** When that cashback expires; null like `cashbackAvailableAt`. */
   @InstantColumn('cashback_expires_at', { nullable: true })
   cashbackExpiresAt!: Date | null;
+
+  readonly #changes: OrderChange[] = [];
+
+  static create(
+    content: RequestedOrder,
+    given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
+    now: Date,
+  ): Order {
+    return Object.assign(new Order(), given, content, {
+      id: newId(now),
+      status: 'pending',
+      finalPaymentMethods: null,
+      heldCents: 0,
+      lapsedCents: 0,
+      redeemedCents: 0,
+      earnedCents: 0,
+      refundedCents: 0,
+      refundedEligibleCents: 0,
+      returnedCents: 0,
+      takenBackCents: 0,
+      version: 1,
+      completedVersion: null,
+      createdAt: now,
+      updatedAt: now,
+      expiresAt: content.requestedExpiresAt ?? defaultExpiry(given.policy, now),
+      completedAt: null,
+      cancelledAt: null,
+      cashbackAvailableAt: null,
+      cashbackExpiresAt: null,
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.status === 'pending' || this.status === 'expired';
+  }
+
+  get wasCompleted(): boolean {
+    return COMPLETED_STATUSES.includes(this.status);
+  }
+
+  /** How the order was paid or, while it is open, will be paid. */
+  get effectivePaymentMethods(): OrderPaymentMethod[] {
+    return this.finalPaymentMethods ?? this.paymentMethods;
+  }
+
+  /** What has changed since the order was loaded. */
+  get changes(): readonly OrderChange[] {
+    return this.#changes;
+  }
+
+  /**
+   * Returns the maximum that can be redeemed now: nothing once the order is completed or cancelled.
+   *
+   * @param availableCents what the customer can spend, without held amounts.
+   */
+  maximum(availableCents: number): RedeemableMaximum {
+    if (!this.isOpen) return { maximumCents: 0, limitedBy: null };
+    return redeemableMaximum(this, availableCents + this.heldCents, this.policy);
+  }
+
+  /** What the customer earns for the order, or has earned. */
+  get receivedCents(): number {
+    if (!this.isOpen) return this.earnedCents;
+    const paid = { ...this.#totals, paymentMethods: this.effectivePaymentMethods, redeemedCents: this.heldCents };
+    return cashbackToReceive(paid, this.policy);
+  }
+
+  /** When the earned cashback can be spent. An open order has the dates as if it were completed at its creation. */
+  get validity(): Validity {
+    const { cashbackAvailableAt: availableAt, cashbackExpiresAt: expiresAt } = this;
+    if (availableAt === null || expiresAt === null) return validityOf(this.policy, this.createdAt);
+    return { availableAt, expiresAt };
+  }
+
+  /** Expires the order, if it is due: what it held is released. */
+  expireIfDue(wallet: WalletAggregate): void {
+    if (this.status !== 'pending' || this.expiresAt > wallet.now) return;
+    wallet.hold(this.id, 0, this.expiresAt);
+    const { heldCents: lapsedCents } = this;
+    this.#change('expire', 'expired', 'order.expired', wallet, { heldCents: 0, lapsedCents });
+  }
+
+  /**
+   * Holds an amount until the order expires, in place of an earlier hold. An expired order becomes pending again.
+   *
+   * @throws Problem invalid_transition; validation_failed if the expiry is out of bounds; precondition_failed;
+   *   redemption_exceeds_maximum.
+   */
+  hold(wallet: WalletAggregate, amountCents: number, requested: Date | undefined, versions: Versions): void {
+    const transition = this.status === 'expired' ? 'renew' : 'hold';
+    requireTransition(this, transition);
+    if (this.#hadHold(amountCents, requested)) return;
+    const expiresAt = this.#newExpiry(requested, wallet.now);
+    const isChanged = this.heldCents !== amountCents;
+    if (!isChanged && +expiresAt === +this.expiresAt) return;
+    this.#requireVersion(versions);
+    refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
+    wallet.hold(this.id, amountCents);
+    const held = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
+    this.#change(transition, 'pending', isChanged ? held : 'order.renewed', wallet, {
+      heldCents: amountCents,
+      expiresAt,
+    });
+  }
+
+  /**
+   * Replaces the content. The order keeps its policy, its expiry and, if it can, its hold.
+   *
+   * @param lowersHold whether a hold above the new maximum is lowered.
+   * @throws Problem invalid_transition; precondition_failed; redemption_exceeds_maximum.
+   */
+  amend(wallet: WalletAggregate, content: AmendableContent, lowersHold: boolean, versions: Versions): void {
+    requireTransition(this, 'amend');
+    const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
+    if (isChanged) this.#requireVersion(versions);
+    const maximum = redeemableMaximum(content, wallet.availableCents + this.heldCents, this.policy);
+    if (!lowersHold) refuseAboveMaximum(maximum, this.heldCents);
+    const heldCents = Math.min(this.heldCents, maximum.maximumCents);
+    if (!isChanged && heldCents === this.heldCents) return;
+    wallet.hold(this.id, heldCents);
+    this.#change('amend', 'pending', 'order.amended', wallet, { ...content, heldCents });
+  }
+
+  /**
+   * Completes the sale: redeems the hold or the given amount, and earns the cashback. It works after the order expired
+   * too, if the balance still allows it. Completing again with the same values changes nothing.
+   *
+   * @throws Problem invalid_transition, also if it was completed with different values; precondition_failed;
+   *   payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum; redemption_no_longer_available.
+   */
+  complete(wallet: WalletAggregate, sent: Completion, versions: Versions): void {
+    if (this.wasCompleted) return this.#refuseOtherCompletion(sent, versions);
+    requireTransition(this, 'complete');
+    this.#requireVersion(versions);
+    const maximum = this.maximum(wallet.availableCents);
+    if (sent.redeemCents === undefined) this.#refuseLapsed(maximum);
+    const redeemedCents = sent.redeemCents ?? this.heldCents;
+    refuseAboveMaximum(maximum, redeemedCents, '/redeem', this.status);
+    if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
+    const finalPaymentMethods = sent.paymentMethods ?? null;
+    const paymentMethods = finalPaymentMethods ?? this.paymentMethods;
+    const earnedCents = cashbackToReceive({ ...this.#totals, paymentMethods, redeemedCents }, this.policy);
+    const validity = validityOf(this.policy, wallet.now);
+    wallet.hold(this.id, redeemedCents);
+    wallet.redeem(this.id);
+    if (earnedCents > 0) wallet.earn(this.id, earnedCents, validity);
+    this.#change('complete', 'completed', 'order.completed', wallet, {
+      heldCents: 0,
+      redeemedCents,
+      earnedCents,
+      finalPaymentMethods,
+      completedAt: wallet.now,
+      completedVersion: this.version,
+      cashbackAvailableAt: validity.availableAt,
+      cashbackExpiresAt: validity.expiresAt,
+    });
+  }
+
+  /**
+   * Releases the hold and ends the order. Cancelling again changes nothing.
+   *
+   * @throws Problem invalid_transition; precondition_failed.
+   */
+  cancel(wallet: WalletAggregate, versions: Versions): void {
+    if (this.cancelledAt !== null) return;
+    requireTransition(this, 'cancel');
+    this.#requireVersion(versions);
+    wallet.hold(this.id, 0);
+    this.#change('cancel', 'cancelled', 'order.cancelled', wallet, { heldCents: 0, cancelledAt: wallet.now });
+  }
+
+  /**
+   * Refunds an amount: returns redeemed cashback, and takes earned cashback back. What the order redeemed and earned
+   * must be loaded in the wallet.
+   *
+   * @throws Problem invalid_transition; precondition_failed; refund_exceeds_total, with the bounds.
+   */
+  refund(wallet: WalletAggregate, sent: RequestedRefund, versions: Versions): Refund {
+    requireTransition(this, 'refund');
+    this.#requireVersion(versions);
+    const amounts = refundAmounts(this, sent);
+    const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id));
+    const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
+    const { externalId } = sent;
+    const refund = {
+      id: newId(wallet.now),
+      orderId,
+      merchantId,
+      externalId,
+      ...amounts,
+      ...parts,
+      createdAt: wallet.now,
+    };
+    wallet.refund({ orderId, refundId: refund.id, returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
+    const refundedCents = this.refundedCents + amounts.amountCents;
+    const status = refundedCents === this.totalCents ? 'refunded' : 'partially_refunded';
+    const sums = {
+      refundedCents,
+      refundedEligibleCents: this.refundedEligibleCents + amounts.eligibleCents,
+      returnedCents: this.returnedCents + parts.returnedCents,
+      takenBackCents: this.takenBackCents + parts.takenBackCents,
+    };
+    this.#change('refund', status, 'order.refunded', wallet, sums, refund);
+    return refund;
+  }
+
+  get #totals(): OrderTotals {
+    return { totalCents: this.totalCents, eligibleTotalCents: this.eligibleTotalCents };
+  }
+
+  /** Makes the next version. */
+  #change<T extends OrderTransition>(
+    transition: T,
+    status: StatusAfter<T>,
+    type: OrderEventType,
+    { row, now }: WalletAggregate,
+    values: Partial<Order>,
+    refund?: Refund,
+  ): void {
+    requireTransition(this, transition);
+    Object.assign(this, { lapsedCents: 0, ...values, status, version: this.version + 1, updatedAt: now });
+    const order = Object.assign(new Order(), this);
+    this.#changes.push({ type, order, wallet: { ...row }, ...(refund && { refund }) });
+  }
+
+  /** Whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */
+  #hadHold(amountCents: number, requested: Date | undefined): boolean {
+    const isSame = requested !== undefined && +requested === +this.expiresAt;
+    return this.status === 'expired' && isSame && amountCents === this.lapsedCents;
+  }
+
+  /** @throws Problem validation_failed if the expiry is out of bounds. */
+  #newExpiry(requested: Date | undefined, now: Date): Date {
+    const isExpired = this.status === 'expired';
+    if (requested === undefined) return isExpired ? defaultExpiry(this.policy, now) : this.expiresAt;
+    // A repeated request can come later than one minute before the instant that it sets.
+    const isRepeated = !isExpired && +requested === +this.expiresAt;
+    const problem = isRepeated ? undefined : expiryProblem(requested, this.policy, now);
+    if (problem !== undefined) throw problem;
+    return requested;
+  }
+
+  /** @throws Problem precondition_failed. */
+  #requireVersion(versions: Versions): void {
+    const { version } = this;
+    if (versions === undefined || versions.includes(String(version))) return;
+    throw new Problem('precondition_failed', {
+      detail: `the order is at version ${version}: If-Match does not name "${version}" (a weak tag never matches)`,
+    });
+  }
+
+  /** @throws Problem redemption_lapsed if it is not known whether the customer still counts on what the order held. */
+  #refuseLapsed({ maximumCents }: RedeemableMaximum): void {
+    if (this.lapsedCents === 0) return;
+    const [lapsed, maximum] = [formatMoney(this.lapsedCents), formatMoney(maximumCents)];
+    throw new Problem('redemption_lapsed', {
+      detail: `the order held ${lapsed}, which was released when the order expired: send redeem "${lapsed}" if the customer was charged less, or "0.00" if not`,
+      extensions: { lapsed, maximum },
+    });
+  }
+
+  /**
+   * A repeat has the same values and names the version that was completed. With another version it is another request,
+   * perhaps for a second charge.
+   */
+  #refuseOtherCompletion({ redeemCents, paymentMethods }: Completion, versions: Versions): void {
+    const sent = {
+      redeem: redeemCents ?? this.redeemedCents,
+      payment_methods: paymentMethodsOf(paymentMethods ?? this.effectivePaymentMethods),
+    };
+    const earlier = { redeem: this.redeemedCents, payment_methods: paymentMethodsOf(this.effectivePaymentMethods) };
+    const errors = differences(sent, earlier);
+    if (errors.length > 0) throw invalidTransition(this.status, DIFFERENT_COMPLETION, errors);
+    if (versions === undefined || versions.includes(String(this.completedVersion))) return;
+    throw new Problem('precondition_failed', {
+      detail: `version ${this.completedVersion} of the order was completed, and If-Match does not name "${this.completedVersion}"; if the customer was charged again, pay that back`,
+    });
+  }
+}
+
+export type Versions = readonly string[] | undefined;
+
+/** What a completion asks for; by default, the hold and the payment methods of the order. */
+export interface Completion {
+  redeemCents: number | undefined;
+  paymentMethods: OrderPaymentMethod[] | undefined;
+}
+
+const DIFFERENT_COMPLETION =
+  'it was already completed with different values; if the customer was charged again, pay that back';
+
+/**
+ * @param pointer the member that has the amount; undefined if the request has none.
+ * @param completedFrom the status of an order that is to be completed.
+ * @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum.
+ */
+export function refuseAboveMaximum(
+  { maximumCents, limitedBy }: RedeemableMaximum,
+  amountCents: number,
+  pointer?: string,
+  completedFrom?: OrderStatus,
+): void {
+  if (amountCents <= maximumCents) return;
+  const maximum = formatMoney(maximumCents);
+  // Completing with a smaller `redeem` can leave a gap: the customer was charged for the larger one.
+  const advice =
+    completedFrom === undefined ? '' : ': if the customer was charged less, first decide who pays the difference';
+  // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
+  const isLate = completedFrom === 'expired' && limitedBy === 'balance';
+  throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
+    detail: `at most ${maximum} can be redeemed on this order now${advice}`,
+    ...(pointer !== undefined && { errors: [{ pointer, detail: `must be at most ${maximum}` }] }),
+    extensions: { maximum, limited_by: limitedBy },
+  });
 }

@@ -1,13 +1,14 @@
 import { rateOf } from '../cashback/quote.js';
-import { expiresOn } from '../cashback/validity.js';
+import { expiresOn, type Validity } from '../cashback/validity.js';
+import { walletData } from '../cashback/wallet-events.js';
+import type { FeedEvent } from '../common/domain-event.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
-import type { OrderDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
+import type { OrderDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
-import type { Order } from './order.entity.js';
-import { effectivePaymentMethods, heldCents, maximumToRedeem, redeemedCents, toReceive } from './order-cashback.js';
+import type { Order, OrderChange, OrderPaymentMethod } from './order.entity.js';
 import type { Refund } from './refund.entity.js';
 
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
@@ -21,18 +22,14 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
     currency: 'BRL',
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
-    amount_to_pay: formatMoney(order.totalCents - heldCents(order) - redeemedCents(order)),
+    amount_to_pay: formatMoney(order.totalCents - order.heldCents - order.redeemedCents),
     items: order.items.map(({ id, priceCents, description, quantity }) => ({
       id,
       price: formatMoney(priceCents),
       quantity: quantity ?? 1,
       ...(description !== undefined && { description }),
     })),
-    payment_methods: effectivePaymentMethods(order).map(({ id, amountCents }) => ({
-      id,
-      amount: formatMoney(amountCents),
-      earn_rate: formatRate(rateOf(id, order.policy)),
-    })),
+    payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order.policy),
     metadata: order.metadata ?? {},
     cashback: { to_redeem: toRedeemDto(order, availableCents), to_receive: toReceiveDto(order, now) },
     refunded: {
@@ -47,29 +44,60 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
   };
 }
 
+export function toPaymentMethodDtos(methods: readonly OrderPaymentMethod[], policy: Policy): OrderPaymentMethodDto[] {
+  return methods.map(({ id, amountCents }) => {
+    return { id, amount: formatMoney(amountCents), earn_rate: formatRate(rateOf(id, policy)) };
+  });
+}
+
 function toRedeemDto(order: Order, availableCents: number): ToRedeemDto {
-  const { maximumCents, limitedBy } = maximumToRedeem(order, availableCents);
+  const { maximumCents, limitedBy } = order.maximum(availableCents);
   return {
     available: formatMoney(availableCents),
     maximum: formatMoney(maximumCents),
     limited_by: limitedBy,
-    held: formatMoney(heldCents(order)),
+    held: formatMoney(order.heldCents),
     lapsed: formatMoney(order.lapsedCents),
-    redeemed: formatMoney(redeemedCents(order)),
+    redeemed: formatMoney(order.redeemedCents),
     returned: formatMoney(order.returnedCents),
   };
 }
 
 function toReceiveDto(order: Order, now: Date): ToReceiveDto {
-  const { amountCents, takenBackCents, status, validity } = toReceive(order, now);
+  const isCancelled = order.cancelledAt !== null;
   return {
-    amount: formatMoney(amountCents),
-    taken_back: formatMoney(takenBackCents),
-    status,
-    available_at: validity?.availableAt ?? null,
-    expires_at: validity?.expiresAt ?? null,
-    expires_on: validity === null ? null : expiresOn(validity.expiresAt, order.policy.timeZone),
+    amount: formatMoney(isCancelled ? 0 : order.receivedCents),
+    taken_back: formatMoney(order.takenBackCents),
+    status: receiveStatus(order, now),
+    ...toValidityDto(isCancelled ? null : order.validity, order.policy),
   };
+}
+
+function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
+  if (order.isOpen) return 'quoted';
+  if (order.earnedCents === 0) return 'none';
+  if (order.takenBackCents === order.earnedCents) return 'taken_back';
+  if (order.validity.expiresAt <= now) return 'expired';
+  if (order.takenBackCents > 0) return 'partially_taken_back';
+  return order.validity.availableAt <= now ? 'available' : 'pending';
+}
+
+/** @param validity null if nothing will be received. */
+export function toValidityDto(
+  validity: Validity | null,
+  { timeZone }: Policy,
+): Pick<ToReceiveDto, 'available_at' | 'expires_at' | 'expires_on'> {
+  if (validity === null) return { available_at: null, expires_at: null, expires_on: null };
+  const { availableAt, expiresAt } = validity;
+  return { available_at: availableAt, expires_at: expiresAt, expires_on: expiresOn(expiresAt, timeZone) };
+}
+
+/** Builds the event of a change. It has no items: they are many, and only an amendment changes them. */
+export function orderEvent({ type, order, wallet, refund }: OrderChange): FeedEvent {
+  const { merchantId, id: subjectId, updatedAt: at } = order;
+  const { document: _, items: _items, ...shown } = toOrderDto(order, wallet.availableCents, at);
+  const data = { order: { ...shown, metadata: {} }, ...(refund && { refund: toRefundDto(refund) }) };
+  return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(wallet) } };
 }
 
 export function toRefundDto(refund: Refund): RefundDto {

@@ -2,10 +2,11 @@ import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ErasureService } from './erasure.service.js';
-import { LockedOrders } from './locked-orders.js';
+import { OrderChangesService } from './order-changes.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
+import { OrderStore } from './order.store.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { PolicyController, QuotesController } from './quotes.controller.js';
@@ -23,7 +24,8 @@ import { RefundsService } from './refunds.service.js';
     OrderLifecycleService,
     OrderExpiryService,
     RefundsService,
-    LockedOrders,
+    OrderChangesService,
+    OrderStore,
     ErasureService,
   ],
   exports: [OrderExpiryService],

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import { ContentDigests } from '../cashback/content-digests.js';
+import { Replays } from '../cashback/replay.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
-import { newId } from '../common/ids.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { type Batch, Batches } from '../database/batch.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -11,10 +10,8 @@ import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { insertOrders } from './insert-orders.js';
 import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
-import type { Order } from './order.entity.js';
-import { type RequestedOrder, readOrder } from './order-content.js';
-import { differences, differingExpiry, digestedContent } from './order-replay.js';
-import { defaultExpiry, expiryProblem } from './order-status.js';
+import { Order } from './order.entity.js';
+import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
 import { toOrderDto } from './order.mapper.js';
 
 @Injectable()
@@ -28,7 +25,7 @@ export class OrdersService {
     private readonly events: DomainEvents,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
-    private readonly digests: ContentDigests,
+    private readonly replays: Replays,
     private readonly clock: Clock,
   ) {
     this.#inserted = batches.create('new_orders', insertOrders, sizeOf);
@@ -49,8 +46,8 @@ export class OrdersService {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now();
-    const contentDigest = this.digests.of(digestedContent(requested));
-    const order = newOrder(requested, { merchantId, policy, contentDigest }, createdAt);
+    const contentDigest = this.replays.digest(contentOf(requested));
+    const order = Order.create(requested, { merchantId, policy, contentDigest }, createdAt);
     const { requestedExpiresAt } = requested;
     const refusal = requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt);
     if (refusal === undefined) {
@@ -99,45 +96,13 @@ export class OrdersService {
 
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
-    const { requestedExpiresAt } = existing;
-    const isFirst = this.digests.matches(digestedContent({ ...sent, requestedExpiresAt }), existing.contentDigest);
-    // An erased order has neither a document nor metadata. Its digest tells whether those in the request are the same.
-    const asSent = { ...sent, ...existing, document: sent.document, metadata: sent.metadata };
-    const isErased =
-      sent.document !== existing.document && this.digests.matches(digestedContent(asSent), existing.contentDigest);
-    const compared = isErased ? asSent : existing;
-    const errors = isFirst ? differingExpiry(sent.requestedExpiresAt, existing) : differences(sent, compared);
+    const stored = { content: contentOf(existing), digest: existing.contentDigest };
+    const errors = [
+      ...this.replays.differences(contentOf(sent), stored, ['document', 'metadata']),
+      ...differingExpiry(sent.requestedExpiresAt, existing),
+    ];
     if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
   }
-}
-
-export function newOrder(
-  content: RequestedOrder,
-  given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
-  now: Date,
-): Order {
-  return {
-    id: newId(now),
-    ...given,
-    ...content,
-    status: 'pending',
-    finalPaymentMethods: null,
-    redemptionCents: 0,
-    lapsedCents: 0,
-    earnedCents: 0,
-    refundedCents: 0,
-    refundedEligibleCents: 0,
-    returnedCents: 0,
-    takenBackCents: 0,
-    version: 1,
-    createdAt: now,
-    updatedAt: now,
-    expiresAt: content.requestedExpiresAt ?? defaultExpiry(given.policy, now),
-    completedAt: null,
-    cancelledAt: null,
-    cashbackAvailableAt: null,
-    cashbackExpiresAt: null,
-  };
 }
 
 /** How much of a batch an order takes. */

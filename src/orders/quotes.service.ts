@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
+import { quote } from '../cashback/quote.js';
 import { Clock } from '../common/clock.js';
-import { parseMoney } from '../common/money.js';
+import { formatMoney, parseMoney } from '../common/money.js';
 import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
-import { refuseOverMaximum } from './order-cashback.js';
-import { readOrder } from './order-content.js';
-import { toOrderDto, toPolicyDto } from './order.mapper.js';
-import { newOrder } from './orders.service.js';
+import { readEligibleTotal, readPaymentMethods } from './order-content.js';
+import { refuseAboveMaximum } from './order.entity.js';
+import { toPaymentMethodDtos, toPolicyDto, toValidityDto } from './order.mapper.js';
 
 /** Calculates the cashback of an order without creating it. */
 @Injectable()
@@ -22,22 +22,44 @@ export class QuotesService {
 
   /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
   async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
-    const redeemCents = request.redeem === undefined ? 0 : parseMoney(request.redeem);
-    const sent = { document: request.document ?? '', payment_methods: request.payment_methods ?? [] };
-    const requested = readOrder({ ...request, ...sent, external_id: '', items: [] });
+    const { document } = request;
+    const totalCents = parseMoney(request.total);
+    const eligibleTotalCents = readEligibleTotal(request.eligible_total, totalCents);
+    const paymentMethods = readPaymentMethods(request.payment_methods ?? [], totalCents);
+    const redeemedCents = request.redeem === undefined ? 0 : parseMoney(request.redeem);
     const policy = await this.merchants.policyOf(merchantId);
     const now = this.clock.now();
-    // A quote is not stored, so nothing is compared with its digest.
-    const order = newOrder(requested, { merchantId, policy, contentDigest: Buffer.alloc(0) }, now);
-    const isKnown = request.document !== undefined;
     // Without a customer, only the policy limits what is redeemed.
-    const availableCents = isKnown ? await this.balances.availableNow(order) : order.totalCents;
-    refuseOverMaximum(order, { availableCents }, redeemCents, '/redeem');
-    const held = toOrderDto({ ...order, redemptionCents: redeemCents }, availableCents - redeemCents, now);
+    const availableCents =
+      document === undefined ? totalCents : await this.balances.availableNow({ merchantId, document });
+    const quoted = quote(
+      { totalCents, eligibleTotalCents, paymentMethods, redeemedCents },
+      policy,
+      availableCents,
+      now,
+    );
+    const { maximumCents, limitedBy } = quoted.maximum;
+    refuseAboveMaximum(quoted.maximum, redeemedCents, '/redeem');
+    const [zero, held] = [0, redeemedCents].map(formatMoney) as [string, string];
+    const toRedeem = {
+      available: formatMoney(availableCents - redeemedCents),
+      maximum: formatMoney(maximumCents),
+      limited_by: limitedBy,
+      held,
+      lapsed: zero,
+      redeemed: zero,
+      returned: zero,
+    };
+    const toReceive = {
+      amount: formatMoney(quoted.earnedCents),
+      taken_back: zero,
+      status: 'quoted' as const,
+      ...toValidityDto(quoted.validity, policy),
+    };
     return {
-      cashback: { to_redeem: isKnown ? held.cashback.to_redeem : null, to_receive: held.cashback.to_receive },
-      payment_methods: held.payment_methods,
-      amount_to_pay: held.amount_to_pay,
+      cashback: { to_redeem: document === undefined ? null : toRedeem, to_receive: toReceive },
+      payment_methods: toPaymentMethodDtos(paymentMethods, policy),
+      amount_to_pay: formatMoney(totalCents - redeemedCents),
       policy: toPolicyDto(policy, this.config),
     };
   }

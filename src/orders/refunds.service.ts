@@ -1,19 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type RefundedOrder, type RefundParts, refundParts } from '../cashback/refund-parts.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { WalletsService } from '../cashback/wallets.service.js';
+import type { RequestedRefund } from '../cashback/refund-parts.js';
+import { differences } from '../cashback/replay.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
-import type { Recorder } from '../common/domain-event.js';
-import { newId } from '../common/ids.js';
-import { notFound } from '../common/problem.js';
+import { parseMoney } from '../common/money.js';
+import { externalIdConflict, notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
-import { LockedOrders, requireVersion } from './locked-orders.js';
-import { Order } from './order.entity.js';
+import { OrderChangesService } from './order-changes.service.js';
+import { Order, type Versions } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
-import { isOpen, requireTransition } from './order-status.js';
-import { amountsOf, readRefund, refuseDifferences, type RequestedRefund } from './refund-content.js';
 import { Refund } from './refund.entity.js';
 
 /** Full and partial refunds of completed orders. */
@@ -21,39 +17,32 @@ import { Refund } from './refund.entity.js';
 export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly orders: LockedOrders,
-    private readonly wallets: WalletsService,
+    private readonly changes: OrderChangesService,
   ) {}
 
   /**
-   * Refunds an amount of an order, or replays the refund with this `external_id`.
+   * Refunds an amount of an order, or replays the refund with this `external_id`. The order's lock serializes
+   * concurrent requests, so the first one creates the refund and the others find it.
    *
-   * @param versions the versions of the order that the caller allows to change; undefined allows any.
-   * @throws Problem not_found; invalid_transition; external_id_conflict; precondition_failed; refund_exceeds_total,
-   *   with the bounds.
+   * @throws Problem not_found; external_id_conflict; and those of `Order.refund`.
    */
-  create(
+  async create(
     merchantId: string,
     orderId: string,
     request: CreateRefundDto,
-    versions?: readonly string[],
+    versions: Versions,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const sent = readRefund(request);
-    return this.unitOfWork.transaction(async (manager, record) => {
-      const order = await this.orders.findForUpdate(manager, merchantId, orderId);
-      // The order's lock serializes concurrent requests, so the first one creates the refund and the others find it.
-      const existing = await manager.findOneBy(Refund, { orderId, merchantId, externalId: sent.externalId });
-      if (existing !== null) {
+    const { result } = await this.changes.change(merchantId, orderId, {
+      refundExternalId: sent.externalId,
+      needs: (order) => (order.wasCompleted ? { takeBackCents: order.earnedCents - order.takenBackCents } : {}),
+      perform: (order, wallet, existing) => {
+        if (existing === null) return { refund: order.refund(wallet, sent, versions), replayed: false };
         refuseDifferences(sent, existing);
-        return { refund: toRefundDto(existing), replayed: true };
-      }
-
-      // An order that is due expires first, so that the refusal names the status that it has.
-      if (isOpen(order)) await this.orders.lockWallet(manager, record, order);
-      requireTransition(order, 'refund');
-      requireVersion(order, versions);
-      return { refund: await this.#refund(manager, record, order, sent), replayed: false };
+        return { refund: existing, replayed: true };
+      },
     });
+    return { refund: toRefundDto(result.refund), replayed: result.replayed };
   }
 
   /**
@@ -82,49 +71,26 @@ export class RefundsService {
       return toRefundDto(refund);
     });
   }
+}
 
-  /** Returns the cashback that a refund moves, and loads the credits from which it is taken back. */
-  async #parts(
-    manager: EntityManager,
-    order: Order & RefundedOrder,
-    wallet: WalletAggregate,
-    amounts: Pick<Refund, 'amountCents' | 'eligibleCents'>,
-  ): Promise<RefundParts> {
-    const parts = refundParts(order, amounts);
-    if (parts.takenBackCents === 0) return parts;
-    await this.wallets.loadForClawback(manager, wallet, parts.takenBackCents, order.id);
-    return refundParts(order, amounts, await this.wallets.expiredUnspent(manager, wallet, order.id));
-  }
+/** Reads a request whose members have been validated individually. */
+function readRefund(request: CreateRefundDto): RequestedRefund {
+  return {
+    externalId: request.external_id,
+    amountCents: parseMoney(request.amount),
+    eligibleCents: request.eligible_amount === undefined ? null : parseMoney(request.eligible_amount),
+  };
+}
 
-  async #refund(manager: EntityManager, record: Recorder, order: Order, sent: RequestedRefund): Promise<RefundDto> {
-    const refunded = { ...order, redeemedCents: order.redemptionCents };
-    const amounts = amountsOf(refunded, sent);
-    const wallet = await this.wallets.lock(manager, order, order);
-    const { returnedCents, takenBackCents } = await this.#parts(manager, refunded, wallet, amounts);
-    const refund: Refund = {
-      id: newId(wallet.now),
-      orderId: order.id,
-      merchantId: order.merchantId,
-      externalId: sent.externalId,
-      ...amounts,
-      returnedCents,
-      takenBackCents,
-      createdAt: wallet.now,
-    };
-    await manager.insert(Refund, refund);
-
-    const cause = { orderId: order.id, refundId: refund.id };
-    if (returnedCents > 0)
-      wallet.restore(returnedCents, await this.wallets.loadRedeemed(manager, wallet, order.id), cause, order.policy);
-    if (takenBackCents > 0) wallet.clawBack(takenBackCents, cause);
-    const shown = toRefundDto(refund);
-    await this.orders.save(manager, record, order, wallet, {
-      event: 'order.refunded',
-      values: totalsAfter(order, refund),
-      more: { refund: shown },
-    });
-    return shown;
-  }
+/** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
+function refuseDifferences({ amountCents, eligibleCents }: RequestedRefund, existing: Refund): void {
+  // An earlier request without the member is the same as one with what that meant.
+  const eligible_amount = eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
+  const errors = differences(
+    { amount: amountCents, eligible_amount: eligibleCents },
+    { amount: existing.amountCents, eligible_amount },
+  );
+  if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
 }
 
 /** @throws Problem not_found, also for an order of another merchant. */
@@ -146,15 +112,4 @@ function refundsBefore(
       id: before[1],
     });
   return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
-}
-
-function totalsAfter(order: Order, refund: Refund): Partial<Order> {
-  const refundedCents = order.refundedCents + refund.amountCents;
-  return {
-    status: refundedCents === order.totalCents ? 'refunded' : 'partially_refunded',
-    refundedCents,
-    refundedEligibleCents: order.refundedEligibleCents + refund.eligibleCents,
-    returnedCents: order.returnedCents + refund.returnedCents,
-    takenBackCents: order.takenBackCents + refund.takenBackCents,
-  };
 }

@@ -12,12 +12,10 @@ const NAMES: Record<EntryKind, Names> = {
   earn: { credit: true, order: true, refund: false },
   grant: { credit: true, order: false, refund: false },
   void: { credit: true, order: false, refund: false },
-  hold: { credit: true, order: true, refund: false },
-  release: { credit: true, order: true, refund: false },
   redeem: { credit: true, order: true, refund: false },
-  restore: { credit: true, order: true, refund: true },
+  return: { credit: true, order: true, refund: true },
   // Taken back by a refund, or repays debt from new cashback or from amounts that a refund or a release returns.
-  clawback: { credit: true, order: null, refund: null },
+  take_back: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
   debt: { credit: false, order: true, refund: true },
   repay: { credit: false, order: null, refund: null },
@@ -61,8 +59,8 @@ export const ENTRY_CHECKS: SqlChecks = {
       FROM cashback_entries e
       LEFT JOIN cashback_entries o
         ON o.wallet_id = e.wallet_id AND o.seq = CASE e.kind WHEN 'repay' THEN e.seq - 1 ELSE e.seq + 1 END
-     WHERE ${inPage('e.wallet_id')} AND (e.kind = 'repay' OR (e.kind = 'clawback' AND e.refund_id IS NULL))
-       AND NOT COALESCE(o.kind = CASE e.kind WHEN 'repay' THEN 'clawback' ELSE 'repay' END AND o.amount_cents = e.amount_cents
+     WHERE ${inPage('e.wallet_id')} AND (e.kind = 'repay' OR (e.kind = 'take_back' AND e.refund_id IS NULL))
+       AND NOT COALESCE(o.kind = CASE e.kind WHEN 'repay' THEN 'take_back' ELSE 'repay' END AND o.amount_cents = e.amount_cents
                         AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id, FALSE)`,
 };
 

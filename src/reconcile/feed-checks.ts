@@ -5,7 +5,7 @@ import { columnNames, type Row, toEntity } from '../database/rows.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
 import type { RefundDto } from '../orders/dto/refund.dto.js';
 import { toRefundDto } from '../orders/order.mapper.js';
-import { wasCompleted } from '../orders/order-status.js';
+import { COMPLETED_STATUSES } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { OrderRecord } from './order-record.js';
 import { CLOCK_MARGIN, type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';
@@ -67,7 +67,7 @@ export const FEED_CHECKS: SqlChecks = {
      WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.granted', 'cashback.voided')
        AND NOT COALESCE(g.external_id = CAST(${valueOf('grant.external_id')} AS BINARY) AND ${centsOf('grant.amount')} = c.amount_cents
                         AND ${instantOf('grant.available_at')} = c.available_at
-                        AND ${instantOf('grant.expires_at')} IN (c.expires_at, c.original_expires_at), FALSE)`,
+                        AND ${instantOf('grant.expires_at')} = c.expires_at, FALSE)`,
   ),
 
   'a date of a wallet is announced once': `
@@ -149,13 +149,18 @@ function typeOf(o: OrderRecord, { status, cashback }: OrderDto, type: string, nt
 function said(order: OrderDto): string {
   const { to_redeem: r, to_receive: t } = order.cashback;
   const amounts = [order.total, order.eligible_total, r.held, r.lapsed, r.redeemed, r.returned];
-  const earned = wasCompleted(order) ? t.amount : '0.00';
+  const earned = COMPLETED_STATUSES.includes(order.status) ? t.amount : '0.00';
   return [order.status, ...amounts, earned, t.taken_back, order.refunded.amount, order.expires_at].join(' ');
 }
 
 function stored(o: OrderRecord): string {
-  const [held, redeemed] = [o.status === 'pending' ? o.redemption_cents : 0, wasCompleted(o) ? o.redemption_cents : 0];
-  const redemption = [o.eligible_total_cents ?? o.total_cents, held, o.lapsed_cents, redeemed, o.returned_cents];
+  const redemption = [
+    o.eligible_total_cents ?? o.total_cents,
+    o.held_cents,
+    o.lapsed_cents,
+    o.redeemed_cents,
+    o.returned_cents,
+  ];
   const amounts = [o.total_cents, ...redemption, o.earned_cents, o.taken_back_cents, o.refunded_cents];
   return `${o.status} ${amounts.map(formatMoney).join(' ')} ${o.expires_at.toISOString()}`;
 }

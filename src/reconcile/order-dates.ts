@@ -1,6 +1,6 @@
 import { validityOf } from '../cashback/validity.js';
 import { after, MINUTE_MS } from '../common/clock.js';
-import { defaultExpiry } from '../orders/order-status.js';
+import { defaultExpiry } from '../orders/order-content.js';
 import type { OrderRecord } from './order-record.js';
 
 /** Returns whether a completed order has the dates of its policy, and no other order has any. */
@@ -24,13 +24,13 @@ export function isSameStart(actual: Date, expected: Date): boolean {
   return [0, 60 * MINUTE_MS].includes(Math.abs(+actual - +expected));
 }
 
-/** Returns whether the credit of an order has the order's dates. A reinstated credit keeps its first expiry. */
+/** Returns whether the credit of an order has the order's dates. */
 export function creditHasDatesOfOrder(o: OrderRecord): boolean {
   return (
     o.completed_at !== null &&
     Number(o.credit_created_at) === +o.completed_at &&
     Number(o.credit_available_at) === Number(o.cashback_available_at) &&
-    Number(o.credit_original_expires_at ?? o.credit_expires_at) === Number(o.cashback_expires_at)
+    Number(o.credit_expires_at) === Number(o.cashback_expires_at)
   );
 }
 

@@ -7,13 +7,13 @@ import { inPage, type Page, queryAll, queryPage } from './page.js';
 const SUM_NAMES = [
   'redeem_entries',
   'earn_entries',
-  'restore_entries',
-  'clawback_entries',
+  'return_entries',
+  'take_back_entries',
   'refunds_cents',
   'refunds_eligible_cents',
   'refunds_returned_cents',
   'refunds_taken_back_cents',
-  'held_cents',
+  'holds_cents',
   'refunds',
 ] as const;
 /** Sums in centavos of an order's entries, refunds and holds, and the number of refunds; 0 if there are none. */
@@ -26,8 +26,9 @@ export interface OrderRecord extends Record<SumName, number> {
   status: OrderStatus;
   total_cents: number;
   eligible_total_cents: number | null;
-  redemption_cents: number;
+  held_cents: number;
   lapsed_cents: number;
+  redeemed_cents: number;
   earned_cents: number;
   refunded_cents: number;
   refunded_eligible_cents: number;
@@ -57,21 +58,19 @@ export interface OrderRecord extends Record<SumName, number> {
   credit_cents: number | null;
   credit_available_at: Date | null;
   credit_expires_at: Date | null;
-  /** The first expiry of a reinstated credit. */
-  credit_original_expires_at: Date | null;
   credit_created_at: Date | null;
   /** How much of the credit expired unspent: refunds do not take that back. Read only if they took back too little. */
   credit_expired_cents: number;
 }
 
 const ORDERS = `
-  SELECT o.id AS order_id, CONVERT(o.external_id USING utf8mb4) AS external_id, o.status, o.total_cents, o.eligible_total_cents, o.redemption_cents, o.lapsed_cents, o.earned_cents,
+  SELECT o.id AS order_id, CONVERT(o.external_id USING utf8mb4) AS external_id, o.status, o.total_cents, o.eligible_total_cents, o.held_cents, o.lapsed_cents, o.redeemed_cents, o.earned_cents,
          o.refunded_cents, o.refunded_eligible_cents, o.returned_cents, o.taken_back_cents, o.version, o.updated_at, o.created_at, o.expires_at, o.requested_expires_at, o.completed_at, o.cancelled_at,
          o.cashback_available_at, o.cashback_expires_at, CAST(o.policy AS CHAR) AS policy,
          CAST(o.payment_methods AS CHAR) AS payment_methods, CAST(o.final_payment_methods AS CHAR) AS final_payment_methods,
          m.id AS merchant_id, f.kept_since, w.id AS wallet_id, c.id AS credit_id, c.wallet_id AS credit_wallet_id, c.amount_cents AS credit_cents,
          c.available_at AS credit_available_at, c.expires_at AS credit_expires_at,
-         c.original_expires_at AS credit_original_expires_at, c.created_at AS credit_created_at,
+         c.created_at AS credit_created_at,
          0 AS credit_expired_cents, ${SUM_NAMES.map((name) => `0 AS ${name}`).join(', ')}
     FROM orders o
     LEFT JOIN merchants m ON m.id = o.merchant_id
@@ -80,20 +79,20 @@ const ORDERS = `
     LEFT JOIN cashback_credits c ON c.order_id = o.id
    WHERE ${inPage('o.id')}`;
 
-/** What repays a debt is taken from a credit (`clawback`) and from the debt (`repay`): the two cancel out. */
+/** What repays a debt is taken from a credit (`take_back`) and from the debt (`repay`): the two cancel out. */
 const SUMS = [
   `SELECT e.order_id,
           SUM(CASE WHEN e.kind = 'redeem' THEN -e.amount_cents ELSE 0 END) AS redeem_entries,
           SUM(CASE WHEN e.kind = 'earn' THEN e.amount_cents ELSE 0 END) AS earn_entries,
-          SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents ELSE 0 END) AS restore_entries,
-          SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents
-                   WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents ELSE 0 END) AS clawback_entries
+          SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents ELSE 0 END) AS return_entries,
+          SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents
+                   WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents ELSE 0 END) AS take_back_entries
      FROM cashback_entries e WHERE ${inPage('e.order_id')} GROUP BY e.order_id`,
   `SELECT r.order_id, SUM(r.amount_cents) AS refunds_cents, SUM(r.eligible_cents) AS refunds_eligible_cents, COUNT(*) AS refunds,
           SUM(r.returned_cents) AS refunds_returned_cents,
           SUM(r.taken_back_cents) AS refunds_taken_back_cents
      FROM refunds r WHERE ${inPage('r.order_id')} GROUP BY r.order_id`,
-  `SELECT h.order_id, SUM(h.amount_cents) AS held_cents FROM cashback_holds h WHERE ${inPage('h.order_id')} GROUP BY h.order_id`,
+  `SELECT h.order_id, SUM(h.amount_cents) AS holds_cents FROM cashback_holds h WHERE ${inPage('h.order_id')} GROUP BY h.order_id`,
 ];
 
 type JsonColumn = 'policy' | 'payment_methods' | 'final_payment_methods';

@@ -35,7 +35,7 @@ function beforeRefunds(o: OrderRecord): RefundedOrder {
   return {
     totalCents: o.total_cents,
     eligibleTotalCents: o.eligible_total_cents,
-    redeemedCents: o.redemption_cents,
+    redeemedCents: o.redeemed_cents,
     earnedCents: o.earned_cents,
     refundedCents: 0,
     refundedEligibleCents: 0,

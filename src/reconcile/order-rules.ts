@@ -1,7 +1,7 @@
 import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
 import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import { wasCompleted } from '../orders/order-status.js';
+import { COMPLETED_STATUSES } from '../orders/order.entity.js';
 import type { Finding } from './page.js';
 import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';
@@ -60,15 +60,16 @@ const ORDER_RULES: OrderRule[] = [
   },
   {
     invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled or expired',
-    figures: ['total_cents', 'eligible_total_cents', 'redemption_cents'],
-    holds: (o) => o.redemption_cents >= 0 && o.redemption_cents <= redeemableCents(o),
+    figures: ['total_cents', 'eligible_total_cents', 'held_cents', 'redeemed_cents', 'lapsed_cents'],
+    holds: (o) =>
+      [o.held_cents, o.redeemed_cents, o.lapsed_cents].every((cents) => cents >= 0 && cents <= redeemableCents(o)),
   },
   {
     invariant: 'a completed order earned the amount of the formula, and all other orders earned nothing',
     figures: [
       'total_cents',
       'eligible_total_cents',
-      'redemption_cents',
+      'redeemed_cents',
       'earned_cents',
       'payment_methods',
       'final_payment_methods',
@@ -85,7 +86,7 @@ const ORDER_RULES: OrderRule[] = [
     figures: [
       'total_cents',
       'eligible_total_cents',
-      'redemption_cents',
+      'redeemed_cents',
       'earned_cents',
       'refunded_cents',
       'refunded_eligible_cents',
@@ -118,27 +119,26 @@ const ORDER_RULES: OrderRule[] = [
       'credit_created_at',
       'credit_available_at',
       'credit_expires_at',
-      'credit_original_expires_at',
     ],
     holds: (o) => o.credit_id === null || creditHasDatesOfOrder(o),
   },
   {
     invariant: 'the amounts that an order redeemed, earned, returned and took back are the sums of its entries',
     figures: [
-      'redemption_cents',
+      'redeemed_cents',
       'redeem_entries',
       'earned_cents',
       'earn_entries',
       'returned_cents',
-      'restore_entries',
+      'return_entries',
       'taken_back_cents',
-      'clawback_entries',
+      'take_back_entries',
     ],
     holds: (o) =>
-      o.redeem_entries === (wasCompleted(o) ? o.redemption_cents : 0) &&
+      o.redeem_entries === o.redeemed_cents &&
       o.earn_entries === o.earned_cents &&
-      o.restore_entries === o.returned_cents &&
-      o.clawback_entries === o.taken_back_cents,
+      o.return_entries === o.returned_cents &&
+      o.take_back_entries === o.taken_back_cents,
   },
   {
     invariant: 'the refunded amount of an order is the sum of its refunds',
@@ -156,8 +156,12 @@ const ORDER_RULES: OrderRule[] = [
   },
   {
     invariant: 'the redemption of a pending order is held, and no other order has a hold',
-    figures: ['redemption_cents', 'held_cents'],
-    holds: (o) => o.held_cents === (o.status === 'pending' ? o.redemption_cents : 0),
+    figures: ['held_cents', 'holds_cents', 'lapsed_cents', 'redeemed_cents'],
+    holds: (o) =>
+      o.held_cents === o.holds_cents &&
+      (o.held_cents === 0 || o.status === 'pending') &&
+      (o.lapsed_cents === 0 || o.status === 'expired') &&
+      (o.redeemed_cents === 0 || wasCompleted(o)),
   },
 ];
 
@@ -184,7 +188,7 @@ function earnedCents(o: OrderRecord): number {
   const paid = {
     totalCents: o.total_cents,
     eligibleTotalCents: o.eligible_total_cents,
-    redeemedCents: o.redemption_cents,
+    redeemedCents: o.redeemed_cents,
     paymentMethods: o.final_payment_methods ?? o.payment_methods,
   };
   return cashbackToReceive(paid, o.policy);
@@ -192,7 +196,8 @@ function earnedCents(o: OrderRecord): number {
 
 /** The balance at that instant is unknown, but the other limits are known. */
 function redeemableCents(o: OrderRecord): number {
-  if (['cancelled', 'expired'].includes(o.status)) return 0;
   const totals = { totalCents: o.total_cents, eligibleTotalCents: o.eligible_total_cents };
   return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
 }
+
+const wasCompleted = ({ status }: Pick<OrderRecord, 'status'>): boolean => COMPLETED_STATUSES.includes(status);

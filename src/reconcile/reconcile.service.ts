@@ -2,11 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { RETURN_CHECKS, wrongReinstatements } from './reinstatement-checks.js';
 import { CREDIT_CHECKS } from './credit-checks.js';
 import { ENTRY_CHECKS } from './entry-checks.js';
 import { FEED_CHECKS, wrongOrderEvents } from './feed-checks.js';
-import { LAPSE_CHECKS } from './lapse-checks.js';
 import { type Finding, LAST_ID, type Page, queryAll, queryPage, type SqlChecks } from './page.js';
 import { readOrders, rememberingParse } from './order-record.js';
 import { brokenRules } from './order-rules.js';
@@ -41,11 +39,10 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...WALLET_CHECKS,
   ...ENTRY_CHECKS,
   ...CREDIT_CHECKS,
-  ...RETURN_CHECKS,
   ...FEED_CHECKS,
 };
 
-const CHECKS_BY_ORDER: SqlChecks = { ...REFUND_CHECKS, ...LAPSE_CHECKS };
+const CHECKS_BY_ORDER: SqlChecks = REFUND_CHECKS;
 
 /** A check of all rows of a table. Each page is checked on one consistent snapshot. */
 interface Pass {
@@ -79,7 +76,6 @@ export class ReconcileService {
     const parse = rememberingParse();
     const wallets = this.#pass('wallets', async (manager, page) => {
       report(await brokenChecks(manager, CHECKS_BY_WALLET, page, this.clock.now()));
-      report(await wrongReinstatements(manager, page, parse));
     });
     const orders = this.#pass('orders', async (manager, page) => {
       report(await brokenChecks(manager, CHECKS_BY_ORDER, page, this.clock.now()));

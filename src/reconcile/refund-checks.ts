@@ -12,7 +12,7 @@ const aboveItsShare = (part: string, whole: string, refunded: string, total: str
   `(CAST(${part} AS DECIMAL(40)) * ${total} - CAST(${whole} AS DECIMAL(40)) * ${refunded})`;
 
 const ELIGIBLE_TOTAL = 'COALESCE(o.eligible_total_cents, o.total_cents)';
-const RETURNED_ABOVE_SHARE = aboveItsShare('r.returned_cents', 'o.redemption_cents', 'r.amount_cents', 'o.total_cents');
+const RETURNED_ABOVE_SHARE = aboveItsShare('r.returned_cents', 'o.redeemed_cents', 'r.amount_cents', 'o.total_cents');
 const TAKEN_BACK_ABOVE_SHARE = aboveItsShare(
   'r.taken_back_cents',
   'o.earned_cents',
@@ -39,7 +39,7 @@ export const REFUND_CHECKS: SqlChecks = {
 
   'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
     SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.eligible_cents, r.returned_cents, r.taken_back_cents,
-           o.total_cents, o.eligible_total_cents, o.redemption_cents, o.earned_cents
+           o.total_cents, o.eligible_total_cents, o.redeemed_cents, o.earned_cents
       FROM refunds r JOIN orders o ON o.id = r.order_id
      WHERE ${inPage('r.order_id')}
        AND (r.amount_cents <= 0 OR ABS(${RETURNED_ABOVE_SHARE}) >= o.total_cents
@@ -48,13 +48,13 @@ export const REFUND_CHECKS: SqlChecks = {
 
   'the amounts of a refund are the sums of its entries, which have the same instant': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
-           COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0) AS restore_entries,
-           COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0) AS clawback_entries,
+           COALESCE(SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents END), 0) AS return_entries,
+           COALESCE(SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0) AS take_back_entries,
            MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
       FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
      WHERE ${inPage('r.order_id')}
      GROUP BY r.id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at
-    HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'restore' THEN e.amount_cents END), 0)
-        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'clawback' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0)
+    HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents END), 0)
+        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0)
         OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
 };

@@ -3,16 +3,16 @@ import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
 
 /** Centavos of the credits `c` of a wallet `w` that were available at the instant of its stored balance. */
 const AVAILABLE = `COALESCE(SUM(CASE WHEN c.available_at <= w.available_as_of AND c.expires_at > w.available_as_of
-                                     THEN c.remaining_cents END), 0)`;
+                                     THEN c.remaining_cents - c.held_cents END), 0)`;
 
 const firstDate = (date: string): string =>
-  `COALESCE(MIN(CASE WHEN c.remaining_cents > 0 AND ${date} > w.available_as_of THEN ${date} END), ${NEVER_SQL})`;
+  `COALESCE(MIN(CASE WHEN c.remaining_cents > c.held_cents AND ${date} > w.available_as_of THEN ${date} END), ${NEVER_SQL})`;
 
 /** When a date of the credits `c` of a wallet `w` first changes that balance. */
 const NEXT_CHANGE = `LEAST(${firstDate('c.available_at')}, ${firstDate('c.expires_at')})`;
 
 /** Centavos of the credits `c` of a wallet `w` that had not expired at that instant. */
-const UNEXPIRED = `COALESCE(SUM(CASE WHEN c.expires_at > w.available_as_of THEN c.remaining_cents END), 0)`;
+const UNEXPIRED = `COALESCE(SUM(CASE WHEN c.expires_at > w.available_as_of THEN c.remaining_cents - c.held_cents END), 0)`;
 
 /** Checks of wallets and their statements, by wallet. */
 export const WALLET_CHECKS: SqlChecks = {

@@ -7,6 +7,13 @@ interface Named {
   creditId?: string | null;
 }
 
+/** What the merchant calls a refund and its order. */
+export interface RefundName {
+  externalId: string;
+  orderId: string;
+  orderExternalId: string;
+}
+
 /** What the merchant knows of a grant. */
 export interface GrantName {
   externalId: string;
@@ -16,18 +23,20 @@ export interface GrantName {
 /** What the merchant calls the resources of a page, by their ID. A credit that an order earned is not in `grants`. */
 export interface ExternalNames {
   orders: ReadonlyMap<string, string>;
-  refunds: ReadonlyMap<string, string>;
+  refunds: ReadonlyMap<string, RefundName>;
   grants: ReadonlyMap<string, GrantName>;
 }
 
 interface NameRow {
   id: string;
   external_id: Buffer;
-  reason: string | null;
 }
 
 const ORDERS = 'SELECT id, external_id FROM orders WHERE merchant_id = ? AND id IN (?)';
-const REFUNDS = 'SELECT id, external_id FROM refunds WHERE merchant_id = ? AND id IN (?)';
+const REFUNDS = `
+  SELECT r.id, r.external_id, o.id AS order_id, o.external_id AS order_external_id
+    FROM refunds r JOIN orders o ON o.id = r.order_id AND o.merchant_id = r.merchant_id
+   WHERE r.merchant_id = ? AND r.id IN (?)`;
 const GRANTS = `
   SELECT g.credit_id AS id, g.external_id, c.reason
     FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
@@ -39,17 +48,20 @@ export async function readNames(
   merchantId: string,
   lines: readonly Named[],
 ): Promise<ExternalNames> {
-  const read = async (sql: string, member: keyof Named): Promise<NameRow[]> => {
+  const read = async <Row extends NameRow>(sql: string, member: keyof Named): Promise<Row[]> => {
     const ids = [...new Set(lines.map((line) => line[member]).filter((id) => typeof id === 'string'))];
-    return ids.length === 0 ? [] : manager.query<NameRow[]>(sql, [merchantId, ids]);
+    return ids.length === 0 ? [] : manager.query<Row[]>(sql, [merchantId, ids]);
   };
   const orders = await read(ORDERS, 'orderId');
-  const refunds = await read(REFUNDS, 'refundId');
-  const grants = await read(GRANTS, 'creditId');
-  const externalId = (row: NameRow): string => row.external_id.toString('utf8');
+  const refunds = await read<NameRow & { order_id: string; order_external_id: Buffer }>(REFUNDS, 'refundId');
+  const grants = await read<NameRow & { reason: string | null }>(GRANTS, 'creditId');
   return {
-    orders: new Map(orders.map((row) => [row.id, externalId(row)])),
-    refunds: new Map(refunds.map((row) => [row.id, externalId(row)])),
-    grants: new Map(grants.map((row) => [row.id, { externalId: externalId(row), reason: row.reason }])),
+    orders: new Map(orders.map((row) => [row.id, row.external_id.toString()])),
+    refunds: new Map(
+      refunds.map(({ id, external_id, order_id: orderId, order_external_id }) => {
+        return [id, { externalId: external_id.toString(), orderId, orderExternalId: order_external_id.toString() }];
+      }),
+    ),
+    grants: new Map(grants.map((row) => [row.id, { externalId: row.external_id.toString(), reason: row.reason }])),
   };
 }

@@ -19,14 +19,15 @@ export function readGrant(request: CreateGrantDto): NamedGrant {
   };
 }
 
-export function toGrantDto({ grant, credit, document, timeZone }: GrantState): GrantDto {
+export function toGrantDto({ grant, credit, document, timeZone, remainingCents, heldCents }: GrantState): GrantDto {
   return {
     id: credit.id,
     external_id: grant.externalId,
     wallet_id: credit.walletId,
     document,
     amount: formatMoney(credit.amountCents),
-    remaining: formatMoney(credit.remainingCents),
+    remaining: formatMoney(remainingCents),
+    held: formatMoney(heldCents),
     voided: formatMoney(grant.voidedCents ?? 0),
     reason: credit.reason,
     metadata: grant.metadata ?? {},

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, MoreThan } from 'typeorm';
+import { type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
-import { type CreditPosition, openCredits } from '../cashback/wallet-rows.js';
-import { summarize, type WalletSummary } from '../cashback/wallet-summary.js';
+import { Entry } from '../cashback/entry.entity.js';
+import { summarize, type WalletSummary } from '../cashback/wallet-sums.js';
+import { type CreditPosition, openCredits } from '../cashback/wallet.store.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
@@ -14,7 +15,6 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
 import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
 import { readNames } from './external-names.js';
-import { findEntries, type StatementRequest } from './statement-page.query.js';
 import { toCreditDto, toEntryDto, toWalletDto } from './wallet.mapper.js';
 
 /** Maximum number of credits and of entries that `show` lists. */
@@ -76,10 +76,14 @@ export class StatementsService {
    *
    * @throws Problem not_found, also for a wallet of another merchant; validation_failed if the cursor is not valid.
    */
-  entries(merchantId: string, walletId: string, request: StatementRequest): Promise<EntryPageDto> {
+  entries(merchantId: string, walletId: string, { limit, cursor }: PageRequest): Promise<EntryPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
       const wallet = await find(manager, { id: walletId, merchantId });
-      const { page, next_cursor } = await findEntries(manager, wallet, request);
+      const list = `entries ${walletId}`;
+      const [before = wallet.lastSeq + 1] = cursor === undefined ? [] : decodeCursor(list, cursor, ['number']);
+      const where = { walletId, merchantId, seq: LessThan(before) };
+      const found = await manager.find(Entry, { where, order: { seq: 'DESC' }, take: limit + 1 });
+      const { page, next_cursor } = pageOf(list, found, limit, ({ seq }) => [seq]);
       const names = await readNames(manager, merchantId, page);
       return { data: page.map((entry) => toEntryDto(entry, names)), next_cursor };
     });
@@ -123,8 +127,8 @@ export class StatementsService {
     const after = cursor === undefined ? undefined : positionOf(list, cursor);
     const now = this.clock.now();
     const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
-    const { page, next_cursor } = pageOf(list, found, limit, (credit) => [credit.expiresAt.getTime(), credit.id]);
-    const lines = page.map(({ id: creditId, orderId }) => ({ creditId, orderId }));
+    const { page, next_cursor } = pageOf(list, found, limit, ({ expiresAt, seq }) => [+expiresAt, seq]);
+    const lines = page.map(({ id: creditId, orderId, refundId }) => ({ creditId, orderId, refundId }));
     const names = await readNames(manager, wallet.merchantId, lines);
     return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
   }
@@ -136,8 +140,8 @@ export class StatementsService {
 
 /** @throws Problem validation_failed if the cursor is not valid. */
 function positionOf(list: string, cursor: string): CreditPosition {
-  const [at, id] = decodeCursor(list, cursor, ['number', 'string']);
-  return { expiresAt: new Date(at), id };
+  const [at, seq] = decodeCursor(list, cursor, ['number', 'number']);
+  return { expiresAt: new Date(at), seq };
 }
 
 /** @throws Problem not_found. */

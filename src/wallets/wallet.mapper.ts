@@ -2,7 +2,7 @@ import type { Credit } from '../cashback/credit.entity.js';
 import type { Entry } from '../cashback/entry.entity.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
-import type { DatedAmount, WalletSummary } from '../cashback/wallet-summary.js';
+import type { DatedAmount, WalletSummary } from '../cashback/wallet-sums.js';
 import { formatMoney } from '../common/money.js';
 import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
 import type { EntryDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
@@ -32,7 +32,7 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
     order_id: orderId,
     order_external_id: orders.get(orderId ?? '') ?? null,
     refund_id: refundId,
-    refund_external_id: refunds.get(refundId ?? '') ?? null,
+    refund_external_id: refunds.get(refundId ?? '')?.externalId ?? null,
     credit_id: creditId,
     grant_id: grant === undefined ? null : creditId,
     grant_external_id: grant?.externalId ?? null,
@@ -47,6 +47,7 @@ export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: stri
     id: credit.id,
     amount: formatMoney(credit.amountCents),
     remaining: formatMoney(credit.remainingCents),
+    held: formatMoney(credit.heldCents),
     available_at: credit.availableAt,
     expires_at: credit.expiresAt,
     expires_on: expiresOn(credit.expiresAt, timeZone),
@@ -54,7 +55,13 @@ export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: stri
   };
 }
 
-function toSourceDto({ id, orderId, reason }: Credit, { orders, grants }: ExternalNames): CreditSourceDto {
-  if (orderId === null) return { type: 'grant', id, external_id: grants.get(id)?.externalId ?? id, reason };
-  return { type: 'order', id: orderId, external_id: orders.get(orderId) ?? orderId, reason: null };
+function toSourceDto({ id, orderId, refundId, reason }: Credit, names: ExternalNames): CreditSourceDto {
+  const refund = names.refunds.get(refundId ?? '');
+  if (refund !== undefined) {
+    const { orderId: id, orderExternalId: external_id } = refund;
+    return { type: 'order', id, external_id, reason: null, return: true };
+  }
+  if (orderId === null)
+    return { type: 'grant', id, external_id: names.grants.get(id)?.externalId ?? id, reason, return: false };
+  return { type: 'order', id: orderId, external_id: names.orders.get(orderId) ?? orderId, reason: null, return: false };
 }

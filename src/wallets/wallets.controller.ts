@@ -2,7 +2,7 @@ import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { CreditPageDto } from './dto/credit.dto.js';
-import { EntryPageDto, SearchWalletDto, StatementQueryDto, WalletDto } from './dto/wallet.dto.js';
+import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
 import { StatementsService } from './statements.service.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { Heavy } from '../http/admission.js';
@@ -38,8 +38,9 @@ export class WalletsController {
   /**
    * List a wallet's open credits
    *
-   * @remarks Returns the credits of which something remains, earliest expiry first, pending ones included: how much
-   * expires when, and where it came from. What remains of all of them is the available and the pending balance.
+   * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
+   * included: how much expires when, and where it came from. Without `held`, what remains of all of them is the available
+   * and the pending balance.
    */
   @Get(':id/credits')
   @Heavy()
@@ -55,8 +56,7 @@ export class WalletsController {
   /**
    * Read a wallet's statement
    *
-   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first. `summary`
-   * is for what a customer sees: it leaves out what was held and released again.
+   * @remarks Returns the wallet's ledger entries with kind, amount, order and running balance, newest first.
    */
   @Get(':id/entries')
   @Heavy()
@@ -64,7 +64,7 @@ export class WalletsController {
   listWalletEntries(
     @MerchantId() merchantId: string,
     @IdParam('The wallet') id: string,
-    @Query() query: StatementQueryDto,
+    @Query() query: PageQueryDto,
   ): Promise<EntryPageDto> {
     return this.statements.entries(merchantId, id, query);
   }

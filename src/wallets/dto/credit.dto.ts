@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
-/** Where a credit comes from: the order that earned it, or a grant. */
+/** Where a credit comes from: the order that earned it, or on which it was redeemed and returned, or a grant. */
 @InOrder()
 export class CreditSourceDto {
   @ApiProperty({ enum: ['order', 'grant'], enumName: 'CreditSourceType', example: 'grant' })
@@ -20,9 +20,13 @@ export class CreditSourceDto {
   /** The reason of the grant, if it has one; null for an order. */
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
+
+  /** Whether a refund of the order returned it, because what the order redeemed had expired or ended within seven days. */
+  @ApiProperty({ example: false })
+  readonly return!: boolean;
 }
 
-/** An amount of cashback with its own dates, of which something remains. */
+/** An amount of cashback with its own dates, of which something remains that is not held. */
 @InOrder()
 export class CreditDto {
   /** UUID v7. */
@@ -30,18 +34,25 @@ export class CreditDto {
   readonly id!: string;
 
   /**
-   * The amount that was earned or granted.
+   * The amount that was earned, granted or returned.
    * @example "20.00"
    */
   @ApiMoney()
   readonly amount!: string;
 
   /**
-   * Remaining amount, excluding amounts held for orders.
+   * What is neither spent nor expired, including what orders hold of it.
    * @example "12.00"
    */
   @ApiMoney()
   readonly remaining!: string;
+
+  /**
+   * The part of `remaining` that pending orders hold.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly held!: string;
 
   /** From when it can be spent; in the future if it is pending. */
   readonly available_at!: Date;

@@ -81,11 +81,18 @@ export class GrantDto {
   readonly amount!: string;
 
   /**
-   * Remaining amount, excluding amounts held for orders.
+   * What is neither spent, expired nor voided, with what refunds returned of it, including what orders hold.
    * @example "60.00"
    */
   @ApiMoney()
   readonly remaining!: string;
+
+  /**
+   * The part of `remaining` that pending orders hold.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly held!: string;
 
   /**
    * Sum of all voids.

@@ -1,7 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
-import { PageQueryDto } from '../../http/page-query.dto.js';
-import { IsDocument, IsQueryBoolean } from '../../http/validators.js';
+import { IsDocument } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
 
@@ -67,18 +65,6 @@ export class WalletDto {
   readonly next_expiry!: NextAmountDto | null;
 }
 
-/** The page of a statement to return, and whether it is a summary. */
-export class StatementQueryDto extends PageQueryDto {
-  /**
-   * `true` leaves out `hold` and `release` entries that cancel out: only what is held now stays. The sum is that of all
-   * entries. `balance` is that of the wallet, so it is lower while an order held cashback. A page can have fewer
-   * entries than `limit`, even none: continue until `next_cursor` is null. Default: `false`.
-   */
-  @IsOptional()
-  @IsQueryBoolean()
-  readonly summary?: boolean;
-}
-
 /** A ledger entry of a wallet. It never changes. */
 @InOrder()
 export class EntryDto {
@@ -105,7 +91,7 @@ export class EntryDto {
   readonly amount!: string;
 
   /**
-   * Balance after this entry, including pending and excluding held cashback.
+   * Balance after this entry: what is available, pending and held, and what has expired and is not yet written off.
    * @example "60.00"
    */
   @ApiMoney()

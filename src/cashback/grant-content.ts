@@ -1,16 +1,12 @@
-import { type EntityManager, In } from 'typeorm';
 import { addDays, startOfDay } from '../common/calendar-days.js';
 import { isStorable } from '../common/instants.js';
 import type { Metadata } from '../common/metadata.js';
 import { formatMoney } from '../common/money.js';
 import { Problem, validationFailed } from '../common/problem.js';
-import { insertRows } from '../database/rows.js';
 import type { Policy } from '../merchants/policy.js';
 import type { Credit } from './credit.entity.js';
-import { Grant } from './grant.entity.js';
+import type { Grant } from './grant.entity.js';
 import { expiryOf, type Validity } from './validity.js';
-import { creditsById } from './wallet-rows.js';
-import { Wallet } from './wallet.entity.js';
 
 /** What is granted, to whom. */
 export interface GrantContent {
@@ -39,8 +35,39 @@ export interface StoredGrant {
   document: string;
 }
 
+/** What decides whether a request is a replay. */
+export function requestedContent(content: GrantContent) {
+  return {
+    external_id: content.externalId ?? null,
+    document: content.document,
+    amount: content.amountCents,
+    available_at: content.availableAt?.toISOString() ?? null,
+    expires_at: content.expiresAt?.toISOString() ?? null,
+    available_on: content.availableOn ?? null,
+    expires_on: content.expiresOn ?? null,
+    reason: content.reason ?? null,
+    metadata: content.metadata ?? {},
+  };
+}
+
+export function storedContent({ grant, credit, document }: StoredGrant): ReturnType<typeof requestedContent> {
+  return {
+    external_id: grant.externalId,
+    document,
+    amount: credit.amountCents,
+    available_at: grant.requestedAvailableAt?.toISOString() ?? null,
+    expires_at: grant.requestedExpiresAt?.toISOString() ?? null,
+    available_on: grant.requestedAvailableOn,
+    expires_on: grant.requestedExpiresOn,
+    reason: credit.reason,
+    metadata: grant.metadata ?? {},
+  };
+}
+
 /**
- * Returns when granted cashback can be spent. @throws Problem validation_failed, also if it would never be available.
+ * Returns when granted cashback can be spent.
+ *
+ * @throws Problem validation_failed, also if it would never be available.
  */
 export function validityOfGrant(content: GrantContent, policy: Policy, now: Date): Validity {
   const { availableOn, expiresOn } = content;
@@ -81,54 +108,4 @@ export function refuseAboveMaximum(content: GrantContent, policy: Policy): void 
     errors: [{ pointer: '/amount', detail: `must be at most ${maximum}` }],
     extensions: { maximum },
   });
-}
-
-/** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
-export async function grantsByExternalId(
-  manager: EntityManager,
-  merchantId: string,
-  externalIds: readonly string[],
-): Promise<Map<string, StoredGrant>> {
-  if (externalIds.length === 0) return new Map();
-  const grants = await manager.findBy(Grant, { merchantId, externalId: In(externalIds) });
-  if (grants.length === 0) return new Map();
-  const creditIds = grants.map(({ creditId }) => creditId);
-  const credits = await creditsById(manager, merchantId, creditIds);
-  const creditOf = new Map(credits.map((credit) => [credit.id, credit]));
-  const walletIds = [...new Set(credits.map(({ walletId }) => walletId))];
-  const wallets = await manager.findBy(Wallet, { merchantId, id: In(walletIds) });
-  const documentOf = new Map(wallets.map(({ id, document }) => [id, document]));
-  const stored = grants.map((grant): [string, StoredGrant] => {
-    const credit = creditOf.get(grant.creditId);
-    const document = documentOf.get(credit?.walletId ?? '');
-    if (credit === undefined || document === undefined) throw new Error(`grant ${grant.creditId} has no wallet`);
-    return [grant.externalId, { grant, credit, document }];
-  });
-  return new Map(stored);
-}
-
-/** Inserts the rows of new grants, whose credits are in the database. */
-export async function insertGrants(
-  manager: EntityManager,
-  merchantId: string,
-  grants: readonly { creditId: string; content: GrantContent; contentDigest: Buffer }[],
-): Promise<void> {
-  const rows = grants.map(({ creditId, content, contentDigest }): Grant => {
-    const { externalId = creditId, apiUserId, availableAt, expiresAt, availableOn, expiresOn } = content;
-    return {
-      creditId,
-      merchantId,
-      apiUserId: apiUserId ?? null,
-      externalId,
-      requestedAvailableAt: availableAt ?? null,
-      requestedExpiresAt: expiresAt ?? null,
-      requestedAvailableOn: availableOn ?? null,
-      requestedExpiresOn: expiresOn ?? null,
-      metadata: content.metadata ?? null,
-      contentDigest,
-      voidedCents: null,
-      voidedAt: null,
-    };
-  });
-  await insertRows(manager, Grant, rows);
 }

@@ -1,0 +1,86 @@
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { differing, type Fault } from '../common/problem.js';
+import { Config } from '../config/config.js';
+import { derivedKeys } from '../config/signing-secrets.js';
+
+/**
+ * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is in
+ * centavos, and what is absent or has its default is null or that default.
+ */
+export interface Content {
+  readonly [member: string]: Value;
+}
+type Value = string | number | null | Content | readonly Content[];
+
+/** What an earlier request with the same key asked for, as far as it is known now. */
+export interface StoredContent<C> {
+  content: C;
+  /** The digest of what the request had. */
+  digest: Buffer;
+}
+
+/**
+ * Recognizes repeated requests. The digest of the content that orders and grants were created with recognizes a replay
+ * after they changed, or after the document was erased. A plain hash could be reversed by trying all documents, so the
+ * digest uses a key that is not in the database.
+ *
+ * Stored digests must stay valid, so a new member is appended, and only where a content has it.
+ */
+@Injectable()
+export class Replays {
+  /** The key of the current secret comes first. */
+  readonly #keys: [KeyObject, ...KeyObject[]];
+
+  constructor(config: Config) {
+    this.#keys = derivedKeys(config, 'cashback content');
+  }
+
+  digest(content: Content): Buffer {
+    return digest(this.#keys[0], content);
+  }
+
+  /**
+   * Returns the members in which a request differs from an earlier one: none if it is a replay.
+   *
+   * @param erasable the members that an erasure removes. Those of the request are compared with the digest instead.
+   */
+  differences<C extends Content>(sent: C, stored: StoredContent<C>, erasable: readonly (keyof C)[]): Fault[] {
+    if (this.#matches(sent, stored.digest)) return [];
+    const asSent = { ...stored.content };
+    for (const member of erasable) asSent[member] = sent[member];
+    return differences(sent, this.#matches(asSent, stored.digest) ? asSent : stored.content);
+  }
+
+  #matches(content: Content, expected: Buffer): boolean {
+    return this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
+  }
+}
+
+function digest(key: KeyObject, content: Content): Buffer {
+  return createHmac('sha256', key).update(JSON.stringify(content)).digest();
+}
+
+/** Returns the members in which two contents differ, by their JSON Pointers. */
+export function differences(sent: Content, existing: Content, pointer = ''): Fault[] {
+  // `__proto__` is a valid key of metadata, so the members are own ones.
+  const members = new Set([...Object.keys(sent), ...Object.keys(existing)]);
+  return [...members].flatMap((member) =>
+    differingValues(own(sent, member), own(existing, member), `${pointer}/${member}`),
+  );
+}
+
+const own = (content: Content, member: string): Value | undefined =>
+  Object.hasOwn(content, member) ? content[member] : undefined;
+
+function differingValues(sent: Value | undefined, existing: Value | undefined, pointer: string): Fault[] {
+  if (Array.isArray(sent) && Array.isArray(existing)) {
+    if (sent.length !== existing.length)
+      return [{ pointer, detail: `has ${sent.length} elements; the earlier request had ${existing.length}` }];
+    return sent.flatMap((element: Content, at) => differences(element, existing[at] as Content, `${pointer}/${at}`));
+  }
+  if (isContent(sent) && isContent(existing)) return differences(sent, existing, pointer);
+  return sent === existing ? [] : [differing(pointer)];
+}
+
+const isContent = (value: unknown): value is Content => typeof value === 'object' && value !== null;

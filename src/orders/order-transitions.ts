@@ -1,0 +1,64 @@
+import { type Fault, ORDER_OPERATIONS, type OrderOperation, Problem } from '../common/problem.js';
+import type { Order, OrderStatus } from './order.entity.js';
+
+interface Transition {
+  from: readonly OrderStatus[];
+  to: readonly OrderStatus[];
+  /** Why an order in another status is refused. */
+  refusal: string;
+}
+
+/** What can happen to an order: the operations, and its expiry, which no request asks for. */
+export const TRANSITIONS = {
+  hold: { from: ['pending'], to: ['pending'], refusal: 'cashback can only be held while it is pending or expired' },
+  renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
+  amend: {
+    from: ['pending'],
+    to: ['pending'],
+    refusal: 'only a pending order can be amended; renew an expired one first',
+  },
+  complete: {
+    from: ['pending', 'expired'],
+    to: ['completed'],
+    refusal: 'only a pending or expired order can be completed',
+  },
+  cancel: {
+    from: ['pending', 'expired'],
+    to: ['cancelled'],
+    refusal: 'only a pending or expired order can be cancelled',
+  },
+  refund: {
+    from: ['completed', 'partially_refunded'],
+    to: ['partially_refunded', 'refunded'],
+    refusal: 'only a completed order that is not fully refunded can be refunded',
+  },
+  expire: { from: ['pending'], to: ['expired'], refusal: 'only a pending order expires' },
+} as const satisfies Record<OrderOperation | 'expire', Transition>;
+
+export type OrderTransition = keyof typeof TRANSITIONS;
+
+/** The statuses that a transition leads to. */
+export type StatusAfter<T extends OrderTransition> = (typeof TRANSITIONS)[T]['to'][number];
+
+/** @throws Problem invalid_transition if the order's status does not allow it. */
+export function requireTransition({ status }: Pick<Order, 'status'>, transition: OrderTransition): void {
+  const { from, refusal }: Transition = TRANSITIONS[transition];
+  if (!from.includes(status)) throw invalidTransition(status, refusal);
+}
+
+/** Returns a 409 with the order's status, the other statuses that it can go to, and what is possible now. */
+export function invalidTransition(status: OrderStatus, detail: string, errors?: Fault[]): Problem {
+  const operations = ORDER_OPERATIONS.filter((operation) => isFrom(TRANSITIONS[operation], status));
+  const allowed = operations.flatMap((operation) =>
+    statusesAfter(TRANSITIONS[operation]).filter((to) => to !== status),
+  );
+  return new Problem('invalid_transition', {
+    detail: `the order is ${status}: ${detail}`,
+    extensions: { current_status: status, allowed, operations },
+    ...(errors && { errors }),
+  });
+}
+
+const statusesAfter = ({ to }: Transition): readonly OrderStatus[] => to;
+
+const isFrom = ({ from }: Transition, status: OrderStatus): boolean => from.includes(status);
