@@ -5,8 +5,8 @@ import { Config } from '../config/config.js';
 import { derivedKeys } from '../config/signing-secrets.js';
 
 /**
- * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is in
- * centavos, and what is absent or has its default is null or that default.
+ * The canonical form of what a request asks for, by the names of its members: equivalent requests are equal. Money is
+ * in centavos, and what is absent is null or its default.
  */
 export interface Content {
   readonly [member: string]: Value;

@@ -189,7 +189,7 @@ export class WalletAggregate {
     this.#takeBack(takenBackCents, cause);
   }
 
-  /** Returns to the credits that the order redeemed from, in reverse order. What returned amounts to repays debt first. */
+  /** Returns to the credits that the order redeemed from, in reverse order. What returns repays debt first. */
   #return(beforeCents: number, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): void {
     const parts: Parts = new Map();
     let doneCents = beforeCents;

@@ -33,8 +33,8 @@ export interface Needs {
 }
 
 /**
- * Loads and saves wallets in a transaction. It locks the rows of wallets, after those of orders. No other row of a wallet
- * is locked: use cases that write them have locked the wallet first, and at READ COMMITTED each statement sees what was
+ * Loads and saves wallets in a transaction. It locks the rows of wallets, after those of orders. Other rows of a wallet
+ * are not locked: who writes them has locked the wallet first, and at READ COMMITTED each statement sees what was
  * committed before.
  */
 @Injectable()

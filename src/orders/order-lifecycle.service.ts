@@ -27,7 +27,10 @@ export class OrderLifecycleService {
     });
   }
 
-  /** @throws Problem payments_exceed_total; not_found; validation_failed for another order's identity; and those of `Order.amend`. */
+  /**
+   * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order; and those of
+   *   `Order.amend`.
+   */
   amend(merchantId: string, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
     const content = readContent(request);
     const lowersHold = request.redeem === 'maximum';

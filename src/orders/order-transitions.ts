@@ -3,6 +3,7 @@ import type { Order, OrderStatus } from './order.entity.js';
 
 interface Transition {
   from: readonly OrderStatus[];
+  /** None if the order keeps its status. */
   to: readonly OrderStatus[];
   /** Why an order in another status is refused. */
   refusal: string;
@@ -10,11 +11,11 @@ interface Transition {
 
 /** What can happen to an order: the operations, and its expiry, which no request asks for. */
 export const TRANSITIONS = {
-  hold: { from: ['pending'], to: ['pending'], refusal: 'cashback can only be held while it is pending or expired' },
+  hold: { from: ['pending'], to: [], refusal: 'cashback can only be held while it is pending or expired' },
   renew: { from: ['expired'], to: ['pending'], refusal: 'only an expired order can be renewed' },
   amend: {
     from: ['pending'],
-    to: ['pending'],
+    to: [],
     refusal: 'only a pending order can be amended; renew an expired one first',
   },
   complete: {
@@ -46,19 +47,15 @@ export function requireTransition({ status }: Pick<Order, 'status'>, transition:
   if (!from.includes(status)) throw invalidTransition(status, refusal);
 }
 
-/** Returns a 409 with the order's status, the other statuses that it can go to, and what is possible now. */
+/** Returns a 409 with the order's status, the statuses that it can go to, and what is possible now. */
 export function invalidTransition(status: OrderStatus, detail: string, errors?: Fault[]): Problem {
   const operations = ORDER_OPERATIONS.filter((operation) => isFrom(TRANSITIONS[operation], status));
-  const allowed = operations.flatMap((operation) =>
-    statusesAfter(TRANSITIONS[operation]).filter((to) => to !== status),
-  );
+  const allowed = operations.flatMap((operation) => TRANSITIONS[operation].to);
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,
     extensions: { current_status: status, allowed, operations },
     ...(errors && { errors }),
   });
 }
-
-const statusesAfter = ({ to }: Transition): readonly OrderStatus[] => to;
 
 const isFrom = ({ from }: Transition, status: OrderStatus): boolean => from.includes(status);

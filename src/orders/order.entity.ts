@@ -70,8 +70,8 @@ export interface OrderChange {
 }
 
 /**
- * An order of a customer. Its methods are all that changes it: each asks the table of transitions, moves cashback in the
- * wallet, and makes a new version. Content that a request can set must also go into `contentOf`.
+ * An order of a customer. Only its methods change it: each asks the table of transitions, moves cashback in the wallet,
+ * and makes a new version. Content that a request can set must also go into `contentOf`.
  *
  * `versions` are the versions that the caller allows to change; undefined allows any. A request that changes nothing is
  * not refused for its versions, unless a different version was completed.
@@ -275,7 +275,7 @@ export class Order {
     if (this.status !== 'pending' || this.expiresAt > wallet.now) return;
     wallet.hold(this.id, 0, this.expiresAt);
     const { heldCents: lapsedCents } = this;
-    this.#change('expire', 'expired', 'order.expired', wallet, { heldCents: 0, lapsedCents });
+    this.#change('expire', 'order.expired', wallet, { status: 'expired', heldCents: 0, lapsedCents });
   }
 
   /**
@@ -295,10 +295,8 @@ export class Order {
     refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
     wallet.hold(this.id, amountCents);
     const held = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
-    this.#change(transition, 'pending', isChanged ? held : 'order.renewed', wallet, {
-      heldCents: amountCents,
-      expiresAt,
-    });
+    const values = { status: 'pending', heldCents: amountCents, expiresAt } as const;
+    this.#change(transition, isChanged ? held : 'order.renewed', wallet, values);
   }
 
   /**
@@ -316,7 +314,7 @@ export class Order {
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
     wallet.hold(this.id, heldCents);
-    this.#change('amend', 'pending', 'order.amended', wallet, { ...content, heldCents });
+    this.#change('amend', 'order.amended', wallet, { ...content, heldCents });
   }
 
   /**
@@ -342,7 +340,8 @@ export class Order {
     wallet.hold(this.id, redeemedCents);
     wallet.redeem(this.id);
     if (earnedCents > 0) wallet.earn(this.id, earnedCents, validity);
-    this.#change('complete', 'completed', 'order.completed', wallet, {
+    this.#change('complete', 'order.completed', wallet, {
+      status: 'completed',
       heldCents: 0,
       redeemedCents,
       earnedCents,
@@ -364,7 +363,7 @@ export class Order {
     requireTransition(this, 'cancel');
     this.#requireVersion(versions);
     wallet.hold(this.id, 0);
-    this.#change('cancel', 'cancelled', 'order.cancelled', wallet, { heldCents: 0, cancelledAt: wallet.now });
+    this.#change('cancel', 'order.cancelled', wallet, { status: 'cancelled', heldCents: 0, cancelledAt: wallet.now });
   }
 
   /**
@@ -391,14 +390,15 @@ export class Order {
     };
     wallet.refund({ orderId, refundId: refund.id, returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
     const refundedCents = this.refundedCents + amounts.amountCents;
-    const status = refundedCents === this.totalCents ? 'refunded' : 'partially_refunded';
-    const sums = {
+    const isWhole = refundedCents === this.totalCents;
+    const values = {
+      status: isWhole ? 'refunded' : 'partially_refunded',
       refundedCents,
       refundedEligibleCents: this.refundedEligibleCents + amounts.eligibleCents,
       returnedCents: this.returnedCents + parts.returnedCents,
       takenBackCents: this.takenBackCents + parts.takenBackCents,
-    };
-    this.#change('refund', status, 'order.refunded', wallet, sums, refund);
+    } as const;
+    this.#change('refund', 'order.refunded', wallet, values, refund);
     return refund;
   }
 
@@ -409,14 +409,13 @@ export class Order {
   /** Makes the next version. */
   #change<T extends OrderTransition>(
     transition: T,
-    status: StatusAfter<T>,
     type: OrderEventType,
     { row, now }: WalletAggregate,
-    values: Partial<Order>,
+    values: Partial<Order> & { status?: StatusAfter<T> },
     refund?: Refund,
   ): void {
     requireTransition(this, transition);
-    Object.assign(this, { lapsedCents: 0, ...values, status, version: this.version + 1, updatedAt: now });
+    Object.assign(this, { lapsedCents: 0, ...values, version: this.version + 1, updatedAt: now });
     const order = Object.assign(new Order(), this);
     this.#changes.push({ type, order, wallet: { ...row }, ...(refund && { refund }) });
   }

@@ -10,6 +10,8 @@ import { readEligibleTotal, readPaymentMethods } from './order-content.js';
 import { refuseAboveMaximum } from './order.entity.js';
 import { toPaymentMethodDtos, toPolicyDto, toValidityDto } from './order.mapper.js';
 
+const ZERO = formatMoney(0);
+
 /** Calculates the cashback of an order without creating it. */
 @Injectable()
 export class QuotesService {
@@ -40,19 +42,18 @@ export class QuotesService {
     );
     const { maximumCents, limitedBy } = quoted.maximum;
     refuseAboveMaximum(quoted.maximum, redeemedCents, '/redeem');
-    const [zero, held] = [0, redeemedCents].map(formatMoney) as [string, string];
     const toRedeem = {
       available: formatMoney(availableCents - redeemedCents),
       maximum: formatMoney(maximumCents),
       limited_by: limitedBy,
-      held,
-      lapsed: zero,
-      redeemed: zero,
-      returned: zero,
+      held: formatMoney(redeemedCents),
+      lapsed: ZERO,
+      redeemed: ZERO,
+      returned: ZERO,
     };
     const toReceive = {
       amount: formatMoney(quoted.earnedCents),
-      taken_back: zero,
+      taken_back: ZERO,
       status: 'quoted' as const,
       ...toValidityDto(quoted.validity, policy),
     };

@@ -39,8 +39,8 @@ export class WalletsController {
    * List a wallet's open credits
    *
    * @remarks Returns the credits of which something remains that is not held, earliest expiry first, pending ones
-   * included: how much expires when, and where it came from. Without `held`, what remains of all of them is the available
-   * and the pending balance.
+   * included: how much expires when, and where it came from. What remains of all of them, less what is held, is the
+   * available and the pending balance.
    */
   @Get(':id/credits')
   @Heavy()

@@ -21,7 +21,7 @@ export class CreditSourceDto {
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
 
-  /** Whether a refund of the order returned it, because what the order redeemed had expired or ended within seven days. */
+  /** Whether a refund of the order returned it as a credit of its own, because its origin ends too soon. */
   @ApiProperty({ example: false })
   readonly return!: boolean;
 }
