@@ -26,6 +26,11 @@ export default tseslint.config(
     },
   },
   {
+    // One entry per problem is as long as the list of problems.
+    files: ['src/common/problem.ts'],
+    rules: { 'max-lines': 'off' },
+  },
+  {
     // One statement per table is as long as the table.
     files: ['migrations/**/*.ts'],
     rules: { 'max-lines-per-function': 'off' },

@@ -25,12 +25,7 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
     const request = context.switchToHttp().getRequest<AppRequest>();
     const token = bearerTokenOf(request);
-    if (token === undefined) {
-      throw new Problem('missing_token', {
-        detail: 'send the access token in the header: Authorization: Bearer <access_token>',
-        headers: { 'www-authenticate': CHALLENGE },
-      });
-    }
+    if (token === undefined) throw new Problem('missing_token', { headers: { 'www-authenticate': CHALLENGE } });
     const live = await this.tokenSets.swap(token);
     if (live === undefined) throw invalidToken();
     request.phantomToken = live.jwt;
@@ -48,7 +43,6 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
 
 function invalidToken(): Problem {
   return new Problem('invalid_token', {
-    detail: 'the access token (cbat_…) is unknown, expired or revoked: refresh it or log in again',
     headers: {
       'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"`,
     },

@@ -77,7 +77,7 @@ export class AuthService {
       const known = await this.passwords.verify({ ...attempt, password }, user?.passwordHash, commonCost);
       if (!known || user === null || user.disabledAt !== null) {
         await this.loginLimit.failed(attempt);
-        throw new Problem('invalid_credentials', { detail: 'email or password is wrong' });
+        throw new Problem('invalid_credentials');
       }
       await this.loginLimit.succeeded(attempt);
       const rehashed = this.passwords.isOutdated(user.passwordHash) ? await this.passwords.hash(password) : undefined;
@@ -96,11 +96,11 @@ export class AuthService {
   async refresh({ refresh_token: refreshToken }: RefreshTokenDto): Promise<ConfigurationUserTokensDto> {
     // Before the transaction: no use case takes a second connection inside one.
     const sessionId = await this.tokenSets.sessionIdOf(refreshToken);
-    if (sessionId === undefined) throw invalidRefreshToken();
+    if (sessionId === undefined) throw new Problem('invalid_refresh_token');
     await this.rateLimiter.count([REFRESH], sessionId);
     const tokens = await this.unitOfWork.transaction((manager, record) => this.#rotate(manager, refreshToken, record));
     // Thrown outside the transaction, so that a revocation is committed.
-    if (tokens === undefined) throw invalidRefreshToken();
+    if (tokens === undefined) throw new Problem('invalid_refresh_token');
     return tokens;
   }
 
@@ -185,12 +185,6 @@ export class AuthService {
     }
     return undefined;
   }
-}
-
-function invalidRefreshToken(): Problem {
-  return new Problem('invalid_refresh_token', {
-    detail: 'the refresh token (cbrt_…) is unknown, expired, used or revoked: log in again',
-  });
 }
 
 function toDto(pair: TokenPair, tokenSet: TokenSet): ConfigurationUserTokensDto {

@@ -21,10 +21,6 @@ export class PermissionGuard implements CanActivate {
     if (permissions?.includes(permission) === true) return true;
     // RFC 6750, section 3.1
     const challenge = `Bearer realm="cashback", error="insufficient_scope", scope="${permission}"`;
-    throw new Problem('forbidden', {
-      detail: `this API user does not have the permission "${permission}": ask the operator of the service for it`,
-      extensions: { permission },
-      headers: { 'www-authenticate': challenge },
-    });
+    throw new Problem('forbidden', { permission, headers: { 'www-authenticate': challenge } });
   }
 }

@@ -104,8 +104,7 @@ export function refuseAboveMaximum(content: GrantContent, policy: Policy): void 
   if (content.apiUserId === undefined || !isAboveMaximum(content, policy)) return;
   const maximum = formatMoney(policy.grantMaximumCents);
   throw new Problem('grant_exceeds_maximum', {
-    detail: `at most ${maximum} can be granted at once`,
+    maximum,
     errors: [{ pointer: '/amount', detail: `must be at most ${maximum}` }],
-    extensions: { maximum },
   });
 }

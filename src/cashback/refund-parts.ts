@@ -85,7 +85,8 @@ function outOfBounds(pointer: string, what: string, minimumCents: number, maximu
   return new Problem('refund_exceeds_total', {
     detail: `${what} ${bounds}`,
     errors: [{ pointer, detail: bounds }],
-    extensions: { minimum, maximum },
+    minimum,
+    maximum,
   });
 }
 

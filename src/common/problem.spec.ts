@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Problem, problemCodes, validationFailed } from './problem.js';
+import { Problem, PROBLEMS, validationFailed } from './problem.js';
 
 /** The published codes. The status of a code never changes. */
 const PUBLISHED = {
@@ -29,12 +29,13 @@ const PUBLISHED = {
 
 describe('problems', () => {
   it('each problem code has its published status', () => {
-    expect(Object.fromEntries(problemCodes().map(({ code, status }) => [code, status]))).toMatchObject(PUBLISHED);
+    const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status] as const);
+    expect(Object.fromEntries(statuses)).toMatchObject(PUBLISHED);
   });
 
   it('a problem is retryable for 408, 429, 500, and 503 only', () => {
-    const retryable = problemCodes().filter(({ code }) => new Problem(code).retryable);
-    expect(retryable.map(({ code }) => code)).toEqual([
+    const retryable = Object.entries(PROBLEMS).filter(([, problem]) => problem.retryable);
+    expect(retryable.map(([code]) => code)).toEqual([
       'request_timeout',
       'too_many_requests',
       'internal_error',
@@ -43,7 +44,9 @@ describe('problems', () => {
   });
 
   it('retryable problems have the next action retry, or contact_support for a server error, which only a missing permission shares', () => {
-    const actions = problemCodes().map(({ status, retryable, next_action }) => `${retryable} ${next_action} ${status}`);
+    const actions = Object.values(PROBLEMS).map(
+      ({ status, retryable, next_action }) => `${retryable} ${next_action} ${status}`,
+    );
     expect(new Set(actions.filter((action) => /true|retry|support/.test(action)))).toEqual(
       new Set([
         'true retry 408',
@@ -55,24 +58,45 @@ describe('problems', () => {
     );
   });
 
-  it('a problem body contains the extensions and the members of RFC 9457 but not the cause', () => {
-    const problem = new Problem('redemption_exceeds_maximum', {
-      detail: 'at most 75.00',
-      extensions: { maximum: '75.00' },
+  it('a problem body contains its members and those of RFC 9457 but not the cause', () => {
+    const problem = new Problem('grant_exceeds_maximum', {
+      maximum: '75.00',
+      errors: [{ pointer: '/amount', detail: 'must be at most 75.00' }],
       cause: new Error('secret'),
     });
-    expect(problem.toBody('/orders/1/redemption', 'id-1')).toEqual({
-      type: 'urn:problem:cashback:redemption_exceeds_maximum',
-      title: 'The redemption exceeds the maximum',
+    expect(problem.toBody('/grants', 'id-1')).toEqual({
+      type: 'urn:problem:cashback:grant_exceeds_maximum',
+      title: 'The grant exceeds the maximum',
       status: 422,
-      detail: 'at most 75.00',
-      instance: '/orders/1/redemption',
-      code: 'redemption_exceeds_maximum',
+      detail: 'at most 75.00 can be granted at once',
+      instance: '/grants',
+      code: 'grant_exceeds_maximum',
       request_id: 'id-1',
       retryable: false,
       next_action: 'fix_request',
       maximum: '75.00',
+      errors: [{ pointer: '/amount', detail: 'must be at most 75.00' }],
     });
+  });
+
+  it('the compiler refuses a problem without one of its members, or with a member that it does not have', () => {
+    const problems = [
+      // @ts-expect-error events_expired has a member `oldest`
+      new Problem('events_expired', { detail: 'too late' }),
+      // @ts-expect-error `oldest` is a number
+      new Problem('events_expired', { oldest: '1200' }),
+      // @ts-expect-error events_expired has no errors
+      new Problem('events_expired', { oldest: 1200, errors: [] }),
+      // @ts-expect-error not_found has no members
+      new Problem('not_found', { oldest: 1200 }),
+    ];
+    expect(problems.map(({ code }) => code)).toEqual([...Array<string>(3).fill('events_expired'), 'not_found']);
+  });
+
+  it('the explanation is the one that is given, otherwise that of the problem, otherwise the title', () => {
+    expect(new Problem('missing_token', { detail: 'log in first' }).message).toBe('log in first');
+    expect(new Problem('events_expired', { oldest: 8 }).message).toContain('the sequence 8: read the orders');
+    expect(new Problem('internal_error').message).toBe('Internal server error');
   });
 
   it('the detail of a validation problem contains the number of errors', () => {

@@ -1,3 +1,6 @@
+import { AMOUNT_PATTERN } from './money.js';
+import { OPTIONAL_PERMISSIONS } from './permissions.js';
+
 /** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
 export const NEXT_ACTIONS = [
   'fix_request',
@@ -8,51 +11,7 @@ export const NEXT_ACTIONS = [
   'read_order',
   'contact_support',
 ] as const;
-export type NextAction = (typeof NEXT_ACTIONS)[number];
-
-/** Whether the same request may succeed later. */
-const RETRYABLE = true;
-
-type CatalogueEntry = readonly [status: number, title: string, nextAction: NextAction, isRetryable?: boolean];
-
-/**
- * The codes of domain errors. `ProblemFilter` turns a `Problem` into an `application/problem+json` response (RFC 9457).
- */
-const CATALOGUE = {
-  malformed_request: [400, 'The request is not valid HTTP', 'fix_request'],
-  malformed_json: [400, 'The request body is not valid JSON', 'fix_request'],
-  validation_failed: [400, 'The request is not valid', 'fix_request'],
-  missing_token: [401, 'An access token is required', 'log_in'],
-  invalid_token: [401, 'The access token is not valid', 'refresh_token'],
-  invalid_credentials: [401, 'The email or password is wrong', 'fix_request'],
-  invalid_refresh_token: [401, 'The refresh token is not valid', 'log_in'],
-  forbidden: [403, 'The API user does not have the permission for this', 'contact_support'],
-  route_not_found: [404, 'The path does not exist', 'fix_request'],
-  not_found: [404, 'The resource does not exist', 'fix_request'],
-  method_not_allowed: [405, 'The resource does not support this method', 'fix_request'],
-  request_timeout: [408, 'The request did not arrive in time', 'retry', RETRYABLE],
-  external_id_conflict: [409, 'The external_id was already used with different content', 'read_existing'],
-  invalid_transition: [409, 'The order does not allow this operation in its current state', 'read_order'],
-  redemption_lapsed: [409, 'The cashback that the order held was released', 'fix_request'],
-  redemption_no_longer_available: [409, 'The cashback is no longer available', 'fix_request'],
-  webhook_url_taken: [409, 'Another webhook endpoint has this URL', 'read_existing'],
-  events_expired: [410, 'Events after this sequence are no longer kept', 'fix_request'],
-  precondition_failed: [412, 'The order has changed since the version in If-Match', 'read_order'],
-  payload_too_large: [413, 'The request body is too large', 'fix_request'],
-  unsupported_media_type: [415, 'The request body must be JSON', 'fix_request'],
-  payments_exceed_total: [422, 'The payment methods and the redeemed cashback exceed the total', 'fix_request'],
-  redemption_exceeds_maximum: [422, 'The redemption exceeds the maximum', 'fix_request'],
-  grant_exceeds_maximum: [422, 'The grant exceeds the maximum', 'fix_request'],
-  refund_exceeds_total: [422, 'The refund exceeds what is left of the order', 'fix_request'],
-  webhook_url_refused: [422, 'Events are not sent to this URL', 'fix_request'],
-  too_many_webhook_endpoints: [422, 'There are too many webhook endpoints', 'fix_request'],
-  too_many_requests: [429, 'Too many requests', 'retry', RETRYABLE],
-  headers_too_large: [431, 'The request headers are too large', 'fix_request'],
-  internal_error: [500, 'Internal server error', 'contact_support', RETRYABLE],
-  unavailable: [503, 'The service is temporarily unavailable', 'retry', RETRYABLE],
-} as const satisfies Record<string, CatalogueEntry>;
-
-export type ProblemCode = keyof typeof CATALOGUE;
+type NextAction = (typeof NEXT_ACTIONS)[number];
 
 /** What limits a redeemable maximum (`limited_by`); null if only the total does. */
 export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', null] as const;
@@ -72,44 +31,291 @@ export interface Fault {
 /** The number of errors that a response lists. */
 export const MAX_FAULTS = 100;
 
-interface ProblemOptions {
+/** The schema of an extension member (RFC 9457, section 3.2). The type of its example is the type of the member. */
+interface Member<Value> {
+  example: Value;
+  [keyword: string]: unknown;
+}
+
+interface Explanation<Members> {
+  retryable?: boolean;
+  /** The members that only this problem has. */
+  members?: { [Name in keyof Members]: Member<Members[Name]> };
+  /** What the problem says of itself. What depends on more than its members is given where it is thrown. */
+  detail?(members: Members): string;
+  /** A request that can get this problem, and its `detail` if it is given where it is thrown. */
+  example?: { instance?: string; detail?: string };
+}
+
+interface Entry<Members = Record<string, unknown>> extends Explanation<Members> {
+  status: number;
+  title: string;
+  next_action: NextAction;
+  retryable: boolean;
+}
+
+function problem<Members = unknown>(
+  status: number,
+  title: string,
+  next_action: NextAction,
+  explanation: Explanation<Members> = {},
+): Entry<Members> {
+  return { status, title, next_action, retryable: false, ...explanation };
+}
+
+const ID = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
+const ORDER = `/orders/${ID}`;
+
+const amount = (description: string, example: string): Member<string> => {
+  return { type: 'string', pattern: AMOUNT_PATTERN.source, description, example };
+};
+const existing = (description: string): Member<string> => {
+  return { type: 'string', format: 'uuid', description, example: ID };
+};
+const maximum = (example: string): Member<string> => amount('The maximum that can be redeemed now, in BRL.', example);
+const limitedBy = (example: LimitedBy): Member<LimitedBy> => {
+  const description = 'What limits the maximum; null if only the total does.';
+  return { type: ['string', 'null'], enum: LIMITED_BY, description, example };
+};
+const statuses = { $ref: '#/components/schemas/OrderStatus' };
+/** All errors of the request's members. */
+const errors = (example: Fault): Member<Fault[]> => ({ example: [example] });
+/** As `errors`, which are only there if members are not valid. */
+const optionalErrors: Member<Fault[] | undefined> = { example: undefined };
+
+/** Returns the error of a member that another request with the same `external_id` had with another value. */
+export const differing = (pointer: string): Fault => ({ pointer, detail: 'differs from the earlier request' });
+
+/** All problems. A client decides by their codes, which are stable; docs/errors.md lists them. */
+export const PROBLEMS = {
+  malformed_request: problem(400, 'The request is not valid HTTP', 'fix_request', {
+    example: { instance: ORDER, detail: 'If-Match must be * or quoted versions such as "3"' },
+  }),
+  malformed_json: problem(400, 'The request body is not valid JSON', 'fix_request', {
+    example: { detail: 'Unexpected end of JSON input' },
+  }),
+  validation_failed: problem(400, 'The request is not valid', 'fix_request', {
+    members: { errors: errors({ pointer: '/items/0/price', detail: 'must have a point as decimal separator' }) },
+    detail({ errors: { length } }) {
+      const count = length > MAX_FAULTS ? `more than ${MAX_FAULTS}` : length;
+      return `${count} member${length === 1 ? ' is' : 's are'} not valid`;
+    },
+  }),
+  missing_token: problem(401, 'An access token is required', 'log_in', {
+    detail: () => 'send the access token in the header: Authorization: Bearer <access_token>',
+  }),
+  invalid_token: problem(401, 'The access token is not valid', 'refresh_token', {
+    detail: () => 'the access token (cbat_…) is unknown, expired or revoked: refresh it or log in again',
+  }),
+  invalid_credentials: problem(401, 'The email or password is wrong', 'fix_request', {
+    detail: () => 'email or password is wrong',
+    example: { instance: '/auth/login' },
+  }),
+  invalid_refresh_token: problem(401, 'The refresh token is not valid', 'log_in', {
+    detail: () => 'the refresh token (cbrt_…) is unknown, expired, used or revoked: log in again',
+    example: { instance: '/auth/refresh' },
+  }),
+  forbidden: problem(403, 'The API user does not have the permission for this', 'contact_support', {
+    members: {
+      permission: {
+        type: 'string',
+        enum: OPTIONAL_PERMISSIONS,
+        description: 'The permission that the API user lacks.',
+        example: OPTIONAL_PERMISSIONS[0],
+      },
+    },
+    detail: ({ permission }) =>
+      `this API user does not have the permission "${permission}": ask the operator of the service for it`,
+    example: { instance: '/grants' },
+  }),
+  route_not_found: problem(404, 'The path does not exist', 'fix_request', {
+    example: { instance: '/v1/orders', detail: 'no operation has this path; did you mean "/orders"?' },
+  }),
+  not_found: problem(404, 'The resource does not exist', 'fix_request', {
+    example: { instance: ORDER, detail: 'no order has this ID' },
+  }),
+  method_not_allowed: problem(405, 'The resource does not support this method', 'fix_request', {
+    example: { detail: 'allowed: GET, HEAD, POST' },
+  }),
+  request_timeout: problem(408, 'The request did not arrive in time', 'retry', { retryable: true }),
+  external_id_conflict: problem(409, 'The external_id was already used with different content', 'read_existing', {
+    members: {
+      existing_id: existing('The ID of the order, refund or grant that has this `external_id`.'),
+      errors: errors(differing('/total')),
+    },
+    example: { detail: `order ${ID} has this external_id and differs in 1 member` },
+  }),
+  invalid_transition: problem(409, 'The order does not allow this operation in its current state', 'read_order', {
+    members: {
+      current_status: { ...statuses, description: 'The status of the order.', example: 'completed' },
+      allowed: {
+        type: 'array',
+        items: statuses,
+        description: 'The statuses that `operations` can set. Only time sets `expired`.',
+        example: ['partially_refunded', 'refunded'],
+      },
+      operations: {
+        type: 'array',
+        items: { type: 'string', enum: ORDER_OPERATIONS },
+        description: 'What can be done with the order now.',
+        example: ['refund'] as OrderOperation[],
+      },
+      errors: optionalErrors,
+    },
+    example: {
+      instance: `${ORDER}/cancel`,
+      detail: 'the order is completed: only a pending or expired order can be cancelled',
+    },
+  }),
+  redemption_lapsed: problem(409, 'The cashback that the order held was released', 'fix_request', {
+    members: {
+      lapsed: amount('What the order held until it expired, in BRL.', '20.00'),
+      maximum: maximum('75.00'),
+    },
+    detail: ({ lapsed }) =>
+      `the order held ${lapsed}, which was released when the order expired: send redeem "${lapsed}" if the customer was charged less, or "0.00" if not`,
+    example: { instance: `${ORDER}/complete` },
+  }),
+  redemption_no_longer_available: problem(409, 'The cashback is no longer available', 'fix_request', {
+    members: {
+      maximum: maximum('5.00'),
+      limited_by: limitedBy('balance'),
+      errors: errors({ pointer: '/redeem', detail: 'must be at most 5.00' }),
+    },
+    detail: ({ maximum }) =>
+      `at most ${maximum} can be redeemed on this order now: if the customer was charged less, first decide who pays the difference`,
+    example: { instance: `${ORDER}/complete` },
+  }),
+  webhook_url_taken: problem(409, 'Another webhook endpoint has this URL', 'read_existing', {
+    members: { existing_id: existing('The webhook endpoint that has this URL.') },
+    detail: ({ existing_id }) =>
+      `the webhook endpoint ${existing_id} has this url: if you do not have its secret, rotate it`,
+    example: { instance: '/webhook-endpoints' },
+  }),
+  events_expired: problem(410, 'Events after this sequence are no longer kept', 'fix_request', {
+    members: {
+      oldest: { type: 'integer', minimum: 1, description: 'The oldest `sequence` that is kept.', example: 1200 },
+    },
+    detail: ({ oldest }) =>
+      `the oldest event that is kept has the sequence ${oldest}: read the orders that you need, then continue after ${oldest - 1}`,
+    example: { instance: '/events' },
+  }),
+  precondition_failed: problem(412, 'The order has changed since the version in If-Match', 'read_order', {
+    example: {
+      instance: ORDER,
+      detail: 'the order is at version 3: If-Match does not name "3" (a weak tag never matches)',
+    },
+  }),
+  payload_too_large: problem(413, 'The request body is too large', 'fix_request', {
+    example: { detail: 'a request body is limited to 262144 bytes' },
+  }),
+  unsupported_media_type: problem(415, 'The request body must be JSON', 'fix_request', {
+    example: { detail: 'content-type must be application/json in UTF-8; received: text/plain' },
+  }),
+  payments_exceed_total: problem(422, 'The payment methods and the redeemed cashback exceed the total', 'fix_request', {
+    members: {
+      total: amount('The total of the order, in BRL.', '150.00'),
+      redeemed: amount('The cashback that the completion redeems, in BRL; otherwise "0.00".', '20.00'),
+      payments: amount('The sum of the payment methods, in BRL.', '150.00'),
+      errors: errors({ pointer: '/payment_methods', detail: 'must add up to at most 130.00 if 20.00 is redeemed' }),
+    },
+    detail: ({ total, redeemed, payments }) =>
+      redeemed === '0.00'
+        ? `the payment methods add up to ${payments}, which exceeds the total of ${total}`
+        : `the payment methods add up to ${payments}, and ${redeemed} is redeemed: together this exceeds the total of ${total}; send what the customer paid, and as redeem what was deducted`,
+    example: { instance: `${ORDER}/complete` },
+  }),
+  redemption_exceeds_maximum: problem(422, 'The redemption exceeds the maximum', 'fix_request', {
+    members: { maximum: maximum('75.00'), limited_by: limitedBy('order_share'), errors: optionalErrors },
+    detail: ({ maximum }) => `at most ${maximum} can be redeemed on this order now`,
+    example: { instance: `${ORDER}/redemption` },
+  }),
+  grant_exceeds_maximum: problem(422, 'The grant exceeds the maximum', 'fix_request', {
+    members: {
+      maximum: amount('The most that can be granted at once, in BRL.', '1000.00'),
+      errors: errors({ pointer: '/amount', detail: 'must be at most 1000.00' }),
+    },
+    detail: ({ maximum }) => `at most ${maximum} can be granted at once`,
+    example: { instance: '/grants' },
+  }),
+  refund_exceeds_total: problem(422, 'The refund exceeds what is left of the order', 'fix_request', {
+    members: {
+      minimum: amount('The minimum of the member that `errors` names, in BRL.', '30.00'),
+      maximum: amount('The maximum of the member that `errors` names, in BRL.', '50.00'),
+      errors: errors({ pointer: '/eligible_amount', detail: 'must be from 30.00 to 50.00' }),
+    },
+    example: {
+      instance: `${ORDER}/refunds`,
+      detail: 'the eligible part of a refund of 50.00 must be from 30.00 to 50.00',
+    },
+  }),
+  webhook_url_refused: problem(422, 'Events are not sent to this URL', 'fix_request', {
+    members: { errors: errors({ pointer: '/url', detail: 'must begin with https://' }) },
+    detail: ({ errors }) => `the url ${errors[0]?.detail}`,
+    example: { instance: '/webhook-endpoints' },
+  }),
+  too_many_webhook_endpoints: problem(422, 'There are too many webhook endpoints', 'fix_request', {
+    members: { maximum: { type: 'integer', description: 'The maximum number of endpoints.', example: 20 } },
+    detail: ({ maximum }) => `a merchant has at most ${maximum} webhook endpoints: delete one that is not used`,
+    example: { instance: '/webhook-endpoints' },
+  }),
+  too_many_requests: problem(429, 'Too many requests', 'retry', {
+    retryable: true,
+    example: { detail: 'try again in 1 second' },
+  }),
+  headers_too_large: problem(431, 'The request headers are too large', 'fix_request', { example: { instance: '/' } }),
+  internal_error: problem(500, 'Internal server error', 'contact_support', { retryable: true }),
+  unavailable: problem(503, 'The service is temporarily unavailable', 'retry', {
+    retryable: true,
+    detail: () => 'try again in a moment',
+  }),
+};
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** The entry of a code, whatever its members are. */
+export const entryOf = (code: ProblemCode): Entry => PROBLEMS[code];
+
+interface Occurrence {
+  /** Replaces the sentence of the entry; without either, the title is sent. */
   detail?: string;
-  /** All errors of the request's members. */
-  errors?: Fault[];
-  /** Extension members of the response (RFC 9457, section 3.2), such as `maximum`. */
-  extensions?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
 }
 
-/** The only class of domain error. Its `code` is stable and documented in docs/errors.md. */
+type MembersOf<Code extends ProblemCode> = (typeof PROBLEMS)[Code] extends Entry<infer Members> ? Members : never;
+type Fields<Code extends ProblemCode> = Occurrence & MembersOf<Code>;
+/** A code with its members. They can be left out if the problem has none. */
+type Arguments = {
+  [Code in ProblemCode]: Occurrence extends Fields<Code>
+    ? [code: Code, fields?: Fields<Code>]
+    : [code: Code, fields: Fields<Code>];
+}[ProblemCode];
+
+/** The only class of domain error. `ProblemFilter` turns it into an `application/problem+json` response (RFC 9457). */
 export class Problem extends Error {
+  readonly code: ProblemCode;
   readonly status: number;
   readonly title: string;
-  /** Whether the same request may succeed later. Every operation is safe to retry. */
-  readonly retryable: boolean;
-  readonly nextAction: NextAction;
-  readonly errors: Fault[] | undefined;
-  readonly extensions: Record<string, unknown>;
   readonly headers: Record<string, string>;
+  readonly errors: Fault[] | undefined;
+  readonly #members: object;
 
-  constructor(
-    readonly code: ProblemCode,
-    options: ProblemOptions = {},
-  ) {
-    const [status, title, nextAction, isRetryable = false]: CatalogueEntry = CATALOGUE[code];
-    super(options.detail ?? title, { cause: options.cause });
+  constructor(...[code, fields = {}]: Arguments) {
+    const { detail, headers = {}, cause, ...members } = fields as Occurrence & { errors?: Fault[] };
+    const entry = entryOf(code);
+    super(detail ?? entry.detail?.(members) ?? entry.title, { cause });
     this.name = 'Problem';
-    this.status = status;
-    this.title = title;
-    this.retryable = isRetryable;
-    this.nextAction = nextAction;
-    this.errors = options.errors;
-    this.extensions = options.extensions ?? {};
-    this.headers = options.headers ?? {};
+    this.code = code;
+    this.status = entry.status;
+    this.title = entry.title;
+    this.headers = headers;
+    this.errors = members.errors?.slice(0, MAX_FAULTS);
+    this.#members = members;
   }
 
   toBody(instance: string, requestId: string): Record<string, unknown> {
+    const { retryable, next_action } = entryOf(this.code);
     return {
       type: `urn:problem:cashback:${this.code}`,
       title: this.title,
@@ -118,31 +324,22 @@ export class Problem extends Error {
       instance,
       code: this.code,
       request_id: requestId,
-      retryable: this.retryable,
-      next_action: this.nextAction,
-      ...this.extensions,
-      ...(this.errors && { errors: this.errors.slice(0, MAX_FAULTS) }),
+      retryable,
+      next_action,
+      ...this.#members,
+      ...(this.errors && { errors: this.errors }),
     };
   }
 }
 
-export function validationFailed(errors: Fault[]): Problem {
-  const count = errors.length > MAX_FAULTS ? `more than ${MAX_FAULTS}` : errors.length;
-  return new Problem('validation_failed', {
-    detail: `${count} member${count === 1 ? ' is' : 's are'} not valid`,
-    errors,
-  });
-}
-
-/** Returns the error of a member that another request with the same `external_id` had with another value. */
-export const differing = (pointer: string): Fault => ({ pointer, detail: 'differs from the earlier request' });
+export const validationFailed = (errors: Fault[]): Problem => new Problem('validation_failed', { errors });
 
 /** Returns a 409 that names what has the `external_id` already, such as `order`, and each member that differs. */
-export function externalIdConflict(what: string, existingId: string, errors: Fault[]): Problem {
+export function externalIdConflict(what: string, existing_id: string, errors: Fault[]): Problem {
   return new Problem('external_id_conflict', {
-    detail: `${what} ${existingId} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
+    detail: `${what} ${existing_id} has this external_id and differs in ${errors.length} member${errors.length === 1 ? '' : 's'}`,
+    existing_id,
     errors,
-    extensions: { existing_id: existingId },
   });
 }
 
@@ -155,22 +352,5 @@ export const notFound = (detail: string): Problem => new Problem('not_found', { 
  *
  * @param cause is logged; undefined for refusals that are expected under load.
  */
-export function unavailable(cause: unknown): Problem {
-  return new Problem('unavailable', { detail: 'try again in a moment', headers: { 'retry-after': '1' }, cause });
-}
-
-/** What the documentation says about a code. */
-export interface PublishedProblem {
-  code: ProblemCode;
-  status: number;
-  title: string;
-  next_action: NextAction;
-  retryable: boolean;
-}
-
-export function problemCodes(): PublishedProblem[] {
-  const entries = Object.entries(CATALOGUE) as [ProblemCode, CatalogueEntry][];
-  return entries.map(([code, [status, title, next_action, retryable = false]]) => {
-    return { code, status, title, next_action, retryable };
-  });
-}
+export const unavailable = (cause: unknown): Problem =>
+  new Problem('unavailable', { headers: { 'retry-after': '1' }, cause });

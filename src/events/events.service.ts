@@ -60,11 +60,7 @@ export class EventsService {
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
 export function refusePosition(after: number, feed: EventFeed, place: Omit<Fault, 'detail'>): void {
   const { lastSequence, oldestSequence: oldest } = feed;
-  if (after < oldest - 1)
-    throw new Problem('events_expired', {
-      detail: `the oldest event that is kept has the sequence ${oldest}: read the orders that you need, then continue after ${oldest - 1}`,
-      extensions: { oldest },
-    });
+  if (after < oldest - 1) throw new Problem('events_expired', { oldest });
   if (after <= lastSequence) return;
   const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later ones, a backup was restored`;
   throw validationFailed([{ ...place, detail }]);

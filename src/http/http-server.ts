@@ -3,13 +3,13 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
-import { Problem, type ProblemCode } from '../common/problem.js';
+import { Problem } from '../common/problem.js';
 
 /** Not below the limits of the edge (`ops/edge.cfg`), which are the ones that clients meet. */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 20_000, maxConnections: 10_000 };
 
 /** What Node reports about a request that it cannot parse, or that did not arrive in time. */
-const CODES: Record<string, ProblemCode> = {
+const CODES: Record<string, 'headers_too_large' | 'payload_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'payload_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',

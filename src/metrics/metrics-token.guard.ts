@@ -16,11 +16,12 @@ export class MetricsTokenGuard implements CanActivate {
     const { METRICS_TOKEN: expected } = this.config;
     if (expected === undefined) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    if (request.headers.authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
+    if (request.headers.authorization === undefined)
+      throw new Problem('missing_token', { detail: 'An access token is required', headers: CHALLENGE });
     const given = bearerTokenOf(request) ?? '';
     // Digests have the same length, which `timingSafeEqual` requires.
     if (!timingSafeEqual(digestOf(given), digestOf(expected)))
-      throw new Problem('invalid_token', { headers: CHALLENGE });
+      throw new Problem('invalid_token', { detail: 'The access token is not valid', headers: CHALLENGE });
     return true;
   }
 }

@@ -1,9 +1,17 @@
 import type { Type } from '@nestjs/common';
-import { ApiCreatedResponse, ApiExtension, ApiProperty } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiExtension, ApiProperty, type OpenAPIObject } from '@nestjs/swagger';
 import { AMOUNT_PATTERN } from '../common/money.js';
 import type { ProblemCode } from '../common/problem.js';
 import { headerReferences } from './response-headers.js';
-import type { Operation, Schema } from './types.js';
+
+type NestOperation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type NestSchema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
+
+/** A schema, with the names of `InOrder` until its members are sorted. OpenAPI 3.1 allows members beside a `$ref`. */
+export type Schema = Extract<NestSchema, { type?: unknown }> & { $ref?: string; 'x-order'?: string[] };
+
+/** An operation, with the codes of `ApiProblems` until its problems are described. */
+export type Operation = NestOperation & { 'x-problems'?: ProblemCode[] };
 
 /**
  * Documents the problems that are particular to an operation. The problems that every operation can return are in its
@@ -36,7 +44,6 @@ export function ApiMoney({ signed = false } = {}): PropertyDecorator {
   return ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^') });
 }
 
-/** Documents the ID of a resource of the service. */
 export function ApiId({ nullable = false } = {}): PropertyDecorator {
   return ApiProperty({ type: String, format: 'uuid', ...(nullable && { nullable }) });
 }

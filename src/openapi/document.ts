@@ -3,9 +3,9 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { FEED_EVENTS } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
-import { describeProblems } from './problem-schemas.js';
+import type { Operation, Schema } from './decorators.js';
+import { describeProblems } from './problems.js';
 import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
-import type { Operation, Schema } from './types.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can

@@ -83,19 +83,14 @@ export function refusePaymentsAbove(
 ): void {
   const paidCents = sumCents(methods.map(({ amountCents }) => amountCents));
   if (paidCents + redeemedCents <= totalCents) return;
-  const [total, redeemed, payments] = [totalCents, redeemedCents, paidCents].map(formatMoney);
+  const redeemed = formatMoney(redeemedCents);
   const maximum = `must add up to at most ${formatMoney(totalCents - redeemedCents)}`;
-  const [detail, bound] =
-    redeemedCents === 0
-      ? [`the payment methods add up to ${payments}, which exceeds the total of ${total}`, maximum]
-      : [
-          `the payment methods add up to ${payments}, and ${redeemed} is redeemed: together this exceeds the total of ${total}; send what the customer paid, and as redeem what was deducted`,
-          `${maximum} if ${redeemed} is redeemed`,
-        ];
+  const detail = redeemedCents === 0 ? maximum : `${maximum} if ${redeemed} is redeemed`;
   throw new Problem('payments_exceed_total', {
-    detail,
-    errors: [{ pointer: '/payment_methods', detail: bound }],
-    extensions: { total, redeemed, payments },
+    total: formatMoney(totalCents),
+    redeemed,
+    payments: formatMoney(paidCents),
+    errors: [{ pointer: '/payment_methods', detail }],
   });
 }
 

@@ -53,8 +53,10 @@ export function invalidTransition(status: OrderStatus, detail: string, errors?: 
   const allowed = operations.flatMap((operation) => TRANSITIONS[operation].to);
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,
-    extensions: { current_status: status, allowed, operations },
-    ...(errors && { errors }),
+    current_status: status,
+    allowed,
+    operations,
+    errors,
   });
 }
 

@@ -331,7 +331,7 @@ export class Order {
     const maximum = this.maximum(wallet.availableCents);
     if (sent.redeemCents === undefined) this.#refuseLapsed(maximum);
     const redeemedCents = sent.redeemCents ?? this.heldCents;
-    refuseAboveMaximum(maximum, redeemedCents, '/redeem', this.status);
+    this.#refuseUncovered(maximum, redeemedCents);
     if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
     const finalPaymentMethods = sent.paymentMethods ?? null;
     const paymentMethods = finalPaymentMethods ?? this.paymentMethods;
@@ -450,10 +450,23 @@ export class Order {
   #refuseLapsed({ maximumCents }: RedeemableMaximum): void {
     if (this.lapsedCents === 0) return;
     const [lapsed, maximum] = [formatMoney(this.lapsedCents), formatMoney(maximumCents)];
-    throw new Problem('redemption_lapsed', {
-      detail: `the order held ${lapsed}, which was released when the order expired: send redeem "${lapsed}" if the customer was charged less, or "0.00" if not`,
-      extensions: { lapsed, maximum },
-    });
+    throw new Problem('redemption_lapsed', { lapsed, maximum });
+  }
+
+  /**
+   * Completing with a smaller `redeem` can leave a gap: the customer was charged for the larger one.
+   *
+   * @throws Problem redemption_exceeds_maximum, or redemption_no_longer_available if the hold lapsed and another order
+   *   used the balance: before that, a smaller amount would not have been refused.
+   */
+  #refuseUncovered({ maximumCents, limitedBy: limited_by }: RedeemableMaximum, redeemedCents: number): void {
+    if (redeemedCents <= maximumCents) return;
+    const maximum = formatMoney(maximumCents);
+    const errors = [{ pointer: '/redeem', detail: `must be at most ${maximum}` }];
+    const detail = `at most ${maximum} can be redeemed on this order now: if the customer was charged less, first decide who pays the difference`;
+    const isLate = this.status === 'expired' && limited_by === 'balance';
+    const code = isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum';
+    throw new Problem(code, { maximum, limited_by, errors, detail });
   }
 
   /**
@@ -488,25 +501,15 @@ const DIFFERENT_COMPLETION =
 
 /**
  * @param pointer the member that has the amount; undefined if the request has none.
- * @param completedFrom the status of an order that is to be completed.
- * @throws Problem redemption_exceeds_maximum or redemption_no_longer_available, with the maximum.
+ * @throws Problem redemption_exceeds_maximum.
  */
 export function refuseAboveMaximum(
-  { maximumCents, limitedBy }: RedeemableMaximum,
+  { maximumCents, limitedBy: limited_by }: RedeemableMaximum,
   amountCents: number,
   pointer?: string,
-  completedFrom?: OrderStatus,
 ): void {
   if (amountCents <= maximumCents) return;
   const maximum = formatMoney(maximumCents);
-  // Completing with a smaller `redeem` can leave a gap: the customer was charged for the larger one.
-  const advice =
-    completedFrom === undefined ? '' : ': if the customer was charged less, first decide who pays the difference';
-  // The hold lapsed and another order used the balance. Before that, a smaller amount would not have been refused.
-  const isLate = completedFrom === 'expired' && limitedBy === 'balance';
-  throw new Problem(isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum', {
-    detail: `at most ${maximum} can be redeemed on this order now${advice}`,
-    ...(pointer !== undefined && { errors: [{ pointer, detail: `must be at most ${maximum}` }] }),
-    extensions: { maximum, limited_by: limitedBy },
-  });
+  const errors = pointer === undefined ? undefined : [{ pointer, detail: `must be at most ${maximum}` }];
+  throw new Problem('redemption_exceeds_maximum', { maximum, limited_by, errors });
 }

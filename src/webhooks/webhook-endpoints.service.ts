@@ -58,8 +58,7 @@ export class WebhookEndpointsService {
       };
       endpoint.secrets = this.secrets.add(secret, endpoint);
       const others = await refuseTaken(manager, endpoint);
-      const detail = `a merchant has at most ${MOST} webhook endpoints: delete one that is not used`;
-      if (others >= MOST) throw new Problem('too_many_webhook_endpoints', { detail, extensions: { maximum: MOST } });
+      if (others >= MOST) throw new Problem('too_many_webhook_endpoints', { maximum: MOST });
       await manager.insert(WebhookEndpoint, endpoint);
       return show(manager, endpoint);
     });
@@ -144,7 +143,7 @@ export class WebhookEndpointsService {
   #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types'> {
     const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
     if (detail === undefined) return { url: new URL(url).href, types: types ?? null };
-    throw new Problem('webhook_url_refused', { detail: `the url ${detail}`, errors: [{ pointer: '/url', detail }] });
+    throw new Problem('webhook_url_refused', { errors: [{ pointer: '/url', detail }] });
   }
 
   /** Changes an endpoint. Its merchant's feed is locked, then its row. @throws Problem not_found. */
@@ -183,8 +182,7 @@ async function refuseTaken(manager: EntityManager, { id, merchantId, url }: Key 
   const others = await manager.findBy(WebhookEndpoint, { merchantId, id: Not(id) });
   const taken = others.find((other) => other.url === url);
   if (taken === undefined) return others.length;
-  const detail = `the webhook endpoint ${taken.id} has this url: if you do not have its secret, rotate it`;
-  throw new Problem('webhook_url_taken', { detail, extensions: { existing_id: taken.id } });
+  throw new Problem('webhook_url_taken', { existing_id: taken.id });
 }
 
 async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { problemCodes } from '../../src/common/problem.js';
+import { type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
 import { describeWithEdge, expectEdgeProblem, RawConnection, useEdge } from '../support/edge.js';
 import { aRequest } from '../support/raw.js';
 
@@ -47,9 +47,9 @@ describeWithEdge('problems of the edge', () => {
     const problems = [...readFileSync('ops/edge.cfg', 'utf8').matchAll(/'(\{"type":.*),'$/gm)];
     expect(problems).toHaveLength(7);
     for (const [, text] of problems) {
-      const { type, detail, ...members } = JSON.parse(`${text}}`) as Record<string, string>;
-      expect(problemCodes()).toContainEqual(members);
-      expect([type, typeof detail]).toEqual([`urn:problem:cashback:${members.code}`, 'string']);
+      const { type, detail, code, ...members } = JSON.parse(`${text}}`) as Record<string, string>;
+      expect(PROBLEMS[code as ProblemCode]).toMatchObject(members);
+      expect([type, typeof detail]).toEqual([`urn:problem:cashback:${code}`, 'string']);
     }
   });
 

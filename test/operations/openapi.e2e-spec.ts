@@ -1,7 +1,7 @@
 import { randomUUID as aUuid } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { problemCodes } from '../../src/common/problem.js';
+import { PROBLEMS } from '../../src/common/problem.js';
 import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
@@ -183,8 +183,7 @@ describe('the OpenAPI document', () => {
 
   it('every error is the one Problem, and its code selects the members that it has', () => {
     const { oneOf, discriminator } = document.components.schemas.Problem;
-    const codes = problemCodes().map(({ code }) => code);
-    expect(Object.keys(discriminator.mapping)).toEqual(codes);
+    expect(Object.keys(discriminator.mapping)).toEqual(Object.keys(PROBLEMS));
     expect(oneOf).toEqual(Object.values(discriminator.mapping).map(($ref) => ({ $ref })));
     const media = [...operations(), { responses: document.components.responses }].flatMap(({ responses }) =>
       Object.values<any>(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
@@ -246,8 +245,7 @@ describe('the OpenAPI document', () => {
         codes.add(code);
       }
     }
-    const missing = problemCodes().filter(({ code }) => !codes.has(code));
-    expect(missing.map(({ code }) => code)).toEqual([]);
+    expect([...codes].sort()).toEqual(Object.keys(PROBLEMS).sort());
   });
 
   it('a client sends the words of a list in a query separated by commas', () => {

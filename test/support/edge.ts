@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { type Edge, hasHaproxy, startEdge } from '../../tools/clusters/haproxy.mjs';
-import { problemCodes } from '../../src/common/problem.js';
+import { type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
 import { type Answer, Client } from './client.js';
 import { expectProblem } from './expectations.js';
 import { aMerchant, type TestMerchant } from './factories.js';
@@ -112,11 +112,11 @@ export class RawConnection {
 }
 
 /** Expects a problem with all members as docs/errors.md and the catalogue of the service have them. */
-export function expectEdgeProblem(answer: Answer, code: string, instance: string): void {
-  const known = problemCodes().find((problem) => problem.code === code)!;
-  expectProblem(answer, known.status, code);
+export function expectEdgeProblem(answer: Answer, code: ProblemCode, instance: string): void {
+  const { status, title, next_action, retryable } = PROBLEMS[code];
+  expectProblem(answer, status, code);
   expect(answer.body).toEqual({
-    ...known,
+    ...{ code, status, title, next_action, retryable },
     type: `urn:problem:cashback:${code}`,
     detail: expect.any(String),
     instance,

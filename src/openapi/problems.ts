@@ -1,8 +1,9 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { NEXT_ACTIONS, Problem, type ProblemCode, problemCodes, type PublishedProblem } from '../common/problem.js';
-import { PROBLEM_EXAMPLES } from './problem-examples.js';
+import { entryOf, NEXT_ACTIONS, Problem, type ProblemCode, PROBLEMS } from '../common/problem.js';
+import type { Operation, Schema } from './decorators.js';
 import { headerReferences } from './response-headers.js';
-import type { Operation, Response, Schema } from './types.js';
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
 /** What every operation can return. */
 const COMMON: ProblemCode[] = [
@@ -30,7 +31,7 @@ export function describeProblems({ components = {} }: OpenAPIObject, operations:
   components.schemas = { ...components.schemas, ...problemSchemas() };
   components.responses = {
     CommonProblem: {
-      ...responseOf(catalogued(COMMON)),
+      ...responseOf(COMMON),
       description: 'What every operation can return: one example per code',
       headers: headerReferences(
         ...(['x-request-id', 'WWW-Authenticate', 'Allow', 'Retry-After', 'RateLimit', 'RateLimit-Policy'] as const),
@@ -38,22 +39,18 @@ export function describeProblems({ components = {} }: OpenAPIObject, operations:
     },
   };
   for (const operation of operations) {
-    const own = catalogued(operation['x-problems'] ?? []);
+    const own = CODES.filter((code) => operation['x-problems']?.includes(code));
     delete operation['x-problems'];
-    for (const { status } of own)
-      operation.responses[status] = responseOf(own.filter((problem) => problem.status === status));
+    for (const status of own.map((code) => PROBLEMS[code].status))
+      operation.responses[status] = responseOf(own.filter((code) => PROBLEMS[code].status === status));
     operation.responses['default'] = { $ref: '#/components/responses/CommonProblem' };
   }
 }
 
-function catalogued(codes: ProblemCode[]): PublishedProblem[] {
-  return problemCodes().filter(({ code }) => codes.includes(code));
-}
-
-function responseOf(problems: PublishedProblem[]): Response {
-  const examples = problems.map(({ code }) => [code, { summary: code, value: exampleOf(code) }] as const);
+function responseOf(codes: ProblemCode[]) {
+  const examples = codes.map((code) => [code, { summary: code, value: exampleOf(code) }] as const);
   return {
-    description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('\n\n'),
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/Problem' },
@@ -64,20 +61,17 @@ function responseOf(problems: PublishedProblem[]): Response {
 }
 
 function exampleOf(code: ProblemCode): object {
-  const { detail, instance = '/orders', errors, errorsAreOptional, extensions = {} } = PROBLEM_EXAMPLES[code];
-  const problem = new Problem(code, {
-    ...(detail !== undefined && { detail }),
-    ...(errors && !errorsAreOptional && { errors }),
-    extensions: Object.fromEntries(Object.entries(extensions).map(([member, { example }]) => [member, example])),
-  });
+  const { members = {}, example: { instance = '/orders', detail } = {} } = entryOf(code);
+  const fields = Object.fromEntries(Object.entries(members).map(([name, { example }]) => [name, example]));
+  const problem = new Problem(...([code, { ...fields, detail }] as ConstructorParameters<typeof Problem>));
   return problem.toBody(instance, 'b7c1f2f4-3c55-4a5e-9b52-6a2a0a3f6f10');
 }
 
 /** Returns the schema of all problems, and one per code, such as `ExternalIdConflictProblem`, with its members. */
 function problemSchemas(): Record<string, Schema> {
-  const schemas = problemCodes().map((problem) => {
-    const name = problem.code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
-    return { ...problem, name, $ref: `#/components/schemas/${name}` };
+  const schemas = CODES.map((code) => {
+    const name = code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase()) + 'Problem';
+    return { code, name, $ref: `#/components/schemas/${name}` };
   });
   return {
     Problem: {
@@ -103,12 +97,13 @@ function problemSchemas(): Record<string, Schema> {
       enum: [...NEXT_ACTIONS],
       description: 'What to do. If `retryable` is true, first send the same request again.',
     },
-    ...Object.fromEntries(schemas.map((problem) => [problem.name, schemaOf(problem)])),
+    ...Object.fromEntries(schemas.map(({ code, name }) => [name, schemaOf(code)])),
   };
 }
 
-function schemaOf({ code, status, title, retryable }: PublishedProblem): Schema {
-  const { errors, errorsAreOptional, extensions } = PROBLEM_EXAMPLES[code];
+function schemaOf(code: ProblemCode): Schema {
+  const { status, title, retryable, members = {} } = entryOf(code);
+  const { errors, ...extensions } = members;
   const properties: Record<string, Schema> = {
     type: { type: 'string', enum: [`urn:problem:cashback:${code}`] },
     title: { type: 'string', description: 'Summary of the problem, the same for every occurrence.' },
@@ -128,6 +123,6 @@ function schemaOf({ code, status, title, retryable }: PublishedProblem): Schema 
       },
     }),
   };
-  const required = Object.keys(properties).filter((member) => !(member === 'errors' && errorsAreOptional));
+  const required = Object.keys(properties).filter((name) => name !== 'errors' || errors?.example !== undefined);
   return { type: 'object', description: `${title}. (RFC 9457)`, properties, required };
 }
