@@ -310,7 +310,7 @@ export class Problem extends Error {
     this.status = entry.status;
     this.title = entry.title;
     this.headers = headers;
-    this.errors = members.errors?.slice(0, MAX_FAULTS);
+    this.errors = members.errors;
     this.#members = members;
   }
 
@@ -327,7 +327,7 @@ export class Problem extends Error {
       retryable,
       next_action,
       ...this.#members,
-      ...(this.errors && { errors: this.errors }),
+      ...(this.errors && { errors: this.errors.slice(0, MAX_FAULTS) }),
     };
   }
 }

@@ -11,7 +11,6 @@ describe('the too_many_requests problem', () => {
     expect(problem).toMatchObject({
       code: 'too_many_requests',
       status: 429,
-      retryable: true,
       message: 'try again in 812 seconds',
     });
     expect(problem.headers).toEqual({
