@@ -283,8 +283,8 @@ interface Occurrence {
   cause?: unknown;
 }
 
-type MembersOf<Code extends ProblemCode> = (typeof PROBLEMS)[Code] extends Entry<infer Members> ? Members : never;
-type Fields<Code extends ProblemCode> = Occurrence & MembersOf<Code>;
+type Fields<Code extends ProblemCode> = Occurrence &
+  ((typeof PROBLEMS)[Code] extends Entry<infer Members> ? Members : never);
 /** A code with its members. They can be left out if the problem has none. */
 type Arguments = {
   [Code in ProblemCode]: Occurrence extends Fields<Code>

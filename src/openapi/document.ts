@@ -3,9 +3,8 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { FEED_EVENTS } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
-import type { Operation, Schema } from './decorators.js';
+import { headerReferences, type Operation, RESPONSE_HEADERS, type Schema } from './decorators.js';
 import { describeProblems } from './problems.js';
-import { headerReferences, RESPONSE_HEADERS } from './response-headers.js';
 
 const DESCRIPTION = `
 Cashback orders for merchants' systems. Log in and create an order: the response says how much cashback the customer can
@@ -56,13 +55,11 @@ function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/EventDto' } } };
   const webhook = ([type, summary]: [string, string]) => ({
     post: {
-      ...{
-        tags: ['webhooks'],
-        operationId: type,
-        summary,
-        description: 'Signed as in Standard Webhooks.',
-        security: [],
-      },
+      tags: ['webhooks'],
+      operationId: type,
+      summary,
+      description: 'Signed as in Standard Webhooks.',
+      security: [],
       requestBody: { required: true, content },
       responses: { '2XX': { description: 'The event was accepted' } },
     },

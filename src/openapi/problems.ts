@@ -1,7 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { entryOf, NEXT_ACTIONS, Problem, type ProblemCode, PROBLEMS } from '../common/problem.js';
-import type { Operation, Schema } from './decorators.js';
-import { headerReferences } from './response-headers.js';
+import { headerReferences, type Operation, type Schema } from './decorators.js';
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 

@@ -5,8 +5,7 @@ import { MerchantController } from '../auth/merchant-controller.js';
 import { Heavy } from '../http/admission.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
-import { ApiProblems } from '../openapi/decorators.js';
-import { headerReferences } from '../openapi/response-headers.js';
+import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import {
   WebhookEndpointRequestDto,
   SeekDto,

@@ -43,7 +43,7 @@ describeWithEdge('request IDs through the edge', () => {
 describeWithEdge('problems of the edge', () => {
   const { edge } = useEdge();
 
-  it('every problem in ops/edge.cfg has the members of the catalogue', () => {
+  it('every problem in ops/edge.cfg has the members of the catalog', () => {
     const problems = [...readFileSync('ops/edge.cfg', 'utf8').matchAll(/'(\{"type":.*),'$/gm)];
     expect(problems).toHaveLength(7);
     for (const [, text] of problems) {
