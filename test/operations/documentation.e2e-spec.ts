@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { PROBLEMS } from '../../src/common/problem.js';
+import { entryOf, Problem, type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -25,6 +25,25 @@ describe('the documentation', () => {
     expect(documented).toEqual(
       Object.entries(PROBLEMS).map(([code, { status, next_action }]) => `${status} ${code} ${next_action}`),
     );
+  });
+
+  it('docs/errors.md names the members of each error and no members of other errors', () => {
+    const codes = Object.keys(PROBLEMS) as ProblemCode[];
+    const members = codes.map((code) => Object.keys(entryOf(code).members ?? {}).filter((name) => name !== 'errors'));
+    const all = new Set(members.flat());
+    const documented = rowsOf('docs/errors.md').filter(([status]) => /^\d{3}$/.test(status ?? ''));
+    const named = documented.map(
+      ([, , text = '']) => new Set(text.match(/(?<=`)\w+(?=`)/g)?.filter((name) => all.has(name))),
+    );
+    expect(named.map((names, row) => [codes[row], ...[...names].sort()])).toEqual(
+      members.map((names, row) => [codes[row], ...names.sort()]),
+    );
+  });
+
+  it('docs/errors.md shows a problem as the service sends it', () => {
+    const shown = JSON.parse(/^```json\n([^]*?)^```$/m.exec(read('docs/errors.md'))?.[1] ?? '');
+    const sent = new Problem('validation_failed', { errors: shown.errors }).toBody(shown.instance, shown.request_id);
+    expect(JSON.stringify(sent)).toBe(JSON.stringify(shown));
   });
 
   it('docs/errors.md says in every row what to do about the error', () => {
