@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
+import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import type { Wallet } from './wallet.entity.js';
 import { WalletStore } from './wallet.store.js';
 
@@ -16,7 +16,7 @@ const DUE = `/* ${ALL_MERCHANTS} */
 
 /** Writes off what remains of expired credits. It cannot be spent before that either: the dates decide. */
 @Injectable()
-export class CreditExpiryService implements SharedWork {
+export class CreditExpiryService implements SweepTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly wallets: WalletStore,
@@ -26,10 +26,8 @@ export class CreditExpiryService implements SharedWork {
   /**
    * Writes off the credits that expired first, each wallet in its own transaction. Wallets that another transaction has
    * locked are left for the next time.
-   *
-   * @returns the instant up to which no expired credit is left.
    */
-  async next(): Promise<Date> {
+  async run(): Promise<SweepProgress> {
     const now = this.clock.now();
     type Due = Pick<Wallet, 'id' | 'merchantId'> & { expiresAt: Date };
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
@@ -42,6 +40,6 @@ export class CreditExpiryService implements SharedWork {
         await this.wallets.save(manager, record, [locked]);
       }),
     );
-    return doneUntil(due, LIMIT, now);
+    return progressOf(due, LIMIT, now);
   }
 }

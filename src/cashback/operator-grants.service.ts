@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { after, Clock, HOUR_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import type { SharedWork } from '../common/sweep.js';
+import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
@@ -13,7 +13,7 @@ const GRANTED = `/* ${ALL_MERCHANTS} */
 
 /** Adds up what operators granted. The command line is a process of its own, whose metrics nobody reads. */
 @Injectable()
-export class OperatorGrantsService implements SharedWork {
+export class OperatorGrantsService implements SweepTask {
   /** What they granted within an hour before this instance last looked, in centavos. */
   cents = 0;
 
@@ -22,11 +22,10 @@ export class OperatorGrantsService implements SharedWork {
     private readonly clock: Clock,
   ) {}
 
-  async next(): Promise<Date> {
-    const now = this.clock.now();
-    const since = newId(after(now, -HOUR_MS));
+  async run(): Promise<SweepProgress> {
+    const since = newId(after(this.clock.now(), -HOUR_MS));
     const [row] = await this.unitOfWork.statement((manager) => manager.query<{ cents: string }[]>(GRANTED, [since]));
     this.cents = Number(row?.cents);
-    return now;
+    return { hasMore: false };
   }
 }

@@ -6,7 +6,7 @@ import { lockAndSum } from '../cashback/wallet-sums.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { FeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
-import type { SharedWork } from '../common/sweep.js';
+import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { byMerchant } from '../database/by-merchant.js';
 import type { UnitOfWork } from '../database/unit-of-work.js';
@@ -54,7 +54,7 @@ interface DueCredits {
  * Announces what dates change: cashback that becomes available, and cashback that expires in seven days. Dates are days
  * of the merchant, so a wallet has at most one event of each kind per day.
  */
-export class DateEvents implements SharedWork {
+export class DateEvents implements SweepTask {
   constructor(
     private readonly kind: keyof typeof KINDS,
     private readonly unitOfWork: UnitOfWork,
@@ -64,10 +64,8 @@ export class DateEvents implements SharedWork {
   /**
    * Announces the next wallets, in the order of their dates. The position is stored in the transaction of the events,
    * so each wallet is announced once.
-   *
-   * @returns the instant up to which everything has been announced.
    */
-  async next(): Promise<Date> {
+  async run(): Promise<SweepProgress> {
     const { kind } = this;
     const aheadMs = KINDS[kind].aheadMs - MARGIN_MS;
     const until = after(this.clock.now(), aheadMs);
@@ -85,7 +83,7 @@ export class DateEvents implements SharedWork {
       if (affected !== 1) throw new Error('a locked position was changed by another transaction');
       return last.date;
     });
-    return after(done, -aheadMs);
+    return { hasMore: done < until, doneUntil: after(done, -aheadMs) };
   }
 
   async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<FeedEvent[]> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Between, LessThan, MoreThanOrEqual } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
-import { doEach, type SharedWork } from '../common/sweep.js';
+import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -18,20 +18,18 @@ const DUE = `/* ${ALL_MERCHANTS} */
    WHERE e.occurred_at < ? LIMIT ${FEEDS}`;
 
 @Injectable()
-export class RetentionService implements SharedWork {
+export class RetentionService implements SweepTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly config: Config,
     private readonly clock: Clock,
   ) {}
 
-  /** @returns an instant in the past if there may be more to delete. */
-  async next(): Promise<Date> {
-    const now = this.clock.now();
-    const keptSince = after(now, -this.config.EVENT_RETENTION_DAYS * DAY_MS);
+  async run(): Promise<SweepProgress> {
+    const keptSince = after(this.clock.now(), -this.config.EVENT_RETENTION_DAYS * DAY_MS);
     const due = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(DUE, [keptSince]));
     await doEach(due, ({ id }) => this.#prune(id, keptSince));
-    return due.length > 0 ? keptSince : now;
+    return { hasMore: due.length > 0 };
   }
 
   async #prune(merchantId: string, keptSince: Date): Promise<void> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND_MS } from '../common/clock.js';
-import type { SharedWork } from '../common/sweep.js';
+import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
@@ -43,7 +43,7 @@ const REMOVE = 'DELETE FROM event_outbox WHERE merchant_id IN (?) AND id IN (?)'
  * of a longer transaction, and a reader would miss that; a counter in each use case would queue a merchant's orders.
  */
 @Injectable()
-export class SequencerService implements SharedWork {
+export class SequencerService implements SweepTask {
   #waiting = { count: 0, since: null as Date | null };
 
   constructor(
@@ -62,18 +62,13 @@ export class SequencerService implements SharedWork {
     return since === null ? 0 : Math.max(0, (+this.clock.now() - +since) / SECOND_MS);
   }
 
-  /**
-   * Numbers waiting events. What another instance numbers at the moment is left to it.
-   *
-   * @returns an instant in the past if there may be more; not that of an event, because the clocks of instances differ.
-   */
-  async next(): Promise<Date> {
-    const now = this.clock.now();
+  /** Numbers waiting events. What another instance numbers at the moment is left to it. */
+  async run(): Promise<SweepProgress> {
     const [{ count, since }] = await this.#query<[{ count: string; since: Date | null }]>(WAITING);
     this.#waiting = { count: Number(count), since };
-    if (since === null) return now;
+    if (since === null) return { hasMore: false };
     const merchants = (await this.#query<{ id: string }[]>(MERCHANTS_WAITING)).map(({ id }) => id);
-    if (merchants.length === 0) return now;
+    if (merchants.length === 0) return { hasMore: false };
     const numbered = await this.unitOfWork.transaction(async (manager, record) => {
       const feeds = (await manager.query<{ id: string }[]>(LOCK, [merchants])).map(({ id }) => id);
       if (feeds.length === 0) return 0;
@@ -84,8 +79,7 @@ export class SequencerService implements SharedWork {
       record({ type: 'feed.advanced' });
       return ids.length;
     });
-    const mayBeMore = numbered >= EVENTS_OF_ONE || (numbered > 0 && merchants.length === MERCHANTS);
-    return mayBeMore ? new Date(0) : now;
+    return { hasMore: numbered >= EVENTS_OF_ONE || (numbered > 0 && merchants.length === MERCHANTS) };
   }
 
   #query<Result>(sql: string, parameters: unknown[] = []): Promise<Result> {

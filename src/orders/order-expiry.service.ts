@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
-import { doEach, doneUntil, type SharedWork } from '../common/sweep.js';
+import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { byMerchant } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -19,7 +19,7 @@ type Due = Pick<Order, 'id' | 'merchantId' | 'expiresAt'>;
 
 /** Expires pending orders whose time has come, and releases what they hold. */
 @Injectable()
-export class OrderExpiryService implements SharedWork {
+export class OrderExpiryService implements SweepTask {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,
@@ -29,10 +29,8 @@ export class OrderExpiryService implements SharedWork {
   /**
    * Expires the orders that are due first, those of a merchant in one transaction. Those that another transaction has
    * locked are left for the next time.
-   *
-   * @returns the instant up to which no order is due any more.
    */
-  async next(): Promise<Date> {
+  async run(): Promise<SweepProgress> {
     const now = this.clock.now();
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
     await doEach(
@@ -44,6 +42,6 @@ export class OrderExpiryService implements SharedWork {
           await this.orders.save(manager, record, loaded);
         }),
     );
-    return doneUntil(due, LIMIT, now);
+    return progressOf(due, LIMIT, now);
   }
 }

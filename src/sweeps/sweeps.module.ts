@@ -22,12 +22,12 @@ export class SweepsModule {
     metrics.gauge(
       'expiry_lag_seconds',
       'How long orders and credits that are due may have waited for this instance to expire them',
-      () => sweeps.expiryLag,
+      () => sweeps.lagsOf('orders', 'credits'),
     );
     metrics.gauge(
       'day_sweep_behind_seconds',
       'How long dates of cashback may have waited for this instance to announce them',
-      () => sweeps.dayLag,
+      () => sweeps.lagsOf('available', 'expiring'),
     );
     metrics.figure(
       'events_lag_seconds',

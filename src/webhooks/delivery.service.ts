@@ -3,7 +3,7 @@ import { LessThanOrEqual } from 'typeorm';
 import { after, Clock, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
-import type { SharedWork } from '../common/sweep.js';
+import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -42,7 +42,7 @@ type Leased = WebhookEndpoint & { lease: string };
 
 /** Sends to endpoints the events after their cursors, in order, one after another. Every instance does so. */
 @Injectable()
-export class DeliveryService implements SharedWork {
+export class DeliveryService implements SweepTask {
   readonly #log = new Logger('Webhooks');
   /** The connections to the endpoints that this instance has leased. */
   readonly #running = new Map<Channel, Promise<void>>();
@@ -59,7 +59,7 @@ export class DeliveryService implements SharedWork {
   ) {}
 
   /** Begins to deliver to endpoints that are due, the one that has waited longest first. */
-  async next(): Promise<Date> {
+  async run(): Promise<SweepProgress> {
     const now = this.clock.now();
     const behind = await this.unitOfWork.statement((manager) => manager.query<Behind[]>(BEHIND, [now, now]));
     this.behind = behind.reduce((sum, { events }) => sum + Number(events), 0);
@@ -68,7 +68,7 @@ export class DeliveryService implements SharedWork {
       const leased = await this.#lease(endpoint, now);
       if (leased !== null) this.#start(leased);
     }
-    return now;
+    return { hasMore: false };
   }
 
   /** Resolves when this instance delivers nothing. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { MoreThan } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
-import type { SharedWork } from '../common/sweep.js';
+import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { derivedKeys } from '../config/signing-secrets.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
@@ -25,7 +25,7 @@ type Owner = Pick<WebhookEndpoint, 'id' | 'secrets'>;
 
 /** The secrets that sign events (Standard Webhooks). They are encrypted with a key that is not in the database. */
 @Injectable()
-export class WebhookSecrets implements SharedWork {
+export class WebhookSecrets implements SweepTask {
   /** The key of the current JWT_SECRET comes first. */
   readonly #keys: [KeyObject, ...KeyObject[]];
 
@@ -55,12 +55,12 @@ export class WebhookSecrets implements SharedWork {
   }
 
   /** Encrypts secrets with the key of the current JWT_SECRET, so that the previous one can be removed. */
-  async next(): Promise<Date> {
+  async run(): Promise<SweepProgress> {
     for (let id = ''; ;) {
       const query = { where: { id: MoreThan(id) }, order: { id: 'ASC' }, take: PAGE, comment: ALL_MERCHANTS } as const;
       const page = await this.unitOfWork.statement((manager) => manager.find(WebhookEndpoint, query));
       for (const endpoint of page.filter((one) => this.#isOld(one))) await this.#sealAgain(endpoint);
-      if (page.length < PAGE) return this.clock.now();
+      if (page.length < PAGE) return { hasMore: false };
       id = page.at(-1)!.id;
     }
   }

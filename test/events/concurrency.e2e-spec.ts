@@ -182,7 +182,7 @@ describe('a backlog of events', () => {
     const left = async (): Promise<any[]> =>
       rowsOf(service, 'SELECT merchant_id AS id, COUNT(*) AS count FROM event_outbox GROUP BY merchant_id');
     // Each round numbers the events of 50 merchants.
-    for (let round = 0; round < 8; round++) await service.app.get(SequencerService).next();
+    for (let round = 0; round < 8; round++) await service.app.get(SequencerService).run();
     expect((await left()).map(({ id }) => id)).toEqual([merchants[0]!.id]);
     await numberAtOnce();
     await numberEvents(service);

@@ -121,7 +121,7 @@ describe('the sweep of orders that are due', () => {
     const lock = await lockOrder(service.databaseUrl, locked.id);
     await service.app
       .get(OrderExpiryService)
-      .next()
+      .run()
       .finally(() => lock.release());
     expect([(await read(locked)).status, (await read(other)).status]).toEqual(['pending', 'expired']);
     await sweep();
@@ -193,7 +193,7 @@ describe('the sweep of expired credits', () => {
       await atOnce(100, () => grant(service, merchant, document, '1.00', { expiresAt: inMinutes(5) }));
     service.clock.skip(HALF_AN_HOUR);
     const { id } = await walletOf(merchant, document);
-    await service.app.get(CreditExpiryService).next();
+    await service.app.get(CreditExpiryService).run();
     const open = async (): Promise<number> =>
       Number(
         (
