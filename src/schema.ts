@@ -11,8 +11,8 @@ import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';
 import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
-import { OutboxEvent } from './database/event-outbox.js';
-import { EventSweep, FeedEntry } from './events/event.entity.js';
+import { OutboxRow } from './database/event-outbox.js';
+import { EventSweep, FeedEvent } from './events/event.entity.js';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
@@ -41,9 +41,9 @@ export const SCHEMA = {
     Grant,
     Order,
     Refund,
-    OutboxEvent,
+    OutboxRow,
     EventFeed,
-    FeedEntry,
+    FeedEvent,
     EventSweep,
     WebhookEndpoint,
     RateLimit,

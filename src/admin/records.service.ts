@@ -9,7 +9,7 @@ import { Clock } from '../common/clock.js';
 import { notFound } from '../common/problem.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { FeedEntry } from '../events/event.entity.js';
+import { FeedEvent } from '../events/event.entity.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
@@ -81,7 +81,7 @@ export class RecordsService {
       const refunds = await inBatches(orderIds, (ids) => manager.findBy(Refund, { merchantId, orderId: In(ids) }));
       const subjects = wallet === null ? orderIds : [wallet.id, ...orderIds];
       const events = await inBatches(subjects, (ids) =>
-        manager.find(FeedEntry, { where: { merchantId, subjectId: In(ids) }, order: { sequence: 'ASC' } }),
+        manager.find(FeedEvent, { where: { merchantId, subjectId: In(ids) }, order: { sequence: 'ASC' } }),
       );
       return {
         document,

@@ -10,7 +10,7 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { freeCents, WalletAggregate } from './wallet-aggregate.js';
-import { walletEvent } from './wallet-events.js';
+import { aboutWallet, walletData } from './wallet-events.js';
 import { bringUpToDate } from './wallet-sums.js';
 import { Wallet, type WalletOwner } from './wallet.entity.js';
 
@@ -309,10 +309,13 @@ function recordMovements(record: Recorder, wallet: WalletAggregate): void {
   const moved: Record<string, number> = {};
   for (const { kind, amountCents } of wallet.entries) moved[kind] = (moved[kind] ?? 0) + Math.abs(amountCents);
   record({ type: 'cashback.moved', centsByKind: moved });
+  const about = aboutWallet(wallet);
+  const sums = walletData(wallet.row);
   if (moved.expire !== undefined)
-    record(walletEvent('cashback.expired', wallet, { amount: formatMoney(moved.expire) }));
+    record({ type: 'cashback.expired', ...about, data: { amount: formatMoney(moved.expire), wallet: sums } });
   const debtCents = (moved.debt ?? 0) - (moved.repay ?? 0);
-  if (debtCents !== 0) record(walletEvent('wallet.debt_changed', wallet, { change: formatMoney(debtCents) }));
+  if (debtCents !== 0)
+    record({ type: 'wallet.debt_changed', ...about, data: { change: formatMoney(debtCents), wallet: sums } });
 }
 
 /** A wallet without credits. */

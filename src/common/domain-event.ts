@@ -22,31 +22,52 @@ export const FEED_EVENTS = {
   'cashback.available': 'Cashback of a customer became available',
   'cashback.expiring': 'Cashback of a customer expires in seven days',
   'cashback.expired': 'Cashback of a customer expired',
-  'wallet.debt_changed': 'A customer owes more cashback, or less',
+  'wallet.debt_changed': "A customer's debt changed",
 };
 export type FeedEventType = keyof typeof FEED_EVENTS;
 export const FEED_EVENT_TYPES = Object.keys(FEED_EVENTS) as FeedEventType[];
 
-/** An event that is stored in the transaction of its use case, for the merchant's feed. */
-export interface FeedEvent {
-  type: FeedEventType;
-  merchantId: string;
-  /** The order of an order's event; otherwise the wallet. */
-  subjectId: string;
-  at: Date;
-  /**
-   * What the merchant reads. Without documents, metadata and reasons: they are added when the event is read, so that an
-   * erased customer is erased from events too.
-   */
-  data: object;
+/** The sums of a customer's wallet, in BRL. */
+export type WalletData = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string>;
+
+interface GrantData {
+  amount: string;
+  grant: { id: string; external_id: string; amount: string; available_at: Date; expires_at: Date; expires_on: string };
 }
+
+/**
+ * What the events of each type say beside the wallet. `orders` declares its own. Without documents, items, metadata and
+ * reasons: an erasure removes them, so they are added when an event is read.
+ */
+export interface FeedEventDetails {
+  'cashback.granted': GrantData;
+  'cashback.voided': GrantData;
+  'cashback.available': { amount: string; available_at: Date };
+  'cashback.expiring': { amount: string; expires_at: Date; expires_on: string };
+  'cashback.expired': { amount: string };
+  'wallet.debt_changed': { change: string };
+}
+
+export type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] & { wallet: WalletData };
+
+/** An event for a merchant's feed, which is stored in the transaction of its use case and then numbered. */
+export type NewFeedEvent = {
+  [Type in FeedEventType]: {
+    type: Type;
+    merchantId: string;
+    /** The order of an order's event; otherwise the wallet. */
+    subjectId: string;
+    occurredAt: Date;
+    data: FeedEventData<Type>;
+  };
+}[FeedEventType];
 
 /**
  * A change of an order, of a customer's cashback or of a session. A use case records it in its transaction.
  * Consequences, such as metrics, happen after the commit, outside the use case.
  */
 export type DomainEvent =
-  | FeedEvent
+  | NewFeedEvent
   | { type: 'order.created' | 'order.replayed'; merchantId: string; orderId: string }
   | { type: 'cashback.moved'; centsByKind: Readonly<Record<string, number>> }
   | { type: 'feed.advanced' }
@@ -54,7 +75,7 @@ export type DomainEvent =
   | { type: 'session.theft_detected' }
   | { type: 'login.locked_out'; limit: string };
 
-export const isFeedEvent = (event: DomainEvent): event is FeedEvent => 'data' in event;
+export const isFeedEvent = (event: DomainEvent): event is NewFeedEvent => 'data' in event;
 
 /** Records an event of the running use case. It is discarded if the use case is not committed. */
 export type Recorder = (event: DomainEvent) => void;

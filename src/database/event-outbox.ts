@@ -1,13 +1,13 @@
 import { Column, Entity, type EntityManager, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { type DomainEvent, type FeedEventType, isFeedEvent } from '../common/domain-event.js';
+import { type DomainEvent, isFeedEvent, type NewFeedEvent } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { IdColumn, InstantColumn, WordColumn } from './columns.js';
 import { insertRows } from './rows.js';
 
-/** An event of a committed use case that has no number in its merchant's feed yet. */
+/** A `NewFeedEvent` with its ID. It has no number in its merchant's feed yet. */
 @Entity('event_outbox')
 @Index('ix_event_outbox_merchant', ['merchantId', 'id'])
-export class OutboxEvent {
+export class OutboxRow {
   @PrimaryGeneratedColumn({ name: 'id', type: 'bigint' })
   id?: number;
 
@@ -18,23 +18,21 @@ export class OutboxEvent {
   eventId!: string;
 
   @WordColumn('type')
-  type!: FeedEventType;
+  type!: NewFeedEvent['type'];
 
   @IdColumn('subject_id')
   subjectId!: string;
 
   /** A text, because MySQL does not keep the order of members in JSON. */
   @Column({ name: 'data', type: 'simple-json' })
-  data!: object;
+  data!: NewFeedEvent['data'];
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;
 }
 
-/** Stores the events that belong into feeds, as the last statement of a use case's transaction. */
+/** Stores the events that belong in feeds, as the last statement of a use case's transaction. */
 export async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
-  const rows = recorded.filter(isFeedEvent).map(({ type, merchantId, subjectId, at, data }): OutboxEvent => {
-    return { merchantId, eventId: newId(at), type, subjectId, data, occurredAt: at };
-  });
-  if (rows.length > 0) await insertRows(manager, OutboxEvent, rows);
+  const rows = recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
+  if (rows.length > 0) await insertRows(manager, OutboxRow, rows);
 }

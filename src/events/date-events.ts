@@ -4,7 +4,7 @@ import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
 import { lockAndSum } from '../cashback/wallet-sums.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
-import type { FeedEvent } from '../common/domain-event.js';
+import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
@@ -86,18 +86,19 @@ export class DateEvents implements SweepTask {
     return { hasMore: done < until, doneUntil: after(done, -aheadMs) };
   }
 
-  async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<FeedEvent[]> {
+  async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<NewFeedEvent[]> {
     const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
     const ids = found.map(({ walletId }) => walletId);
-    const at = this.clock.now();
-    const sums = await lockAndSum(manager, merchantId, ids, at);
+    const occurredAt = this.clock.now();
+    const sums = await lockAndSum(manager, merchantId, ids, occurredAt);
     return found.map(({ walletId: subjectId, date, cents }) => {
-      const dates =
-        this.kind === 'available'
-          ? { available_at: date }
-          : { expires_at: date, expires_on: expiresOn(date, timeZone) };
-      const data = { amount: formatMoney(Number(cents)), ...dates, wallet: walletData(sums.get(subjectId)!) };
-      return { type: `cashback.${this.kind}`, merchantId, subjectId, at, data };
+      const about = { merchantId, subjectId, occurredAt };
+      const amount = formatMoney(Number(cents));
+      const wallet = walletData(sums.get(subjectId)!);
+      if (this.kind === 'available')
+        return { type: 'cashback.available', ...about, data: { amount, available_at: date, wallet } };
+      const expires_on = expiresOn(date, timeZone);
+      return { type: 'cashback.expiring', ...about, data: { amount, expires_at: date, expires_on, wallet } };
     });
   }
 }

@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import type { FeedEventType } from '../common/domain-event.js';
+import type { FeedEventData, FeedEventType } from '../common/domain-event.js';
 import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 
@@ -7,7 +7,7 @@ import { EventFeed } from '../merchants/event-feed.entity.js';
 @Entity('events')
 @Index('uq_events_id', ['id'], { unique: true })
 @Index('ix_events_subject', ['subjectId'])
-export class FeedEntry {
+export class FeedEvent {
   @PrimaryId('merchant_id')
   @ForeignKey(() => EventFeed, { name: 'fk_events_feed' })
   merchantId!: string;
@@ -25,9 +25,9 @@ export class FeedEntry {
   @IdColumn('subject_id')
   subjectId!: string;
 
-  /** What the merchant reads, without what is added then; see `FeedEvent`. */
+  /** Its dates are texts, as in a response. */
   @Column({ name: 'data', type: 'simple-json' })
-  data!: { order?: object; grant?: { id: string }; wallet: { id: string } };
+  data!: FeedEventData<FeedEventType>;
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;

@@ -6,7 +6,7 @@ import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
-import { FeedEntry } from './event.entity.js';
+import { FeedEvent } from './event.entity.js';
 
 /** How many feeds are looked up at a time, and how many events of each are deleted in one transaction. */
 const FEEDS = 50;
@@ -41,9 +41,9 @@ export class RetentionService implements SweepTask {
       const sequence = Between(feed.oldestSequence, end - 1);
       // No gaps: an event that is kept also keeps those after it.
       const where = { merchantId, sequence, occurredAt: MoreThanOrEqual(keptSince) };
-      const kept = await manager.findOne(FeedEntry, { where, order: { sequence: 'ASC' } });
+      const kept = await manager.findOne(FeedEvent, { where, order: { sequence: 'ASC' } });
       const oldestSequence = kept?.sequence ?? end;
-      await manager.delete(FeedEntry, { merchantId, sequence: LessThan(oldestSequence) });
+      await manager.delete(FeedEvent, { merchantId, sequence: LessThan(oldestSequence) });
       await manager.update(EventFeed, { merchantId }, { oldestSequence, keptSince });
     });
   }

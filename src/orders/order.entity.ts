@@ -61,13 +61,11 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 /** The statuses of orders that have been completed, refunded since or not. */
 export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
-/** A change of an order, with the order and the sums of the wallet after it. */
-export interface OrderChange {
-  type: OrderEventType;
-  order: Order;
-  wallet: WalletSums;
-  refund?: Refund;
-}
+type OrderEvent =
+  { type: Exclude<OrderEventType, 'order.refunded'>; refund?: never } | { type: 'order.refunded'; refund: Refund };
+
+/** A change of an order: its event, and the order and the sums of the wallet after it. */
+export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
 
 /**
  * An order of a customer. Only its methods change it: each asks the table of transitions, moves cashback in the wallet,
@@ -275,7 +273,7 @@ export class Order {
     if (this.status !== 'pending' || this.expiresAt > wallet.now) return;
     wallet.hold(this.id, 0, this.expiresAt);
     const { heldCents: lapsedCents } = this;
-    this.#change('expire', 'order.expired', wallet, { status: 'expired', heldCents: 0, lapsedCents });
+    this.#change('expire', { type: 'order.expired' }, wallet, { status: 'expired', heldCents: 0, lapsedCents });
   }
 
   /**
@@ -296,7 +294,7 @@ export class Order {
     wallet.hold(this.id, amountCents);
     const held = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
     const values = { status: 'pending', heldCents: amountCents, expiresAt } as const;
-    this.#change(transition, isChanged ? held : 'order.renewed', wallet, values);
+    this.#change(transition, { type: isChanged ? held : 'order.renewed' }, wallet, values);
   }
 
   /**
@@ -314,7 +312,7 @@ export class Order {
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
     wallet.hold(this.id, heldCents);
-    this.#change('amend', 'order.amended', wallet, { ...content, heldCents });
+    this.#change('amend', { type: 'order.amended' }, wallet, { ...content, heldCents });
   }
 
   /**
@@ -340,7 +338,7 @@ export class Order {
     wallet.hold(this.id, redeemedCents);
     wallet.redeem(this.id);
     if (earnedCents > 0) wallet.earn(this.id, earnedCents, validity);
-    this.#change('complete', 'order.completed', wallet, {
+    this.#change('complete', { type: 'order.completed' }, wallet, {
       status: 'completed',
       heldCents: 0,
       redeemedCents,
@@ -363,7 +361,11 @@ export class Order {
     requireTransition(this, 'cancel');
     this.#requireVersion(versions);
     wallet.hold(this.id, 0);
-    this.#change('cancel', 'order.cancelled', wallet, { status: 'cancelled', heldCents: 0, cancelledAt: wallet.now });
+    this.#change('cancel', { type: 'order.cancelled' }, wallet, {
+      status: 'cancelled',
+      heldCents: 0,
+      cancelledAt: wallet.now,
+    });
   }
 
   /**
@@ -398,7 +400,7 @@ export class Order {
       returnedCents: this.returnedCents + parts.returnedCents,
       takenBackCents: this.takenBackCents + parts.takenBackCents,
     } as const;
-    this.#change('refund', 'order.refunded', wallet, values, refund);
+    this.#change('refund', { type: 'order.refunded', refund }, wallet, values);
     return refund;
   }
 
@@ -409,15 +411,14 @@ export class Order {
   /** Makes the next version. */
   #change<T extends OrderTransition>(
     transition: T,
-    type: OrderEventType,
+    event: OrderEvent,
     { row, now }: WalletAggregate,
     values: Partial<Order> & { status?: StatusAfter<T> },
-    refund?: Refund,
   ): void {
     requireTransition(this, transition);
     Object.assign(this, { lapsedCents: 0, ...values, version: this.version + 1, updatedAt: now });
     const order = Object.assign(new Order(), this);
-    this.#changes.push({ type, order, wallet: { ...row }, ...(refund && { refund }) });
+    this.#changes.push({ ...event, order, wallet: { ...row } });
   }
 
   /** Whether an expired order had exactly this hold: a request that is repeated after its own `expires_at`. */

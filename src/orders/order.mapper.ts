@@ -1,7 +1,7 @@
 import { rateOf } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
-import type { FeedEvent } from '../common/domain-event.js';
+import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
@@ -92,12 +92,28 @@ export function toValidityDto(
   return { available_at: availableAt, expires_at: expiresAt, expires_on: expiresOn(expiresAt, timeZone) };
 }
 
-/** Builds the event of a change. It has no items: they are many, and only an amendment changes them. */
-export function orderEvent({ type, order, wallet, refund }: OrderChange): FeedEvent {
-  const { merchantId, id: subjectId, updatedAt: at } = order;
-  const { document: _, items: _items, ...shown } = toOrderDto(order, wallet.availableCents, at);
-  const data = { order: { ...shown, metadata: {} }, ...(refund && { refund: toRefundDto(refund) }) };
-  return { type, merchantId, subjectId, at, data: { ...data, wallet: walletData(wallet) } };
+/** An order in an event. The items are many, and only an amendment changes them. */
+interface OrderData extends Omit<OrderDto, 'document' | 'items' | 'metadata'> {
+  metadata: Record<string, never>;
+  document?: never;
+  items?: never;
+}
+
+declare module '../common/domain-event.js' {
+  interface FeedEventDetails extends Record<Exclude<OrderEventType, 'order.refunded'>, { order: OrderData }> {
+    'order.refunded': { order: OrderData; refund: RefundDto };
+  }
+}
+
+/** Builds the event of a change. */
+export function orderEvent({ type, order, wallet: sums, refund }: OrderChange): NewFeedEvent {
+  const { merchantId, id: subjectId, updatedAt: occurredAt } = order;
+  const { document: _, items: _items, ...shown } = toOrderDto(order, sums.availableCents, occurredAt);
+  const about = { merchantId, subjectId, occurredAt };
+  const data = { order: { ...shown, metadata: {} }, wallet: walletData(sums) };
+  return type === 'order.refunded'
+    ? { type, ...about, data: { ...data, refund: toRefundDto(refund) } }
+    : { type, ...about, data };
 }
 
 export function toRefundDto(refund: Refund): RefundDto {

@@ -4,14 +4,14 @@ import { Entry } from '../cashback/entry.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
-import { FeedEntry } from '../events/event.entity.js';
+import { FeedEvent } from '../events/event.entity.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { Finding } from './page.js';
 
 const MONEY = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEntry];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent];
 
 interface UniqueKey {
   table: string;

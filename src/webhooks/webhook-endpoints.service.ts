@@ -5,7 +5,7 @@ import { newId } from '../common/ids.js';
 import { notFound, Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { FeedEntry } from '../events/event.entity.js';
+import { FeedEvent } from '../events/event.entity.js';
 import { refusePosition } from '../events/events.service.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { DeliveryService } from './delivery.service.js';
@@ -188,7 +188,7 @@ async function refuseTaken(manager: EntityManager, { id, merchantId, url }: Key 
 async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {
   const { id, merchantId, url, types, status, cursor, failures, nextAttemptAt, lastAttempt, createdAt } = endpoint;
   const { lastSequence } = await manager.findOneByOrFail(EventFeed, { merchantId });
-  const next = await manager.findOneBy(FeedEntry, { merchantId, sequence: cursor + 1 });
+  const next = await manager.findOneBy(FeedEvent, { merchantId, sequence: cursor + 1 });
   return {
     ...{ id, url, types, status, cursor },
     behind: Math.max(0, lastSequence - cursor),
