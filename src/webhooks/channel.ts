@@ -4,7 +4,7 @@ import https from 'node:https';
 import { useAgent } from 'request-filtering-agent';
 import type { Webhook } from 'standardwebhooks';
 import { SECOND_MS } from '../common/clock.js';
-import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
+import type { WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
 
 /** How much of a response is read, and how much of that is stored. */
 const READ_BYTES = 16 * 1024;

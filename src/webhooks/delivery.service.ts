@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LessThanOrEqual } from 'typeorm';
-import { after, Clock, MINUTE_MS, SECOND_MS } from '../common/clock.js';
+import { after, Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
@@ -9,7 +9,6 @@ import { ALL_MERCHANTS } from '../database/all-merchants.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventsService } from '../events/events.service.js';
 import { Channel, type Sent } from './channel.js';
-import { afterFailure } from './schedule.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
@@ -24,6 +23,18 @@ const LEASE_MS = MINUTE_MS;
 const TURN_MS = 30 * SECOND_MS;
 
 const ATTEMPT_MS = 15 * SECOND_MS;
+
+/** The pauses after the first failures. Later ones last an hour. */
+const PAUSES_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS];
+
+/** Pauses differ by up to this part, so that the endpoints of a receiver that was down do not stay in step. */
+const JITTER = 0.2;
+
+/** An endpoint is disabled when its attempts have failed for this long. */
+const GIVE_UP_AFTER_MS = 3 * DAY_MS;
+
+/** The status by which a receiver says that it wants no more events. */
+const GONE = 410;
 
 /** The events that are read at a time, and how long they may wait: a customer may be erased meanwhile. */
 const PAGE = 50;
@@ -127,7 +138,7 @@ export class DeliveryService implements SweepTask {
     const { merchantId, types } = endpoint;
     const position = { after: endpoint.cursor, limit: PAGE, types: types ?? undefined };
     const page = await this.events
-      .list(merchantId, position)
+      .read(merchantId, position)
       .catch((error: unknown) => this.#noteExpired(endpoint, error));
     if (page === undefined) return false;
     for (const event of page.data) {
@@ -158,26 +169,41 @@ export class DeliveryService implements SweepTask {
     const accepted = sent && { failures: 0, failingSince: null, lastAttempt: sent.attempt };
     const changed = { cursor, ...accepted, leasedUntil: after(this.clock.now(), LEASE_MS) };
     Object.assign(endpoint, changed);
-    return this.#save(endpoint, changed);
+    return this.#save(endpoint, changed, sent && 'delivered');
   }
 
   /** What an instance did not finish before its end is no failure. */
   async #noteFailure(endpoint: Leased, sent: Sent): Promise<false> {
     if (this.#isStopped) return false;
     const now = this.clock.now();
-    const changed = { ...afterFailure(endpoint, sent, now), lastAttempt: sent.attempt, lease: null, leasedUntil: now };
-    const { id: endpoint_id, merchantId: merchant_id } = endpoint;
-    if ((await this.#save(endpoint, changed)) && changed.status === 'disabled')
-      this.#log.warn({ event: 'webhook_endpoint_disabled', endpoint_id, merchant_id, status: sent.attempt.status });
+    const { id: endpoint_id, merchantId: merchant_id, failures, failingSince } = endpoint;
+    const { attempt, retryAfterMs } = sent;
+    const since = failingSince ?? now;
+    const isOver = attempt.status === GONE || +now - +since >= GIVE_UP_AFTER_MS;
+    const pauseMs = (PAUSES_MS[failures] ?? HOUR_MS) * (1 - JITTER + 2 * JITTER * Math.random());
+    const changed = {
+      status: isOver ? ('disabled' as const) : ('active' as const),
+      failures: failures + 1,
+      failingSince: since,
+      nextAttemptAt: after(now, Math.max(pauseMs, Math.min(retryAfterMs, HOUR_MS))),
+      lastAttempt: attempt,
+      lease: null,
+      leasedUntil: now,
+    };
+    const isSaved = await this.#save(endpoint, changed, isOver ? 'disabled' : 'failed');
+    if (isSaved && isOver)
+      this.#log.warn({ event: 'webhook_endpoint_disabled', endpoint_id, merchant_id, status: attempt.status });
     return false;
   }
 
-  /** @returns false if the lease is lost: then nothing changes. */
-  #save({ id, merchantId, lease }: Leased, changed: Partial<WebhookEndpoint>): Promise<boolean> {
-    const { status, failures, lastAttempt } = changed;
-    const result = status === 'disabled' ? status : failures === 0 ? 'delivered' : 'failed';
+  /** @param result of the attempt, if there was one. @returns false if the lease is lost: then nothing changes. */
+  #save(
+    { id, merchantId, lease }: Leased,
+    changed: Partial<WebhookEndpoint>,
+    result?: 'delivered' | 'failed' | 'disabled',
+  ): Promise<boolean> {
     return this.unitOfWork.statement(async (manager, record) => {
-      if (lastAttempt) record({ type: 'webhook.attempted', result });
+      if (result !== undefined) record({ type: 'webhook.attempted', result });
       const { affected } = await manager.update(WebhookEndpoint, { id, merchantId, lease }, changed);
       return affected === 1;
     });

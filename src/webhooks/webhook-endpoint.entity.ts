@@ -2,10 +2,7 @@ import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import type { FeedEventType } from '../common/domain-event.js';
 import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
-import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
-
-export const ENDPOINT_STATUSES = ['active', 'disabled'] as const;
-export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+import type { EndpointStatus, WebhookAttemptDto } from './dto/webhook-endpoint.dto.js';
 
 /** An encrypted secret. All but the latest one are valid until an instant. */
 export interface StoredSecret {
@@ -69,6 +66,10 @@ export class WebhookEndpoint {
 }
 
 /** The state of an endpoint that is due, as if nothing had failed. A running delivery loses its lease. */
-export function restarted(now: Date) {
-  return { failures: 0, failingSince: null, nextAttemptAt: now, lease: null, leasedUntil: now };
-}
+export const dueNow = (now: Date) => ({
+  failures: 0,
+  failingSince: null,
+  nextAttemptAt: now,
+  lease: null,
+  leasedUntil: now,
+});

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, Not } from 'typeorm';
 import { Clock, SECOND_MS } from '../common/clock.js';
@@ -9,21 +10,22 @@ import { FeedEvent } from '../events/event.entity.js';
 import { refusePosition } from '../events/events.service.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { DeliveryService } from './delivery.service.js';
-import type { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
 import type {
+  WebhookAttemptDto,
   WebhookEndpointDto,
   WebhookEndpointRequestDto,
   WebhookEndpointWithSecretDto,
 } from './dto/webhook-endpoint.dto.js';
-import { restarted, WebhookEndpoint } from './webhook-endpoint.entity.js';
+import { dueNow, WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { newSecret, WebhookSecrets } from './webhook-secrets.js';
-import { webhookUrlFault } from './webhook-url.js';
 
-/** The endpoints that a merchant has at most. */
-const MOST = 20;
+const MAX_ENDPOINTS = 20;
 
 /** A request waits for a ping, so it is shorter than an attempt. */
 const PING_MS = 3 * SECOND_MS;
+
+/** Names that only a private network resolves. */
+const PRIVATE_NAME = /^[^.]*$|\.(localhost|local|localdomain|internal|lan|home\.arpa)$/;
 
 const LOCK = { mode: 'pessimistic_write' } as const;
 
@@ -53,12 +55,19 @@ export class WebhookEndpointsService {
     const created = await this.unitOfWork.transaction(async (manager) => {
       const { lastSequence: cursor } = await lockFeed(manager, merchantId);
       const endpoint: WebhookEndpoint = {
-        ...{ id: newId(createdAt), merchantId, ...this.#contentOf(content), status: 'active', cursor },
-        ...{ secrets: [], lastAttempt: null, createdAt, ...restarted(createdAt) },
+        id: newId(createdAt),
+        merchantId,
+        ...this.#contentOf(content),
+        secrets: [],
+        status: 'active',
+        cursor,
+        ...dueNow(createdAt),
+        lastAttempt: null,
+        createdAt,
       };
       endpoint.secrets = this.secrets.add(secret, endpoint);
       const others = await refuseTaken(manager, endpoint);
-      if (others >= MOST) throw new Problem('too_many_webhook_endpoints', { maximum: MOST });
+      if (others >= MAX_ENDPOINTS) throw new Problem('too_many_webhook_endpoints', { maximum: MAX_ENDPOINTS });
       await manager.insert(WebhookEndpoint, endpoint);
       return show(manager, endpoint);
     });
@@ -67,7 +76,11 @@ export class WebhookEndpointsService {
 
   list(merchantId: string): Promise<WebhookEndpointDto[]> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const found = await manager.find(WebhookEndpoint, { where: { merchantId }, order: { id: 'ASC' }, take: MOST });
+      const found = await manager.find(WebhookEndpoint, {
+        where: { merchantId },
+        order: { id: 'ASC' },
+        take: MAX_ENDPOINTS,
+      });
       return Promise.all(found.map((endpoint) => show(manager, endpoint)));
     });
   }
@@ -86,7 +99,7 @@ export class WebhookEndpointsService {
     return this.#change(merchantId, id, async (_endpoint, _feed, manager) => {
       const { url, types } = this.#contentOf(content);
       await refuseTaken(manager, { id, merchantId, url });
-      return { url, types, ...restarted(this.clock.now()) };
+      return { url, types, ...dueNow(this.clock.now()) };
     });
   }
 
@@ -120,7 +133,7 @@ export class WebhookEndpointsService {
   enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, ({ cursor }, feed) => {
       refusePosition(cursor, feed, { pointer: '' });
-      return { status: 'active', ...restarted(this.clock.now()) };
+      return { status: 'active', ...dueNow(this.clock.now()) };
     });
   }
 
@@ -128,7 +141,7 @@ export class WebhookEndpointsService {
   seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, (_endpoint, feed) => {
       refusePosition(after, feed, { pointer: '/after' });
-      return { cursor: after, ...restarted(this.clock.now()) };
+      return { cursor: after, ...dueNow(this.clock.now()) };
     });
   }
 
@@ -141,7 +154,7 @@ export class WebhookEndpointsService {
 
   /** @throws Problem webhook_url_refused. */
   #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types'> {
-    const detail = webhookUrlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
+    const detail = urlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
     if (detail === undefined) return { url: new URL(url).href, types: types ?? null };
     throw new Problem('webhook_url_refused', { errors: [{ pointer: '/url', detail }] });
   }
@@ -190,7 +203,11 @@ async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<
   const { lastSequence } = await manager.findOneByOrFail(EventFeed, { merchantId });
   const next = await manager.findOneBy(FeedEvent, { merchantId, sequence: cursor + 1 });
   return {
-    ...{ id, url, types, status, cursor },
+    id,
+    url,
+    types,
+    status,
+    cursor,
     behind: Math.max(0, lastSequence - cursor),
     oldest_waiting_at: next?.occurredAt ?? null,
     failures,
@@ -198,4 +215,24 @@ async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<
     last_attempt: lastAttempt,
     created_at: createdAt,
   };
+}
+
+/**
+ * Returns what is wrong with the URL of a webhook endpoint, as the end of a sentence. Which address a name has is
+ * checked by each connection.
+ *
+ * @param allowsPrivate whether WEBHOOK_ALLOW_PRIVATE is on.
+ */
+function urlFault(text: string, allowsPrivate: boolean): string | undefined {
+  if (!URL.canParse(text)) return 'must be a URL, such as https://shop.example/webhooks';
+  const { protocol, hostname, port, username, password, hash, href } = new URL(text);
+  if (href.length > 2000) return 'must have at most 2000 characters when it is percent-encoded';
+  if (username !== '' || password !== '') return 'must not have a user or a password: check the signature instead';
+  if (hash !== '') return 'must not have a fragment';
+  if (allowsPrivate) return ['https:', 'http:'].includes(protocol) ? undefined : 'must begin with https:// or http://';
+  if (protocol !== 'https:') return 'must begin with https://';
+  if (port !== '') return 'must use port 443';
+  const name = hostname.replace(/\.+$/, '');
+  if (isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0) return 'must have a host name, not an IP address';
+  return PRIVATE_NAME.test(name) ? 'must have a public host name' : undefined;
 }

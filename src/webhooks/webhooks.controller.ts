@@ -7,13 +7,13 @@ import { IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { ApiProblems, headerReferences } from '../openapi/decorators.js';
 import {
-  WebhookEndpointRequestDto,
   SeekDto,
+  WebhookAttemptDto,
   WebhookEndpointDto,
   WebhookEndpointListDto,
+  WebhookEndpointRequestDto,
   WebhookEndpointWithSecretDto,
 } from './dto/webhook-endpoint.dto.js';
-import { WebhookAttemptDto } from './dto/webhook-attempt.dto.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 
 const EndpointId = (): ParameterDecorator => IdParam('The webhook endpoint');

@@ -3,8 +3,9 @@ import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional } from 'class-va
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
 import { IsText, IsWholeNumber } from '../../http/validators.js';
 import { ApiId, InOrder } from '../../openapi/decorators.js';
-import { WebhookAttemptDto } from './webhook-attempt.dto.js';
-import { ENDPOINT_STATUSES, type EndpointStatus } from '../webhook-endpoint.entity.js';
+
+const ENDPOINT_STATUSES = ['active', 'disabled'] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 const TYPES = { message: `must be a list of one or more of ${FEED_EVENT_TYPES.join(', ')}` };
 const MOST_TYPES = 100;
@@ -43,6 +44,38 @@ export class SeekDto {
    */
   @IsWholeNumber(0, 999_999_999_999_999)
   readonly after!: number;
+}
+
+/** The outcome of an attempt to send an event. */
+@InOrder()
+export class WebhookAttemptDto {
+  @ApiProperty({ type: String, format: 'date-time' })
+  readonly at!: string;
+
+  /** The event; null if it is no longer kept. */
+  @ApiProperty({
+    type: String,
+    pattern: '^evt_[0-9a-f-]{36}$',
+    nullable: true,
+    example: 'evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10',
+  })
+  readonly event_id!: string | null;
+
+  /** The status of the response; null if there was none. 200 to 299 is a success. */
+  @ApiProperty({ type: 'integer', nullable: true, example: 503 })
+  readonly status!: number | null;
+
+  /** Why there was no response. */
+  @ApiProperty({ type: String, nullable: true, example: 'connect ECONNREFUSED 203.0.113.7:443' })
+  readonly error!: string | null;
+
+  /** @example 84 */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  readonly duration_ms!: number;
+
+  /** The first 1 KiB of the response's body. */
+  @ApiProperty({ type: String, nullable: true, example: 'out of order' })
+  readonly response!: string | null;
 }
 
 /** A webhook endpoint: a cursor over the feed, which the service advances with each event that the endpoint accepts. */
