@@ -9,10 +9,10 @@ const MERCHANTS = 50;
 const EVENTS_OF_ONE = 200;
 
 /** How many waiting events are counted. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 
 const WAITING = `/* ${ALL_MERCHANTS} */
-  SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM event_outbox LIMIT ${MOST_COUNTED}) some) AS count,
+  SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM event_outbox LIMIT ${MAX_COUNTED}) some) AS count,
          (SELECT occurred_at FROM event_outbox ORDER BY id LIMIT 1) AS since`;
 
 /** Some of the merchants, so that a long backlog of one delays nobody. */
@@ -44,6 +44,7 @@ const REMOVE = 'DELETE FROM event_outbox WHERE merchant_id IN (?) AND id IN (?)'
  */
 @Injectable()
 export class SequencerService implements SweepTask {
+  /** The events that waited for a number when the last round began, up to 10,000, and since when the oldest did. */
   #waiting = { count: 0, since: null as Date | null };
 
   constructor(
@@ -51,12 +52,10 @@ export class SequencerService implements SweepTask {
     private readonly clock: Clock,
   ) {}
 
-  /** The events that waited for a number when the last round began, up to 10,000. */
   get waiting(): number {
     return this.#waiting.count;
   }
 
-  /** How long the oldest of them has waited. */
   get lagSeconds(): number {
     const { since } = this.#waiting;
     return since === null ? 0 : Math.max(0, (+this.clock.now() - +since) / SECOND_MS);

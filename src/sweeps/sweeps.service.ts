@@ -9,26 +9,21 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import { DateEvents } from '../events/date-events.js';
 import { RetentionService } from '../events/retention.service.js';
 import { SequencerService } from '../events/sequencer.service.js';
+import { CENTS_IN_BRL, Metrics } from '../metrics/metrics.js';
 import { OrderExpiryService } from '../orders/order-expiry.service.js';
 import { DeliveryService } from '../webhooks/delivery.service.js';
 import { WebhookSecrets } from '../webhooks/webhook-secrets.js';
 
-/** After a wake-up, wait this long, so that events arriving together are numbered together. */
+/** A pause lasts at least this long, so that work arriving meanwhile is done together. */
 const GATHER_MS = 200;
 
 /** Such sweeps work a quarter of the time, so that orders do not wait. */
-const IN_BACKGROUND = { rest: 3 };
+const REST = 3;
 
-interface Pace {
-  /** The pause after all has been done. */
-  intervalMs?: number;
-  /** How long a wake-up waits for others. */
-  gatherMs?: number;
-  /** How many times as long as it worked a sweep rests before it goes on. */
-  rest?: number;
-}
-
-/** Runs a task regularly, and without a pause while there is more. */
+/**
+ * Runs a task regularly, and without a pause while there is more. A task that can wait rests `rest` times as long as it
+ * worked.
+ */
 class Sweep {
   readonly #log = new Logger('Sweep');
   #doneUntil: Date;
@@ -40,7 +35,8 @@ class Sweep {
     private readonly name: string,
     private readonly task: SweepTask,
     private readonly clock: Clock,
-    private readonly pace: Pace,
+    private readonly intervalMs: number,
+    private readonly rest: number,
   ) {
     this.#doneUntil = clock.now();
   }
@@ -59,7 +55,7 @@ class Sweep {
     signal.addEventListener('abort', () => this.wake(), { once: true });
     while (!signal.aborted) {
       const startedAt = performance.now();
-      if (await this.#tryTask()) await sleep((this.pace.rest ?? 0) * (performance.now() - startedAt));
+      if (await this.#tryTask()) await sleep(this.rest * (performance.now() - startedAt));
       else await this.#pause();
     }
   }
@@ -71,13 +67,12 @@ class Sweep {
   }
 
   async #pause(): Promise<void> {
-    const { intervalMs = SECOND_MS, gatherMs = 0 } = this.pace;
+    await sleep(GATHER_MS);
     const pause = new AbortController();
     this.#endPause = () => pause.abort();
     // Instances do not stay in step.
-    const pauseMs = this.#isWoken ? 0 : intervalMs * (0.75 + Math.random() / 2);
+    const pauseMs = this.#isWoken ? 0 : this.intervalMs * (0.75 + Math.random() / 2) - GATHER_MS;
     await sleep(pauseMs, undefined, { signal: pause.signal }).catch(() => undefined);
-    if (this.#isWoken) await sleep(gatherMs);
     this.#isWoken = false;
   }
 
@@ -116,37 +111,34 @@ export class SweepsService implements BeforeApplicationShutdown {
   constructor(
     orders: OrderExpiryService,
     credits: CreditExpiryService,
-    sequencer: SequencerService,
+    private readonly sequencer: SequencerService,
     retention: RetentionService,
     private readonly deliveries: DeliveryService,
     secrets: WebhookSecrets,
-    operatorGrants: OperatorGrantsService,
+    private readonly operatorGrants: OperatorGrantsService,
     unitOfWork: UnitOfWork,
     events: DomainEvents,
+    metrics: Metrics,
     clock: Clock,
   ) {
-    const sweep = (name: SweepName, task: SweepTask, pace: Pace = {}): Sweep => new Sweep(name, task, clock, pace);
-    const announced = { intervalMs: 30 * SECOND_MS, ...IN_BACKGROUND };
+    const sweep = (name: SweepName, task: SweepTask, intervalMs = SECOND_MS, rest = 0): Sweep =>
+      new Sweep(name, task, clock, intervalMs, rest);
     this.#sweeps = {
       orders: sweep('orders', orders),
       credits: sweep('credits', credits),
-      available: sweep('available', new DateEvents('available', unitOfWork, clock), announced),
-      expiring: sweep('expiring', new DateEvents('expiring', unitOfWork, clock), announced),
-      retention: sweep('retention', retention, { intervalMs: MINUTE_MS, ...IN_BACKGROUND }),
-      events: sweep('events', sequencer, { gatherMs: GATHER_MS }),
+      available: sweep('available', new DateEvents('available', unitOfWork, clock), 30 * SECOND_MS, REST),
+      expiring: sweep('expiring', new DateEvents('expiring', unitOfWork, clock), 30 * SECOND_MS, REST),
+      retention: sweep('retention', retention, MINUTE_MS, REST),
+      events: sweep('events', sequencer),
       webhooks: sweep('webhooks', deliveries),
-      secrets: sweep('secrets', secrets, { intervalMs: HOUR_MS }),
-      operator_grants: sweep('operator_grants', operatorGrants, { intervalMs: MINUTE_MS }),
+      secrets: sweep('secrets', secrets, HOUR_MS),
+      operator_grants: sweep('operator_grants', operatorGrants, MINUTE_MS),
     };
     events.subscribe((event) => {
       if (isFeedEvent(event)) this.#sweeps.events.wake();
       if (event.type === 'feed.advanced') this.#sweeps.webhooks.wake();
     });
-  }
-
-  /** How long what is due may have waited for this instance, in seconds, by sweep. */
-  lagsOf(...names: SweepName[]): Record<string, number> {
-    return Object.fromEntries(names.map((name) => [name, this.#sweeps[name].lagSeconds]));
+    this.#publish(metrics);
   }
 
   /** Works until the shutdown. */
@@ -163,5 +155,39 @@ export class SweepsService implements BeforeApplicationShutdown {
     this.#stopped.abort();
     await this.#running;
     await this.deliveries.stop();
+  }
+
+  #publish(metrics: Metrics): void {
+    const { orders, credits, available, expiring } = this.#sweeps;
+    metrics.gauge(
+      'expiry_lag_seconds',
+      'How long orders and credits that are due may have waited for this instance to expire them',
+      () => ({ orders: orders.lagSeconds, credits: credits.lagSeconds }),
+    );
+    metrics.gauge(
+      'day_sweep_behind_seconds',
+      'How long dates of cashback may have waited for this instance to announce them',
+      () => ({ available: available.lagSeconds, expiring: expiring.lagSeconds }),
+    );
+    metrics.figure(
+      'events_lag_seconds',
+      'How long the oldest event had waited for its number when this instance last looked',
+      () => this.sequencer.lagSeconds,
+    );
+    metrics.figure(
+      'event_outbox_rows',
+      'Events that waited for their number when this instance last looked, up to 10,000',
+      () => this.sequencer.waiting,
+    );
+    metrics.figure(
+      'webhook_behind_events',
+      'Events that active webhook endpoints were behind their feeds when this instance last looked',
+      () => this.deliveries.behind,
+    );
+    metrics.figure(
+      'operator_grants_brl',
+      'Cashback in BRL that operators granted with the command line within an hour before this instance last looked',
+      () => this.operatorGrants.cents / CENTS_IN_BRL,
+    );
   }
 }

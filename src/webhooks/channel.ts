@@ -21,11 +21,7 @@ export class Channel {
   readonly #url: URL;
   readonly #agent: http.Agent;
 
-  /**
-   * @param signers each adds a signature.
-   * @param allowsPrivate whether WEBHOOK_ALLOW_PRIVATE is on. Without it, no connection to an address that is not
-   *   public is opened, whatever the name resolves to.
-   */
+  /** @param allowsPrivate whether it may connect to an address that is not public, whatever the name resolves to. */
   constructor(
     url: string,
     private readonly signers: readonly Webhook[],
@@ -100,7 +96,7 @@ function retryAfter(value: string | undefined, now: Date): number {
   return Math.max(0, ms || 0);
 }
 
-/** Returns what the merchant reads: not to which private address a name resolves. */
+/** What the merchant reads: not to which private address a name resolves. */
 function messageOf(error: unknown, timeoutMs: number): string {
   const { name, message } = error as Error;
   if (name === 'AbortError') return `no response within ${timeoutMs} ms`;

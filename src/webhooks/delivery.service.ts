@@ -14,7 +14,7 @@ import { WebhookSecrets } from './webhook-secrets.js';
 
 /** The endpoints to which an instance delivers at a time, and how many that are behind their feeds are looked at. */
 const AT_ONCE = 50;
-const MOST_BEHIND = 1000;
+const MAX_BEHIND = 1000;
 
 /** Another instance takes over an endpoint after this time without progress. */
 const LEASE_MS = MINUTE_MS;
@@ -45,7 +45,7 @@ const BEHIND = `/* ${ALL_MERCHANTS} */
          e.next_attempt_at <= ? AND e.leased_until <= ? AS isDue
     FROM webhook_endpoints e JOIN event_feeds f ON f.merchant_id = e.merchant_id
    WHERE e.status = 'active' AND e.cursor < f.last_sequence
-   ORDER BY e.next_attempt_at LIMIT ${MOST_BEHIND}`;
+   ORDER BY e.next_attempt_at LIMIT ${MAX_BEHIND}`;
 
 type Behind = Pick<WebhookEndpoint, 'id' | 'merchantId'> & Record<'events' | 'isDue', string | number>;
 

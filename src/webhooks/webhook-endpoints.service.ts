@@ -85,7 +85,6 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** @throws Problem not_found, also for an endpoint of another merchant. */
   get(merchantId: string, id: string): Promise<WebhookEndpointDto> {
     return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, { id, merchantId })));
   }
@@ -103,7 +102,6 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** @throws Problem not_found. */
   async delete(merchantId: string, id: string): Promise<void> {
     const { affected } = await this.unitOfWork.statement((manager) =>
       manager.delete(WebhookEndpoint, { id, merchantId }),
@@ -111,7 +109,7 @@ export class WebhookEndpointsService {
     if (affected === 0) throw unknown();
   }
 
-  /** Sends a signed test event, also to a disabled endpoint. Nothing changes. @throws Problem not_found. */
+  /** Sends a signed test event, also to a disabled endpoint. Nothing changes. */
   async ping(merchantId: string, id: string): Promise<WebhookAttemptDto> {
     const channel = this.deliveries.open(
       await this.unitOfWork.statement((manager) => find(manager, { id, merchantId })),
@@ -122,14 +120,14 @@ export class WebhookEndpointsService {
     return attempt;
   }
 
-  /** Adds a secret. Earlier ones also sign for 24 hours. @throws Problem not_found. */
+  /** Adds a secret. Earlier ones also sign for 24 hours. */
   async rotateSecret(merchantId: string, id: string): Promise<WebhookEndpointWithSecretDto> {
     const secret = newSecret();
     const changed = await this.#change(merchantId, id, (endpoint) => ({ secrets: this.secrets.add(secret, endpoint) }));
     return { ...changed, secret };
   }
 
-  /** Delivers again, from where it stopped. @throws Problem not_found; events_expired. */
+  /** Delivers again, from where it stopped. @throws Problem events_expired. */
   enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, ({ cursor }, feed) => {
       refusePosition(cursor, feed, { pointer: '' });
@@ -137,7 +135,7 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** Sets the cursor. @throws Problem not_found; events_expired; validation_failed. */
+  /** @throws Problem events_expired; validation_failed. */
   seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, (_endpoint, feed) => {
       refusePosition(after, feed, { pointer: '/after' });
@@ -152,14 +150,13 @@ export class WebhookEndpointsService {
     );
   }
 
-  /** @throws Problem webhook_url_refused. */
   #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types'> {
     const detail = urlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
     if (detail === undefined) return { url: new URL(url).href, types: types ?? null };
     throw new Problem('webhook_url_refused', { errors: [{ pointer: '/url', detail }] });
   }
 
-  /** Changes an endpoint. Its merchant's feed is locked, then its row. @throws Problem not_found. */
+  /** Changes an endpoint. Its merchant's feed is locked, then its row. */
   #change(merchantId: string, id: string, changeOf: Change): Promise<WebhookEndpointDto> {
     return this.unitOfWork.transaction(async (manager) => {
       const feed = await lockFeed(manager, merchantId);
@@ -171,7 +168,7 @@ export class WebhookEndpointsService {
   }
 }
 
-/** Locks a merchant's feed, and with it the number and the URLs of its endpoints. @throws Problem not_found. */
+/** Locks a merchant's feed, and with it the number and the URLs of its endpoints. */
 async function lockFeed(manager: EntityManager, merchantId: string): Promise<EventFeed> {
   const feed = await manager.findOne(EventFeed, { where: { merchantId }, lock: LOCK });
   if (feed === null) throw notFound('no merchant has this ID');
@@ -217,12 +214,7 @@ async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<
   };
 }
 
-/**
- * Returns what is wrong with the URL of a webhook endpoint, as the end of a sentence. Which address a name has is
- * checked by each connection.
- *
- * @param allowsPrivate whether WEBHOOK_ALLOW_PRIVATE is on.
- */
+/** Returns what is wrong with a URL, as the end of a sentence. Each connection checks which address a name has. */
 function urlFault(text: string, allowsPrivate: boolean): string | undefined {
   if (!URL.canParse(text)) return 'must be a URL, such as https://shop.example/webhooks';
   const { protocol, hostname, port, username, password, hash, href } = new URL(text);

@@ -12,7 +12,7 @@ import { type StoredSecret, WebhookEndpoint } from './webhook-endpoint.entity.js
 
 /** How long an earlier secret signs beside its successor, and how many secrets sign at most. */
 const OVERLAP_MS = DAY_MS;
-const MOST_SECRETS = 5;
+const MAX_SECRETS = 5;
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -37,14 +37,14 @@ export class WebhookSecrets implements SweepTask {
     this.#keys = derivedKeys(config, 'webhook secrets');
   }
 
-  /** Returns the secrets to store when one is added. Those before it sign beside it for a day. */
+  /** Returns the secrets to store when one is added. */
   add(secret: string, { id, secrets }: Owner): StoredSecret[] {
     const now = this.clock.now();
     const end = after(now, OVERLAP_MS).toISOString();
     const earlier = secrets
       .filter((one) => isValid(one, now))
       .map(({ sealed, until }) => ({ sealed, until: until ?? end }));
-    return [{ sealed: this.#seal(secret, id), until: null }, ...earlier].slice(0, MOST_SECRETS);
+    return [{ sealed: this.#seal(secret, id), until: null }, ...earlier].slice(0, MAX_SECRETS);
   }
 
   /** Returns what signs for an endpoint: all of its secrets that are valid and can be read. */
@@ -104,7 +104,6 @@ export class WebhookSecrets implements SweepTask {
   }
 }
 
-/** Returns a new secret: `whsec_` and the Base64 of 32 bytes. */
 export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 const isValid = ({ until }: StoredSecret, now: Date): boolean => until === null || new Date(until) > now;

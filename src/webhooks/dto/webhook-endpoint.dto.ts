@@ -8,7 +8,7 @@ const ENDPOINT_STATUSES = ['active', 'disabled'] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 const TYPES = { message: `must be a list of one or more of ${FEED_EVENT_TYPES.join(', ')}` };
-const MOST_TYPES = 100;
+const MAX_TYPES = 100;
 
 /** The content of a webhook endpoint. */
 export class WebhookEndpointRequestDto {
@@ -23,14 +23,14 @@ export class WebhookEndpointRequestDto {
   @IsOptional()
   @IsArray(TYPES)
   @ArrayNotEmpty(TYPES)
-  @ArrayMaxSize(MOST_TYPES, TYPES)
+  @ArrayMaxSize(MAX_TYPES, TYPES)
   @IsIn(FEED_EVENT_TYPES, { each: true, ...TYPES })
   @ApiProperty({
     enum: FEED_EVENT_TYPES,
     enumName: 'EventType',
     isArray: true,
     minItems: 1,
-    maxItems: MOST_TYPES,
+    maxItems: MAX_TYPES,
     example: ['order.completed', 'order.refunded'],
   })
   readonly types?: FeedEventType[];
