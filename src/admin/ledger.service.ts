@@ -13,7 +13,7 @@ import { walletPages } from './wallet-pages.js';
 const LATEST_COMMIT_MS = 2 * MINUTE_MS;
 
 /** What a merchant's customers owned at the beginning and the end of a month, and why it changed, in centavos. */
-const NOTHING = {
+const ZERO_SUMS = {
   /** Credits less debts, at the beginning. */
   openingCents: 0,
   earnedCents: 0,
@@ -27,7 +27,7 @@ const NOTHING = {
   /** The debt that `closingCents` is reduced by. */
   closingDebtCents: 0,
 };
-type Sums = typeof NOTHING;
+type Sums = typeof ZERO_SUMS;
 
 /**
  * The member that an entry counts in, and its sign there. Cashback that repays a debt is taken from a credit
@@ -102,7 +102,7 @@ async function sumsOf(
   merchantId: string,
   { from, to }: { from: Date; to: Date },
 ): Promise<Sums> {
-  const sums = { ...NOTHING };
+  const sums = { ...ZERO_SUMS };
   for await (const walletIds of walletPages(manager, merchantId))
     for (const row of await manager.query<SumRow[]>(SUMS, [from, walletIds, merchantId, to])) addTo(sums, row);
   return sums;

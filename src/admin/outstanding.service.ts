@@ -9,7 +9,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 const EXPIRING_DAYS = 30;
 
 /** What a merchant owes its customers, in centavos. */
-const NOTHING = {
+const ZERO_SUMS = {
   wallets: 0,
   availableCents: 0,
   pendingCents: 0,
@@ -18,8 +18,8 @@ const NOTHING = {
   /** The part of the available and pending cashback that expires within 30 days if nobody spends it. */
   expiringCents: 0,
 };
-export type Outstanding = typeof NOTHING;
-const MEMBERS = Object.keys(NOTHING) as (keyof Outstanding)[];
+export type Outstanding = typeof ZERO_SUMS;
+const MEMBERS = Object.keys(ZERO_SUMS) as (keyof Outstanding)[];
 
 export interface MerchantOutstanding extends Outstanding {
   merchantId: string;
@@ -60,7 +60,7 @@ export class OutstandingService {
       const rows: MerchantOutstanding[] = [];
       for (const { id, name } of merchants)
         rows.push({ merchantId: id, name, ...(await outstandingOf(manager, id, asOf)) });
-      const sums = { ...NOTHING };
+      const sums = { ...ZERO_SUMS };
       for (const row of rows) for (const member of MEMBERS) sums[member] = exactCents(sums[member] + row[member]);
       return { asOf, rows, sums };
     });
