@@ -36,8 +36,8 @@ interface GrantData {
 }
 
 /**
- * What the events of each type say beside the wallet. `orders` declares its own. Without documents, items, metadata and
- * reasons: an erasure removes them, so they are added when an event is read.
+ * What the events of each type say beside the wallet; `orders` adds those of orders to this interface. Without
+ * documents, items, metadata and reasons: an erasure removes them, so they are added when an event is read.
  */
 export interface FeedEventDetails {
   'cashback.granted': GrantData;

@@ -22,7 +22,7 @@ const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 export class EventsService {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
-  /** Returns a page of at most about 1 MiB. @throws Problem events_expired; validation_failed. */
+  /** Returns a page of at most about 1 MiB. */
   async list(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
     const page = await this.read(merchantId, query);
     let size = 0;
@@ -34,8 +34,7 @@ export class EventsService {
   /**
    * Returns a page of a merchant's feed: at most `limit` events.
    *
-   * @throws Problem events_expired, with the oldest `sequence` that is kept; validation_failed if `after` is a number
-   *   that the feed has not reached.
+   * @throws Problem events_expired if what follows `after` is no longer kept; validation_failed.
    */
   read(merchantId: string, { after, limit, types }: ListEventsDto): Promise<EventPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
@@ -54,7 +53,7 @@ export class EventsService {
     });
   }
 
-  /** @param id such as `evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10`. @throws Problem not_found. */
+  /** @param id such as `evt_0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10`. */
   get(merchantId: string, id: string): Promise<EventDto> {
     return this.unitOfWork.snapshot(async (manager) => {
       const found = await manager.findBy(FeedEvent, { merchantId, id: ID.exec(id)?.[1] ?? '' });

@@ -60,7 +60,6 @@ class Sweep {
     }
   }
 
-  /** Ends the pause: there is work. */
   wake(): void {
     this.#isWoken = true;
     this.#endPause();
@@ -141,7 +140,6 @@ export class SweepsService implements BeforeApplicationShutdown {
     this.#publish(metrics);
   }
 
-  /** Works until the shutdown. */
   start(): void {
     const { signal } = this.#stopped;
     this.#running = Promise.all(Object.values(this.#sweeps).map((sweep) => sweep.run(signal)));

@@ -44,11 +44,7 @@ export class WebhookEndpointsService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Creates an endpoint that gets the events after the feed's current end.
-   *
-   * @throws Problem webhook_url_refused; webhook_url_taken; too_many_webhook_endpoints.
-   */
+  /** Creates an endpoint that gets the events after the feed's current end. */
   async create(merchantId: string, content: WebhookEndpointRequestDto): Promise<WebhookEndpointWithSecretDto> {
     const secret = newSecret();
     const createdAt = this.clock.now();
@@ -76,11 +72,8 @@ export class WebhookEndpointsService {
 
   list(merchantId: string): Promise<WebhookEndpointDto[]> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const found = await manager.find(WebhookEndpoint, {
-        where: { merchantId },
-        order: { id: 'ASC' },
-        take: MAX_ENDPOINTS,
-      });
+      const page = { order: { id: 'ASC' }, take: MAX_ENDPOINTS } as const;
+      const found = await manager.find(WebhookEndpoint, { where: { merchantId }, ...page });
       return Promise.all(found.map((endpoint) => show(manager, endpoint)));
     });
   }
@@ -89,11 +82,7 @@ export class WebhookEndpointsService {
     return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, { id, merchantId })));
   }
 
-  /**
-   * Replaces URL and types, and forgets failures. The cursor stays.
-   *
-   * @throws Problem not_found; webhook_url_refused; webhook_url_taken.
-   */
+  /** Replaces URL and types, and forgets failures. The cursor stays. */
   replace(merchantId: string, id: string, content: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, async (_endpoint, _feed, manager) => {
       const { url, types } = this.#contentOf(content);
@@ -103,17 +92,15 @@ export class WebhookEndpointsService {
   }
 
   async delete(merchantId: string, id: string): Promise<void> {
-    const { affected } = await this.unitOfWork.statement((manager) =>
-      manager.delete(WebhookEndpoint, { id, merchantId }),
-    );
+    const key = { id, merchantId };
+    const { affected } = await this.unitOfWork.statement((manager) => manager.delete(WebhookEndpoint, key));
     if (affected === 0) throw unknown();
   }
 
   /** Sends a signed test event, also to a disabled endpoint. Nothing changes. */
   async ping(merchantId: string, id: string): Promise<WebhookAttemptDto> {
-    const channel = this.deliveries.open(
-      await this.unitOfWork.statement((manager) => find(manager, { id, merchantId })),
-    );
+    const endpoint = await this.unitOfWork.statement((manager) => find(manager, { id, merchantId }));
+    const channel = this.deliveries.open(endpoint);
     const now = this.clock.now();
     const event = { id: `evt_${newId(now)}`, type: 'ping', timestamp: now };
     const { attempt } = await channel.send(event, now, PING_MS).finally(() => channel.close());
@@ -127,7 +114,7 @@ export class WebhookEndpointsService {
     return { ...changed, secret };
   }
 
-  /** Delivers again, from where it stopped. @throws Problem events_expired. */
+  /** Delivers again, from where it stopped. */
   enable(merchantId: string, id: string): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, ({ cursor }, feed) => {
       refusePosition(cursor, feed, { pointer: '' });
@@ -135,7 +122,6 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** @throws Problem events_expired; validation_failed. */
   seek(merchantId: string, id: string, after: number): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, (_endpoint, feed) => {
       refusePosition(after, feed, { pointer: '/after' });
