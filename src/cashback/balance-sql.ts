@@ -8,7 +8,7 @@ export const FREE = '(remaining_cents - held_cents)';
 
 const passed = (credits: string, dates: string): string =>
   `COALESCE((SELECT SUM${FREE} FROM cashback_credits ${credits}
-              WHERE wallet_id = w.id AND merchant_id = w.merchant_id AND is_open = 1 AND ${dates}), 0)`;
+              WHERE ${credits}.wallet_id = w.id AND ${credits}.merchant_id = w.merchant_id AND is_open = 1 AND ${dates}), 0)`;
 
 const RELEASED = 'available_at > w.available_as_of AND available_at <= ?';
 
