@@ -36,6 +36,12 @@ describe('calendar days', () => {
     // The day does not exist, so it begins with the next one.
     ['2011-12-30', 'Pacific/Apia', '2011-12-30T10:00:00.000Z'],
     ['2011-12-31', 'Pacific/Apia', '2011-12-30T10:00:00.000Z'],
+    // The clocks skip midnight.
+    ['2026-03-29', 'Asia/Beirut', '2026-03-28T22:00:00.000Z'],
+    ['2026-03-30', 'Asia/Beirut', '2026-03-29T21:00:00.000Z'],
+    ['2026-04-24', 'Africa/Cairo', '2026-04-23T22:00:00.000Z'],
+    ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000Z'],
+    ['2026-09-06', 'America/Santiago', '2026-09-06T04:00:00.000Z'],
   ])('the day %s begins in %s at %s', (day, zone, instant) => {
     expect(startOfDay(day, zone)).toEqual(at(instant));
   });
@@ -45,6 +51,7 @@ describe('calendar days', () => {
     ['2026-11-28', 179, '2027-05-26'],
     ['2028-02-28', 1, '2028-02-29'],
     ['2026-03-01', -1, '2026-02-28'],
+    ['9998-12-31', 36_500, '+010098-12-06'],
   ])('the day %s plus %i days is %s', (day, days, sum) => {
     expect(addDays(day, days)).toBe(sum);
   });
