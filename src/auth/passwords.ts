@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import bcrypt from 'bcrypt';
-import { Lane } from '../common/lane.js';
+import { FairQueue } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
@@ -23,19 +23,19 @@ export class Passwords {
   readonly #dummies = new Map<number, Promise<string>>();
 
   /** Bounds concurrent comparisons, so that a burst of logins does not take the CPU away from orders. */
-  readonly #lane: Lane;
+  readonly #queue: FairQueue;
 
   /** The comparisons that run or wait, by their input: workers of one user that log in at once share one. */
   readonly #comparisons = new Map<string, Promise<boolean>>();
 
   constructor(private readonly config: Config) {
-    this.#lane = new Lane(config.BCRYPT_CONCURRENCY);
+    this.#queue = new FairQueue(config.BCRYPT_CONCURRENCY);
     void this.#dummyOf(config.BCRYPT_COST);
   }
 
   /** The number of running and of waiting comparisons. */
   get load(): { running: number; waiting: number } {
-    return this.#lane.load;
+    return this.#queue.load;
   }
 
   hash(password: string): Promise<string> {
@@ -71,7 +71,7 @@ export class Passwords {
     const key = createHash('sha256').update(`${email}\0${hash}\0${password}`).digest('base64');
     const running = this.#comparisons.get(key);
     if (running !== undefined) return running;
-    const comparison = this.#lane
+    const comparison = this.#queue
       .run(network, () => bcrypt.compare(password, hash))
       .finally(() => this.#comparisons.delete(key));
     this.#comparisons.set(key, comparison);

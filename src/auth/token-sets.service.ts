@@ -4,7 +4,7 @@ import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { type Batch, Batches } from '../database/batch.js';
+import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
 import type { Permission } from '../common/permissions.js';
@@ -33,17 +33,17 @@ interface LiveToken {
 @Injectable()
 export class TokenSetsService {
   readonly #keys: KeyObject[];
-  readonly #tokens: Batch<Buffer, LiveToken | undefined>;
+  readonly #tokens: SharedStatement<Buffer, LiveToken | undefined>;
 
   constructor(
-    batches: Batches,
+    shared: SharedStatements,
     private readonly unitOfWork: UnitOfWork,
     private readonly jwt: JwtService,
     private readonly config: Config,
     clock: Clock,
   ) {
     this.#keys = tokenKeys(config);
-    this.#tokens = batches.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
+    this.#tokens = shared.create('tokens', (manager, hashes) => liveTokens(manager, hashes, clock.now()));
   }
 
   /** Issues a pair as the next token set of a session. No token outlives the session. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { exactCents } from '../common/money.js';
-import { type Batch, Batches } from '../database/batch.js';
+import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
 import type { WalletOwner } from './wallet.entity.js';
@@ -18,10 +18,10 @@ const AVAILABLE_OF_ONE = `
 /** Reads what customers can spend, without a lock and without loading their credits. */
 @Injectable()
 export class BalancesService {
-  readonly #available: Batch<WalletOwner, number>;
+  readonly #available: SharedStatement<WalletOwner, number>;
 
-  constructor(batches: Batches, clock: Clock) {
-    this.#available = batches.create('balances', async (manager, owners) => {
+  constructor(shared: SharedStatements, clock: Clock) {
+    this.#available = shared.create('balances', async (manager, owners) => {
       const available = await availableOf(manager, owners, clock.now());
       return owners.map(available);
     });

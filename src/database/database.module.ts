@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { DomainEvents } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
-import { Batches } from './batch.js';
+import { SharedStatements } from './shared-statements.js';
 import { dataSourceOptions, refuseUnsafeServer, type Schema } from './data-source.js';
 import { DatabaseHealth } from './database-health.js';
 import { UnitOfWork } from './unit-of-work.js';
@@ -14,7 +14,7 @@ export const REQUEST_QUERY_TIMEOUT_MS = 3500;
 /** How often, a second apart, the service tries to connect when it starts. */
 const CONNECTION_ATTEMPTS = 5;
 
-const PROVIDERS = [DomainEvents, UnitOfWork, Batches, DatabaseHealth];
+const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseHealth];
 
 @Global()
 @Module({ providers: PROVIDERS, exports: PROVIDERS })

@@ -11,7 +11,7 @@ import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } fro
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
 
-/** After this time no client waits for the response. */
+/** By then the client has given up. */
 const GIVE_UP_AFTER_MS = 4000;
 
 type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;

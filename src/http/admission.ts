@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { Lane } from '../common/lane.js';
+import { FairQueue } from '../common/fair-queue.js';
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
@@ -30,7 +30,7 @@ const HEAVY_SHARE = 0.8;
 /** A body of these has no meaning (RFC 9110, section 9.3). */
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** Each caller leaves as much as it takes, so that a few whose requests take long do not keep others waiting. */
+/** A caller may start another while it runs fewer than are free: a few long requests do not delay other callers. */
 const leavesHalf = (own: number, free: number): boolean => own < free;
 
 /**
@@ -40,22 +40,22 @@ const leavesHalf = (own: number, free: number): boolean => own < free;
  */
 @Injectable()
 export class Admission implements NestInterceptor {
-  readonly #light: Lane;
-  readonly #heavy: Lane;
-  readonly #public: Lane;
+  readonly #light: FairQueue;
+  readonly #heavy: FairQueue;
+  readonly #public: FairQueue;
 
   constructor(
     private readonly reflector: Reflector,
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
-    this.#light = new Lane(pool * REQUESTS_PER_CONNECTION);
-    this.#heavy = new Lane(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
-    this.#public = new Lane(pool * REQUESTS_PER_CONNECTION, leavesHalf);
+    this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
+    this.#heavy = new FairQueue(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
+    this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
   /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
-    const loads = [this.#light, this.#heavy, this.#public].map((lane) => lane.load);
+    const loads = [this.#light, this.#heavy, this.#public].map((queue) => queue.load);
     return {
       running: loads.reduce((sum, { running }) => sum + running, 0),
       waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),

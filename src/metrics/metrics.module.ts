@@ -1,6 +1,6 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { DomainEvents } from '../common/domain-event.js';
-import { Batches } from '../database/batch.js';
+import { SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Admission } from '../http/admission.js';
 import { RateLimiter } from '../rate-limits/rate-limiter.js';
@@ -15,7 +15,7 @@ export class MetricsModule implements OnModuleInit {
     private readonly metrics: Metrics,
     private readonly events: DomainEvents,
     private readonly unitOfWork: UnitOfWork,
-    private readonly batches: Batches,
+    private readonly shared: SharedStatements,
     private readonly admission: Admission,
     private readonly rateLimiter: RateLimiter,
   ) {}
@@ -23,7 +23,7 @@ export class MetricsModule implements OnModuleInit {
   onModuleInit(): void {
     this.events.subscribe((event) => this.metrics.count(event));
     this.unitOfWork.retries.subscribe((reason) => this.metrics.databaseRetries.inc({ reason }));
-    this.batches.statements.subscribe(({ kind, keys }) => this.metrics.statementKeys.observe({ kind }, keys));
+    this.shared.statements.subscribe(({ kind, keys }) => this.metrics.statementKeys.observe({ kind }, keys));
     this.rateLimiter.storeFailures.subscribe(() => this.metrics.rateLimitStoreFailures.inc());
     this.metrics.gauge(
       'database_pool_connections',

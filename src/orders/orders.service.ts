@@ -4,7 +4,7 @@ import { Replays } from '../cashback/replay.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
-import { type Batch, Batches } from '../database/batch.js';
+import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -16,21 +16,21 @@ import { toOrderDto } from './order.mapper.js';
 
 @Injectable()
 export class OrdersService {
-  readonly #inserted: Batch<Order, boolean>;
-  readonly #byId: Batch<OrderKey, OrderWithBalance | undefined>;
-  readonly #byExternalId: Batch<OrderKey, OrderWithBalance | undefined>;
+  readonly #inserted: SharedStatement<Order, boolean>;
+  readonly #byId: SharedStatement<OrderKey, OrderWithBalance | undefined>;
+  readonly #byExternalId: SharedStatement<OrderKey, OrderWithBalance | undefined>;
 
   constructor(
-    batches: Batches,
+    shared: SharedStatements,
     private readonly events: DomainEvents,
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly replays: Replays,
     private readonly clock: Clock,
   ) {
-    this.#inserted = batches.create('new_orders', insertOrders, sizeOf);
-    this.#byId = batches.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, clock.now()));
-    this.#byExternalId = batches.create('orders_by_external_id', (manager, keys) =>
+    this.#inserted = shared.create('new_orders', insertOrders, sizeOf);
+    this.#byId = shared.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, clock.now()));
+    this.#byExternalId = shared.create('orders_by_external_id', (manager, keys) =>
       findOrdersWithBalances(manager, 'external_id', keys, clock.now()),
     );
   }
@@ -105,5 +105,5 @@ export class OrdersService {
   }
 }
 
-/** How much of a batch an order takes. */
+/** How much of a statement an order takes. */
 const sizeOf = ({ items, paymentMethods }: Order): number => items.length + paymentMethods.length;

@@ -12,7 +12,7 @@ interface Caller {
 }
 
 /** Bounds how much work runs at once. Other work waits for three seconds at most, and its callers take turns. */
-export class Lane {
+export class FairQueue {
   #running = 0;
   #waiting = 0;
   /** Those with work, in the order of their turns. */

@@ -9,7 +9,7 @@ import { UnitOfWork } from './unit-of-work.js';
 /** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
 const SLOW_MS = 20;
 
-/** The maximum size of a batch: far below the server's `max_allowed_packet`, also for the largest rows. */
+/** The maximum size of a statement: far below the server's `max_allowed_packet`, also for the largest rows. */
 const MAX_SIZE = 200;
 
 interface Waiting<Key, Value> {
@@ -22,13 +22,13 @@ interface Waiting<Key, Value> {
  * Lets concurrent requests share statements: while a statement runs, the requests that arrive wait and go together in
  * the next one. There is no timer, so a request that comes alone does not wait.
  */
-export class Batch<Key, Value> {
+export class SharedStatement<Key, Value> {
   #waiting: Waiting<Key, Value>[] = [];
   #isRunning = false;
 
   /**
    * @param send executes a statement for one or more keys, and returns a value for each key.
-   * @param sizeOf how much of a batch a key takes.
+   * @param sizeOf how much of a statement a key takes.
    * @param isShared whether keys share statements; otherwise, each has its own.
    */
   constructor(
@@ -61,7 +61,7 @@ export class Batch<Key, Value> {
       this.#isRunning = false;
       this.#sendNext();
     };
-    // The other requests that the process has just received, or that the last statement answered, join first.
+    // Wait one tick, so that requests already received can join.
     setImmediate(() => {
       const slow = setTimeout(end, SLOW_MS);
       void this.#answer(this.#take()).then(() => {
@@ -81,22 +81,22 @@ export class Batch<Key, Value> {
     return this.#waiting.splice(0, count);
   }
 
-  /** Settles all requests of a batch, except those that it tries again one by one. */
-  async #answer(batch: readonly Waiting<Key, Value>[]): Promise<void> {
+  /** Settles all requests of a statement, except those that it tries again one by one. */
+  async #answer(requests: readonly Waiting<Key, Value>[]): Promise<void> {
     try {
-      const values = await this.send(batch.map(({ key }) => key));
-      batch.forEach(({ resolve }, index) => resolve(values[index] as Value));
+      const values = await this.send(requests.map(({ key }) => key));
+      requests.forEach(({ resolve }, index) => resolve(values[index] as Value));
     } catch (error) {
       // One key's error must not fail the others. If the database is unavailable, it is so for all of them.
       const isOfAll = isUnavailable(error) && lockConflict(error) === undefined;
-      if (batch.length > 1 && !isOfAll) for (const waiting of batch) void this.#answer([waiting]);
-      else for (const { reject } of batch) reject(error);
+      if (requests.length > 1 && !isOfAll) for (const waiting of requests) void this.#answer([waiting]);
+      else for (const { reject } of requests) reject(error);
     }
   }
 }
 
 @Injectable()
-export class Batches {
+export class SharedStatements {
   /** Emits each statement that is sent: its kind and its number of keys. */
   readonly statements = new Subject<{ kind: string; keys: number }>();
 
@@ -106,21 +106,21 @@ export class Batches {
   ) {}
 
   /**
-   * Creates the batch of a kind of statement. It must not be used inside a transaction.
+   * Creates a kind of statement. It must not be used inside a transaction.
    *
    * @param kind names it in the metrics.
    * @param send executes the statement for one or more keys, and returns a value for each key, in their order.
-   * @param sizeOf how much of a batch a key takes; see `Batch`.
+   * @param sizeOf how much of a statement a key takes; see `SharedStatement`.
    */
   create<Key, Value>(
     kind: string,
     send: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
     sizeOf: (key: Key) => number = () => 1,
-  ): Batch<Key, Value> {
+  ): SharedStatement<Key, Value> {
     const sendCounted = (keys: readonly Key[]): Promise<Value[]> => {
       this.statements.next({ kind, keys: keys.length });
       return this.unitOfWork.statement((manager, record) => send(manager, keys, record), keys.length === 1);
     };
-    return new Batch(sendCounted, sizeOf, this.config.BATCH);
+    return new SharedStatement(sendCounted, sizeOf, this.config.BATCH);
   }
 }

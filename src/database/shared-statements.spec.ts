@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Batch } from './batch.js';
+import { SharedStatement } from './shared-statements.js';
 
 /** Statements that end when the test says so. Their value for a key is the key in upper case. */
 class Statements {
@@ -28,14 +28,14 @@ class Statements {
 
 const one = (): number => 1;
 
-describe('a batch', () => {
+describe('a shared statement', () => {
   it('keys that come together go together, and keys that come while a statement runs go in the next one', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one, true);
-    const first = Promise.all(['a', 'b'].map((key) => batch.get(key)));
+    const shared = new SharedStatement(statements.send, one, true);
+    const first = Promise.all(['a', 'b'].map((key) => shared.get(key)));
     await setImmediate();
     expect(statements.sent).toEqual([['a', 'b']]);
-    const next = Promise.all(['c', 'd', 'e'].map((key) => batch.get(key)));
+    const next = Promise.all(['c', 'd', 'e'].map((key) => shared.get(key)));
     await setImmediate();
     expect(statements.sent).toEqual([['a', 'b']]);
     await statements.end();
@@ -48,8 +48,8 @@ describe('a batch', () => {
 
   it('a key whose statement fails is refused alone', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one, true);
-    const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => batch.get(key)));
+    const shared = new SharedStatement(statements.send, one, true);
+    const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => shared.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'refused', 'b'], ['a'], ['refused'], ['b']]);
     expect((await settled).map((result) => (result.status === 'fulfilled' ? result.value : result.reason))).toEqual([
@@ -59,10 +59,10 @@ describe('a batch', () => {
     ]);
   });
 
-  it('a batch has a maximum size, and a larger key goes alone', async () => {
+  it('a statement has a maximum size, and a larger key goes alone', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, (key) => (key === 'large' ? 500 : 90), true);
-    const values = Promise.all(['a', 'b', 'c', 'large', 'd'].map((key) => batch.get(key)));
+    const shared = new SharedStatement(statements.send, (key) => (key === 'large' ? 500 : 90), true);
+    const values = Promise.all(['a', 'b', 'c', 'large', 'd'].map((key) => shared.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'b'], ['c'], ['large'], ['d']]);
     expect(await values).toHaveLength(5);
@@ -70,10 +70,10 @@ describe('a batch', () => {
 
   it('a slow statement does not hold back later keys', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one, true);
-    const slow = batch.get('a');
+    const shared = new SharedStatement(statements.send, one, true);
+    const slow = shared.get('a');
     await setImmediate();
-    const later = batch.get('b');
+    const later = shared.get('b');
     while (statements.sent.length < 2) await setImmediate();
     expect(statements.sent).toEqual([['a'], ['b']]);
     await statements.end();
@@ -82,8 +82,8 @@ describe('a batch', () => {
 
   it('without sizes, each key has its own statement', async () => {
     const statements = new Statements();
-    const batch = new Batch(statements.send, one, false);
-    const values = Promise.all(['a', 'b', 'c'].map((key) => batch.get(key)));
+    const shared = new SharedStatement(statements.send, one, false);
+    const values = Promise.all(['a', 'b', 'c'].map((key) => shared.get(key)));
     expect(statements.sent).toEqual([['a'], ['b'], ['c']]);
     await statements.end();
     expect(await values).toEqual(['A', 'B', 'C']);
