@@ -1,8 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { AccessTokenGuard } from './auth/access-token.guard.js';
+import { AccessTokenGuard, PermissionGuard } from './auth/caller.guard.js';
 import { AuthModule } from './auth/auth.module.js';
-import { PermissionGuard } from './auth/permission.guard.js';
 import { ClockModule } from './common/clock.js';
 import { type Config, ConfigModule } from './config/config.js';
 import { DatabaseModule, REQUEST_QUERY_TIMEOUT_MS } from './database/database.module.js';

@@ -1,17 +1,14 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import type { Logger } from 'pino';
-import { limitTime } from './http/deadline.js';
+import { allowOrigins, assignRequestId, limitTime, secureResponses } from './http/middleware.js';
 import { logRequests } from './logging/logger.js';
 import { ProblemFilter } from './http/problem.filter.js';
-import { assignRequestId } from './http/request-id.js';
 import { RequestValidationPipe } from './http/validation.pipe.js';
 import { Config } from './config/config.js';
 import { allowedOrigins, trustedProxies } from './config/network.js';
-import { allowOrigins } from './http/cors.js';
 import { serveDocumentation } from './openapi/swagger-ui.js';
 import { limitConnections } from './http/http-server.js';
 import { Drain } from './health/drain.js';
@@ -46,14 +43,4 @@ export function configureApp(app: INestApplication, logger: Logger): void {
     metrics.refusedBelowHttp(problem);
     logger.info({ request_id: requestId, status: problem.status, code: problem.code }, 'refused_connection');
   });
-}
-
-/**
- * Most responses contain personal data or tokens, and all others change over time. The other headers of helmet concern
- * pages, of which there are only those at `/docs`.
- */
-function secureResponses(_request: Request, response: Response, next: NextFunction): void {
-  response.setHeader('cache-control', 'no-store');
-  response.setHeader('x-content-type-options', 'nosniff');
-  next();
 }

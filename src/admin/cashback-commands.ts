@@ -6,8 +6,15 @@ import { expiresOn as lastDay } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { day, externalId, positiveMoney, shortText } from './arguments.js';
-import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
+import {
+  day,
+  documentOf,
+  type DocumentOptions,
+  externalId,
+  positiveMoney,
+  shortText,
+  withDocument,
+} from './arguments.js';
 import { runChange } from './application.js';
 
 interface GrantOptions extends DocumentOptions {

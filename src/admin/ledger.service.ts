@@ -31,8 +31,8 @@ type Sums = typeof ZERO_SUMS;
 
 /**
  * The member that an entry counts in, and its sign there. Cashback that repays a debt is taken from a credit
- * (`take_back`) and from the debt (`repay`), so these two cancel out: a refund takes back what it takes from credits and
- * what it leaves as a debt.
+ * (`take_back`) and from the debt (`repay`), so these two cancel out: a refund takes back what it takes from credits,
+ * and what it leaves as a debt.
  */
 const MEMBERS: Record<EntryKind, [member: keyof Sums, sign: 1 | -1]> = {
   earn: ['earnedCents', 1],

@@ -1,15 +1,14 @@
+import { rename, writeFile } from 'node:fs/promises';
+import type { INestApplicationContext } from '@nestjs/common';
 import { Command } from 'commander';
+import { Gauge, Registry } from 'prom-client';
+import { AuditService } from '../audit/audit.service.js';
 import { SessionsService } from '../auth/sessions.service.js';
 import { after, Clock, DAY_MS } from '../common/clock.js';
-import { ErasureService } from '../orders/erasure.service.js';
-import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
+import { type Reconciliation, ReconcileService } from '../reconcile/reconcile.service.js';
 import { runChange, runWithServices } from './application.js';
 import { wholeNumber } from './arguments.js';
-import { AuditService } from '../audit/audit.service.js';
-import { type DocumentOptions, documentOf, withDocument } from './private-input.js';
-import { RecordsService } from './records.service.js';
-import { printRows } from './rows.js';
-import { toJson } from './to-json.js';
+import { printRows, toJson } from './rows.js';
 
 /** Ended sessions are kept long enough to investigate a token theft, which may be noticed weeks later. */
 const DEFAULT_DAYS = 30;
@@ -35,35 +34,6 @@ export function sessionCommands(): Command {
   return session;
 }
 
-interface CustomerOptions extends DocumentOptions {
-  merchant: string;
-}
-
-export function customerCommands(): Command {
-  const customer = new Command('customer').description("merchants' customers");
-  const add = (name: string, description: string): Command =>
-    withDocument(customer.command(name).description(description).requiredOption('--merchant <id>', 'the merchant'));
-  add(
-    'erase',
-    'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
-  ).action(async ({ merchant, ...options }: CustomerOptions) => {
-    const document = await documentOf(options);
-    await runChange('customer erase', { merchant_id: merchant }, async (services) => {
-      const result = await services.get(ErasureService).erase(merchant, document);
-      await services.get(WebhookEndpointsService).forgetAttempts(merchant);
-      return { result, changed: result };
-    });
-  });
-  add(
-    'export',
-    'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
-  ).action(async ({ merchant, ...options }: CustomerOptions) => {
-    const document = await documentOf(options);
-    await runWithServices((services) => services.get(RecordsService).customer(merchant, document));
-  });
-  return customer;
-}
-
 export function auditCommands(): Command {
   const audit = new Command('audit').description('the log of changes that operators made with this command line');
   audit
@@ -74,4 +44,53 @@ export function auditCommands(): Command {
       runWithServices(async (services) => printRows((await services.get(AuditService).list(limit)).map(toJson))),
     );
   return audit;
+}
+
+export function reconcileCommand(): Command {
+  return new Command('reconcile')
+    .description(
+      'check the rules of the money over the whole database: one JSON line per finding, then one with the counts; exit code 1 if there are findings',
+    )
+    .option('--metrics <file>', 'also write the counts as Prometheus metrics, for a textfile collector')
+    .action(({ metrics }: { metrics?: string }) => runWithServices((services) => reconcile(services, metrics)));
+}
+
+/** How often the progress is shown. */
+const PROGRESS_INTERVAL_MS = 5000;
+
+/** Prints each finding immediately. Progress and warnings go to stderr. */
+async function reconcile(services: INestApplicationContext, metricsFile?: string): Promise<void> {
+  const startedAt = Date.now();
+  let reportedAt = startedAt;
+  const result = await services.get(ReconcileService).reconcile({
+    onFinding: (finding) => console.log(JSON.stringify(finding)),
+    onProgress: ({ wallets, orders }) => {
+      if (Date.now() - reportedAt < PROGRESS_INTERVAL_MS) return;
+      reportedAt = Date.now();
+      console.error(`checked ${wallets} wallets and ${orders} orders`);
+    },
+  });
+  for (const warning of result.warnings) console.error(`warning: ${warning}`);
+  if (result.findings > 0) process.exitCode = 1;
+  if (metricsFile !== undefined) await writeMetrics(metricsFile, result, Date.now() - startedAt);
+  console.log(JSON.stringify(result));
+}
+
+/** Replaces the file at once, because a collector can read it at any time. */
+async function writeMetrics(
+  file: string,
+  { findings, wallets, orders }: Reconciliation,
+  durationMs: number,
+): Promise<void> {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, value: number): void =>
+    new Gauge({ name: `reconcile_${name}`, help, registers: [registry] }).set(value);
+  gauge('findings', 'Findings of the last reconcile', findings);
+  gauge('wallets', 'Wallets that the last reconcile checked', wallets);
+  gauge('orders', 'Orders that the last reconcile checked', orders);
+  gauge('duration_seconds', 'Duration of the last reconcile', durationMs / 1000);
+  gauge('finished_timestamp_seconds', 'When the last reconcile finished', Date.now() / 1000);
+  const partial = `${file}.${process.pid}`;
+  await writeFile(partial, await registry.metrics());
+  await rename(partial, file);
 }

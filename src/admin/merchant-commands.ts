@@ -4,8 +4,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
 import { type EarnRates, earnRate, money, rate, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
-import { printRows } from './rows.js';
-import { toJson } from './to-json.js';
+import { printRows, toJson } from './rows.js';
 
 type Renamed =
   'earnRateBps' | 'earnRatesByPaymentMethod' | 'redeemShareBps' | 'redeemMinimumTotalCents' | 'grantMaximumCents';

@@ -1,10 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { Problem } from '../common/problem.js';
 import { cashbackCommands } from './cashback-commands.js';
-import { reconcileCommand, walletCommands } from './ledger-commands.js';
-import { auditCommands, customerCommands, sessionCommands } from './maintenance-commands.js';
+import { auditCommands, reconcileCommand, sessionCommands } from './maintenance-commands.js';
 import { merchantCommands } from './merchant-commands.js';
-import { orderCommands } from './order-commands.js';
+import { customerCommands, orderCommands, walletCommands } from './record-commands.js';
 import { reportCommands } from './report-commands.js';
 import { userCommands } from './user-commands.js';
 import { webhookCommands } from './webhook-commands.js';

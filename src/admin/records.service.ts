@@ -14,7 +14,7 @@ import type { OrderDto } from '../orders/dto/order.dto.js';
 import { Order } from '../orders/order.entity.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { Refund } from '../orders/refund.entity.js';
-import { toJson } from './to-json.js';
+import { toJson } from './rows.js';
 
 /** Maximum number of refunds and of entries that `order` lists. */
 const SHOWN = 100;

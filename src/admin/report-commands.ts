@@ -5,8 +5,7 @@ import { month, wholeNumber } from './arguments.js';
 import { ExpiringService } from './expiring.service.js';
 import { LedgerService } from './ledger.service.js';
 import { type Outstanding, OutstandingService } from './outstanding.service.js';
-import { type Format, formatOption, printAs, type Row, usualFormat } from './rows.js';
-import { toJson } from './to-json.js';
+import { type Format, formatOption, printAs, type Row, toJson, usualFormat } from './rows.js';
 
 interface ReportOptions {
   merchant?: string;

@@ -3,13 +3,11 @@ import { type ApiUser, permissionsOf } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
 import { SessionsService } from '../auth/sessions.service.js';
-import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/permissions.js';
+import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/caller.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
-import { email } from './arguments.js';
-import { passwordOf, type PasswordOptions, withPassword } from './private-input.js';
+import { email, passwordOf, type PasswordOptions, withPassword } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
-import { printRows } from './rows.js';
-import { toJson as rowOf } from './to-json.js';
+import { printRows, toJson as rowOf } from './rows.js';
 
 interface CreateOptions extends PasswordOptions {
   merchant: string;

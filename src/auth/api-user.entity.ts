@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { Permission } from '../common/permissions.js';
+import type { Permission } from '../common/caller.js';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 

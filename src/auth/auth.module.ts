@@ -5,7 +5,7 @@ import { Config } from '../config/config.js';
 import { signingKeys } from '../config/signing-secrets.js';
 import { Metrics } from '../metrics/metrics.js';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module.js';
-import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './access-token.strategy.js';
+import { AccessTokenStrategy, JWT_ALGORITHM, JWT_AUDIENCE, JWT_ISSUER } from './caller.guard.js';
 import { ApiUsersModule } from './api-users.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';

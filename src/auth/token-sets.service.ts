@@ -7,7 +7,7 @@ import { newId } from '../common/ids.js';
 import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
-import type { Permission } from '../common/permissions.js';
+import type { Permission } from '../common/caller.js';
 import { type ApiUser, permissionsOf } from './api-user.entity.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';

@@ -76,7 +76,7 @@ export class Credit {
   @CentsColumn('held_cents')
   heldCents!: number;
 
-  /** 1 while something remains that is not held, otherwise 0. The database computes it: indexes skip the other credits. */
+  /** 1 while something remains that is not held, otherwise 0. The database computes it, for indexes. */
   @Column({
     name: 'is_open',
     type: 'tinyint',

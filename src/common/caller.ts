@@ -4,3 +4,8 @@ export interface Caller {
   merchantId: string;
   sessionId: string;
 }
+
+/** What an API user can do only if the operator allows it. Everything else is the permission `orders` of every user. */
+export const OPTIONAL_PERMISSIONS = ['grants'] as const;
+export type OptionalPermission = (typeof OPTIONAL_PERMISSIONS)[number];
+export type Permission = 'orders' | OptionalPermission;

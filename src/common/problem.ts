@@ -1,5 +1,5 @@
 import { AMOUNT_PATTERN } from './money.js';
-import { OPTIONAL_PERMISSIONS } from './permissions.js';
+import { OPTIONAL_PERMISSIONS } from './caller.js';
 
 /** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
 export const NEXT_ACTIONS = [

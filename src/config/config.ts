@@ -1,11 +1,59 @@
 import { existsSync } from 'node:fs';
-import { type DynamicModule, Module } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
-import { IsIn, IsNotEmpty, IsOptional, IsString, MinLength, validateSync } from 'class-validator';
+import { applyDecorators, type DynamicModule, Module } from '@nestjs/common';
+import { plainToInstance, Transform, Type } from 'class-transformer';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  MinLength,
+  ValidateBy,
+  validateSync,
+} from 'class-validator';
 import { databaseUrlFault, withPassword } from './database-url.js';
 import { allowedOrigins, isPublicUrl, trustedProxies } from './network.js';
-import { Flag, IntegerBetween, Satisfies } from './rules.js';
 import { isSigningSecret, previousSecrets } from './signing-secrets.js';
+
+/**
+ * A rule that sees the value, or an empty string if it is not set.
+ *
+ * @param message completes a sentence that begins with the variable's name.
+ */
+export const Satisfies = <C>(
+  isValid: (value: string, config: C) => boolean,
+  message: string | ((value: string) => string),
+): PropertyDecorator =>
+  ValidateBy({
+    name: 'satisfies',
+    validator: {
+      validate: (value: unknown, args) => isValid(textOf(value), args?.object as C),
+      defaultMessage: (args) => (typeof message === 'string' ? message : message(textOf(args?.value))),
+    },
+  });
+
+const textOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'boolean' ? String(value) : '';
+
+/** `true` or `false`. */
+export const Flag = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value)),
+    IsBoolean({ message: 'must be true or false' }),
+  );
+
+export const IntegerBetween = (low: number, high: number): PropertyDecorator => {
+  const message = `must be a whole number from ${low} to ${high}`;
+  return applyDecorators(
+    Type(() => Number),
+    IsInt({ message }),
+    Min(low, { message }),
+    Max(high, { message }),
+  );
+};
 
 /**
  * The environment variables, validated once at startup; `.env.example` says what each does. The members have the

@@ -8,7 +8,7 @@ import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import type { AppRequest } from './app-request.js';
 import { readJsonBody } from './body.js';
-import { refuseUnexpectedBody, refuseUnexpectedQuery } from './handler-arguments.js';
+import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
 const COST = 'cost';
 type Cost = 'unlimited' | 'heavy';

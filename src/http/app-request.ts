@@ -1,6 +1,5 @@
 import type { Request } from 'express';
-import type { Caller } from '../common/caller.js';
-import type { Permission } from '../common/permissions.js';
+import type { Caller, Permission } from '../common/caller.js';
 
 /** A request, with what the service knows about it. */
 export interface AppRequest extends Request {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import express, { type Response } from 'express';
 import { Problem } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
-import { startBodyDeadline, startDeadline } from './deadline.js';
+import { startBodyDeadline, startDeadline } from './middleware.js';
 
 const MAX_BYTES = 256 * 1024;
 

@@ -1,9 +1,43 @@
-import { Controller, Get, Header, UseGuards } from '@nestjs/common';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Header,
+  Injectable,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Public } from '../http/decorators.js';
 import { Unlimited } from '../http/admission.js';
+import { Problem } from '../common/problem.js';
+import { Config } from '../config/config.js';
+import { bearerTokenOf } from '../http/app-request.js';
 import { Metrics } from './metrics.js';
-import { MetricsTokenGuard } from './metrics-token.guard.js';
+
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="metrics"' };
+
+/** Requires METRICS_TOKEN as a bearer token, if it is configured. */
+@Injectable()
+export class MetricsTokenGuard implements CanActivate {
+  constructor(private readonly config: Config) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const { METRICS_TOKEN: expected } = this.config;
+    if (expected === undefined) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    if (request.headers.authorization === undefined) throw new Problem('missing_token', { headers: CHALLENGE });
+    const given = bearerTokenOf(request) ?? '';
+    // Digests have the same length, which `timingSafeEqual` requires.
+    if (!timingSafeEqual(digestOf(given), digestOf(expected)))
+      throw new Problem('invalid_token', { headers: CHALLENGE });
+    return true;
+  }
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 @ApiExcludeController()
 @Public()

@@ -1,19 +1,40 @@
 import { after, MINUTE_MS } from '../common/clock.js';
-import { readMetadata } from '../common/metadata.js';
+import { type Metadata, readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
 import { differing, type Fault, Problem, validationFailed } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
-import type { Order, OrderPaymentMethod } from './order.entity.js';
 
-/** The part of an order that an amendment replaces. */
-export type AmendableContent = Pick<
-  Order,
-  'totalCents' | 'eligibleTotalCents' | 'items' | 'paymentMethods' | 'metadata'
->;
+/** An item as the client sent it, with money in centavos. */
+export interface OrderItem {
+  id: string;
+  priceCents: number;
+  description?: string;
+  /** Absent for 1. */
+  quantity?: number;
+}
 
-/** The part of an order that comes from the request. As in its column, an absent member is null. */
-export type RequestedOrder = AmendableContent & Pick<Order, 'externalId' | 'document' | 'requestedExpiresAt'>;
+export interface OrderPaymentMethod {
+  id: string;
+  amountCents: number;
+}
+
+/** The part of an order that an amendment replaces. As in its column, an absent member is null. */
+export interface AmendableContent {
+  totalCents: number;
+  /** Null if the whole total is eligible. */
+  eligibleTotalCents: number | null;
+  items: OrderItem[];
+  paymentMethods: OrderPaymentMethod[];
+  metadata: Metadata | null;
+}
+
+/** The part of an order that comes from the request. */
+export interface RequestedOrder extends AmendableContent {
+  externalId: string;
+  document: string;
+  requestedExpiresAt: Date | null;
+}
 
 /**
  * Reads a request whose members have been validated individually.
@@ -113,10 +134,17 @@ export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
 export const paymentMethodsOf = (methods: readonly OrderPaymentMethod[]) =>
   methods.map(({ id, amountCents }) => ({ id, amount: amountCents }));
 
+interface StoredExpiry {
+  requestedExpiresAt: Date | null;
+  expiresAt: Date;
+  policy: Policy;
+  createdAt: Date;
+}
+
 /** A request may repeat the expiry that the order was created with, or have its current one, or none. */
 export function differingExpiry(
   sent: Date | null,
-  { requestedExpiresAt, expiresAt, policy, createdAt }: Order,
+  { requestedExpiresAt, expiresAt, policy, createdAt }: StoredExpiry,
 ): Fault[] {
   const first = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
   const isSame = sent === null || [first, expiresAt].some((known) => +known === +sent);

@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { validationFailed } from '../common/problem.js';
 import type { ListOrdersDto } from './dto/list-orders.dto.js';
 import type { SearchOrdersDto } from './dto/search-orders.dto.js';
-import { COMPLETED_STATUSES, ORDER_STATUSES } from './order.entity.js';
+import { COMPLETED_STATUSES, ORDER_STATUSES } from './order-transitions.js';
 
 /** A condition with its parameters. */
 type Condition = [sql: string, ...parameters: unknown[]];

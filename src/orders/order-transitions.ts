@@ -1,5 +1,18 @@
 import { type Fault, ORDER_OPERATIONS, type OrderOperation, Problem } from '../common/problem.js';
-import type { Order, OrderStatus } from './order.entity.js';
+
+/** The statuses of an order. They are also in the check `ck_orders_status` and in the rules of `reconcile`. */
+export const ORDER_STATUSES = [
+  'pending',
+  'completed',
+  'cancelled',
+  'expired',
+  'partially_refunded',
+  'refunded',
+] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** The statuses of orders that have been completed, refunded since or not. */
+export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
 interface Transition {
   from: readonly OrderStatus[];
@@ -42,7 +55,7 @@ export type OrderTransition = keyof typeof TRANSITIONS;
 export type StatusAfter<T extends OrderTransition> = (typeof TRANSITIONS)[T]['to'][number];
 
 /** @throws Problem invalid_transition if the order's status does not allow it. */
-export function requireTransition({ status }: Pick<Order, 'status'>, transition: OrderTransition): void {
+export function requireTransition({ status }: { status: OrderStatus }, transition: OrderTransition): void {
   const { from, refusal }: Transition = TRANSITIONS[transition];
   if (!from.includes(status)) throw invalidTransition(status, refusal);
 }

@@ -26,40 +26,21 @@ import {
   contentOf,
   defaultExpiry,
   expiryProblem,
+  type OrderItem,
+  type OrderPaymentMethod,
   paymentMethodsOf,
   refusePaymentsAbove,
   type RequestedOrder,
 } from './order-content.js';
-import { invalidTransition, type OrderTransition, requireTransition, type StatusAfter } from './order-transitions.js';
+import {
+  COMPLETED_STATUSES,
+  invalidTransition,
+  type OrderStatus,
+  type OrderTransition,
+  requireTransition,
+  type StatusAfter,
+} from './order-transitions.js';
 import type { Refund } from './refund.entity.js';
-
-/** An item as the client sent it, with money in centavos. */
-export interface OrderItem {
-  id: string;
-  priceCents: number;
-  description?: string;
-  /** Absent for 1. */
-  quantity?: number;
-}
-
-export interface OrderPaymentMethod {
-  id: string;
-  amountCents: number;
-}
-
-/** The statuses of an order. They are also in the check `ck_orders_status` and in the rules of `reconcile`. */
-export const ORDER_STATUSES = [
-  'pending',
-  'completed',
-  'cancelled',
-  'expired',
-  'partially_refunded',
-  'refunded',
-] as const;
-export type OrderStatus = (typeof ORDER_STATUSES)[number];
-
-/** The statuses of orders that have been completed, refunded since or not. */
-export const COMPLETED_STATUSES: readonly OrderStatus[] = ['completed', 'partially_refunded', 'refunded'];
 
 type OrderEvent =
   { type: Exclude<OrderEventType, 'order.refunded'>; refund?: never } | { type: 'order.refunded'; refund: Refund };

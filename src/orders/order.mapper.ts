@@ -8,7 +8,8 @@ import type { Policy } from '../merchants/policy.js';
 import type { OrderDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
-import type { Order, OrderChange, OrderPaymentMethod } from './order.entity.js';
+import type { Order, OrderChange } from './order.entity.js';
+import type { OrderPaymentMethod } from './order-content.js';
 import type { Refund } from './refund.entity.js';
 
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */

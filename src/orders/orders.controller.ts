@@ -2,11 +2,10 @@ import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/commo
 import { ApiBody, ApiParam } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { IdParam, MerchantId } from '../http/decorators.js';
+import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
-import { IfMatch } from '../http/if-match.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';

@@ -1,6 +1,5 @@
 import { Entity, ForeignKey, Index } from 'typeorm';
 import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
-import { Order } from './order.entity.js';
 
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
@@ -11,7 +10,7 @@ export class Refund {
   id!: string;
 
   @IdColumn('order_id')
-  @ForeignKey(() => Order, { name: 'fk_refunds_order' })
+  @ForeignKey('Order', { name: 'fk_refunds_order' })
   orderId!: string;
 
   /** The merchant of the order. */

@@ -1,11 +1,10 @@
 import { Body, Get, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { IdParam, MerchantId } from '../http/decorators.js';
+import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy } from '../http/admission.js';
-import { IfMatch } from '../http/if-match.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';

@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { LoginCounts } from './login-counts.js';
 import { LoginLimit } from './login-limit.js';
-import { RateLimiter } from './rate-limiter.js';
-import { connectRedis } from './redis.js';
+import { connectRedis, RateLimiter } from './rate-limiter.js';
 
 /** Rate limits: `RateLimiter` counts requests, `LoginLimit` counts failed logins. */
 @Module({

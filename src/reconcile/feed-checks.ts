@@ -5,7 +5,7 @@ import { columnNames, type Row, toEntity } from '../database/rows.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
 import type { RefundDto } from '../orders/dto/refund.dto.js';
 import { toRefundDto } from '../orders/order.mapper.js';
-import { COMPLETED_STATUSES } from '../orders/order.entity.js';
+import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { OrderRecord } from './order-record.js';
 import { CLOCK_MARGIN, type Finding, inPage, type Page, queryPage, type SqlChecks } from './page.js';

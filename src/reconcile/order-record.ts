@@ -1,7 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
 import { type Policy, policyFrom } from '../merchants/policy.js';
-import type { OrderPaymentMethod, OrderStatus } from '../orders/order.entity.js';
+import type { OrderStatus } from '../orders/order-transitions.js';
+import type { OrderPaymentMethod } from '../orders/order-content.js';
 import { inPage, type Page, queryAll, queryPage } from './page.js';
 
 const SUM_NAMES = [

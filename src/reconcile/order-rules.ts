@@ -1,7 +1,7 @@
 import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
 import { MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import { COMPLETED_STATUSES } from '../orders/order.entity.js';
+import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
 import type { Finding } from './page.js';
 import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
 import type { OrderRecord } from './order-record.js';

@@ -5,8 +5,14 @@ import { ExpressInstrumentation, ExpressLayerType } from '@opentelemetry/instrum
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
 import { MySQL2Instrumentation } from '@opentelemetry/instrumentation-mysql2';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, ConsoleSpanExporter, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import { redact } from './redaction.js';
+import {
+  BatchSpanProcessor,
+  ConsoleSpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  type Span,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-node';
 
 /** Frequent requests whose traces are of no use. */
 const NOT_TRACED = /^\/(health|metrics)(\/|\?|$)/;
@@ -42,4 +48,48 @@ export function startTracer(env: NodeJS.ProcessEnv): () => Promise<void> {
   const require = createRequire(import.meta.url);
   for (const traced of ['node:http', 'express', 'mysql2']) require(traced);
   return () => provider.shutdown();
+}
+
+/**
+ * The attributes that are exported, with OpenTelemetry's old and its stable names. Paths, queries and client addresses
+ * are not exported, because they can contain personal data.
+ */
+const ALLOWED_ATTRIBUTES = new Set([
+  'http.method',
+  'http.request.method',
+  'http.route',
+  'http.status_code',
+  'http.response.status_code',
+  'http.flavor',
+  'network.protocol.version',
+  'express.name',
+  'express.type',
+  'db.system',
+  'db.system.name',
+  'db.name',
+  'db.namespace',
+  'db.statement',
+  'db.query.text',
+  'db.operation.name',
+  'error.type',
+]);
+
+/**
+ * Removes from each span what must not be exported: attributes that are not in the list, the caller's `tracestate`, and
+ * error messages, because those of the database contain values. The log has them, masked, under the request ID.
+ */
+export function redact(next: SpanProcessor): SpanProcessor {
+  return {
+    onStart: (span: Span, context) => next.onStart(span, context),
+    onEnd: (span: ReadableSpan) => {
+      for (const name of Object.keys(span.attributes)) if (!ALLOWED_ATTRIBUTES.has(name)) delete span.attributes[name];
+      delete span.status.message;
+      // The caller's `tracestate` is meant for the caller's vendors.
+      delete span.spanContext().traceState;
+      span.events.length = 0;
+      next.onEnd(span);
+    },
+    forceFlush: () => next.forceFlush(),
+    shutdown: () => next.shutdown(),
+  };
 }

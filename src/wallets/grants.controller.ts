@@ -1,7 +1,7 @@
 import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { Requires } from '../auth/permission.guard.js';
+import { Requires } from '../auth/caller.guard.js';
 import type { Caller } from '../common/caller.js';
 import { GrantsService } from '../cashback/grants.service.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';

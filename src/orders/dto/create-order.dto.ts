@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMinSize, IsIn, IsOptional, IsString } from 'class-validator';
 import type { Metadata } from '../../common/metadata.js';
-import { IsMetadata } from '../../http/metadata.js';
 import {
   IsAtMost,
   IsCallerId,
   IsDocument,
   IsInstant,
   IsListOf,
+  IsMetadata,
   IsMoney,
   IsText,
   IsWholeNumber,

@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { PageQueryDto } from '../../http/page-query.dto.js';
 import { IsCallerId, IsInstant, IsQueryWords } from '../../http/validators.js';
-import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
 import { OrderDto } from './order.dto.js';
 
 /** Filters for orders. An order must match all of them. Without filters, all orders of the merchant are listed. */

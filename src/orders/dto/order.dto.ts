@@ -1,7 +1,7 @@
 import type { Metadata } from '../../common/metadata.js';
 import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
-import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
-import { ApiMetadata } from '../../http/metadata.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
+import { ApiMetadata } from '../../http/validators.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 

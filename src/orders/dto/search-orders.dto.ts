@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
 import { IsDocument, IsWholeNumber } from '../../http/validators.js';
-import { ORDER_STATUSES, type OrderStatus } from '../order.entity.js';
+import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
 
 const STATUSES = { message: `must be a list of one or more of ${ORDER_STATUSES.join(', ')}` };
 

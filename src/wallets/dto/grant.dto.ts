@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import type { Metadata } from '../../common/metadata.js';
-import { ApiMetadata, IsMetadata } from '../../http/metadata.js';
-import { IsCallerId, IsDay, IsDocument, IsMoney, IsText } from '../../http/validators.js';
+import { ApiMetadata, IsCallerId, IsDay, IsDocument, IsMetadata, IsMoney, IsText } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */

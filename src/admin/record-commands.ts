@@ -1,0 +1,95 @@
+import { Command, Option } from 'commander';
+import { ErasureService } from '../orders/erasure.service.js';
+import { StatementsService } from '../wallets/statements.service.js';
+import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
+import { runChange, runWithServices } from './application.js';
+import { type DocumentOptions, documentOf, externalId, withDocument } from './arguments.js';
+import { RecordsService } from './records.service.js';
+
+interface CustomerOptions extends DocumentOptions {
+  merchant: string;
+}
+
+export function customerCommands(): Command {
+  const customer = new Command('customer').description("merchants' customers");
+  const add = (name: string, description: string): Command =>
+    withDocument(customer.command(name).description(description).requiredOption('--merchant <id>', 'the merchant'));
+  add(
+    'erase',
+    'erase a customer: replace the document with a pseudonym and keep the amounts in the ledger; cannot be undone',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+    const document = await documentOf(options);
+    await runChange('customer erase', { merchant_id: merchant }, async (services) => {
+      const result = await services.get(ErasureService).erase(merchant, document);
+      await services.get(WebhookEndpointsService).forgetAttempts(merchant);
+      return { result, changed: result };
+    });
+  });
+  add(
+    'export',
+    'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
+  ).action(async ({ merchant, ...options }: CustomerOptions) => {
+    const document = await documentOf(options);
+    await runWithServices((services) => services.get(RecordsService).customer(merchant, document));
+  });
+  return customer;
+}
+
+interface OrderOptions {
+  order?: string;
+  merchant?: string;
+  externalId?: string;
+}
+
+export function orderCommands(): Command {
+  const order = new Command('order').description("customers' orders");
+  order
+    .command('show')
+    .description('show an order with its policy, its latest refunds and its latest ledger entries, at most 100 of each')
+    .option('--merchant <id>', 'the merchant')
+    .option('--external-id <id>', "the merchant's own ID of the order", externalId)
+    .addOption(
+      new Option('--order <id>', 'the order, instead of merchant and external ID').conflicts([
+        'merchant',
+        'externalId',
+      ]),
+    )
+    .action(({ order: id, merchant, externalId: ofMerchant }: OrderOptions) => {
+      if (id !== undefined) return showOrder({ id });
+      if (merchant === undefined || ofMerchant === undefined)
+        throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
+      return showOrder({ merchantId: merchant, externalId: ofMerchant });
+    });
+  return order;
+}
+
+const showOrder = (name: Parameters<RecordsService['order']>[0]): Promise<void> =>
+  runWithServices((services) => services.get(RecordsService).order(name));
+
+interface WalletOptions extends DocumentOptions {
+  merchant?: string;
+  wallet?: string;
+}
+
+export function walletCommands(): Command {
+  const wallet = new Command('wallet').description("customers' wallets");
+  withDocument(
+    wallet
+      .command('show')
+      .description("show a customer's wallet, its open credits and its latest ledger entries, at most 100 of each")
+      .option('--merchant <id>', 'the merchant')
+      .addOption(
+        new Option(
+          '--wallet <id>',
+          'the wallet, instead of merchant and document; also finds the wallet of an erased customer',
+        ).conflicts(['merchant', 'document', 'documentStdin']),
+      ),
+  ).action(async ({ wallet: walletId, merchant, ...options }: WalletOptions) => {
+    if (walletId === undefined && merchant === undefined)
+      throw new Error("one of '--wallet' and '--merchant' is required");
+    const of =
+      walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
+    await runWithServices((services) => services.get(StatementsService).show(of));
+  });
+  return wallet;
+}

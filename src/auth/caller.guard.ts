@@ -1,0 +1,117 @@
+import { createHmac, type KeyObject } from 'node:crypto';
+import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import { Strategy } from 'passport-jwt';
+import { Problem } from '../common/problem.js';
+import { type AppRequest, bearerTokenOf } from '../http/app-request.js';
+import { IS_PUBLIC } from '../http/decorators.js';
+import { Config } from '../config/config.js';
+import { signingKeys } from '../config/signing-secrets.js';
+import type { Caller, OptionalPermission } from '../common/caller.js';
+import { TokenSetsService } from './token-sets.service.js';
+
+const CHALLENGE = 'Bearer realm="cashback"';
+
+/**
+ * Guards every route that is not marked `@Public()`. It swaps the opaque access token for its JWT, which
+ * passport-jwt then verifies. A JWT that a caller sends is refused as an unknown token. (RFC 6750)
+ */
+@Injectable()
+export class AccessTokenGuard extends AuthGuard('jwt') {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly tokenSets: TokenSetsService,
+  ) {
+    super();
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.reflector.getAllAndOverride<boolean>(IS_PUBLIC, [context.getHandler(), context.getClass()])) return true;
+    const request = context.switchToHttp().getRequest<AppRequest>();
+    const token = bearerTokenOf(request);
+    if (token === undefined) {
+      throw new Problem('missing_token', {
+        detail: 'send the access token in the header: Authorization: Bearer <access_token>',
+        headers: { 'www-authenticate': CHALLENGE },
+      });
+    }
+    const live = await this.tokenSets.swap(token);
+    if (live === undefined) throw invalidToken();
+    request.phantomToken = live.jwt;
+    request.permissions = live.permissions;
+    return (await super.canActivate(context)) as boolean;
+  }
+
+  /** Maps passport's result to the caller or a problem. */
+  override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
+    if (error instanceof Error) throw error;
+    if (!user) throw invalidToken();
+    return user;
+  }
+}
+
+function invalidToken(): Problem {
+  return new Problem('invalid_token', {
+    headers: {
+      'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="unknown, expired or revoked"`,
+    },
+  });
+}
+
+export const JWT_ISSUER = 'cashback-order-service';
+export const JWT_AUDIENCE = 'cashback-orders';
+export const JWT_ALGORITHM = 'HS256';
+
+/** Verifies the JWT behind an access token: signature, algorithm, issuer, audience and expiry. */
+@Injectable()
+export class AccessTokenStrategy extends PassportStrategy(Strategy) {
+  constructor(config: Config) {
+    const keys = signingKeys(config);
+    super({
+      jwtFromRequest: (request: AppRequest) => request.phantomToken ?? null,
+      secretOrKeyProvider: (_request, jwt: string, done) => done(null, keyThatSigned(jwt, keys) as unknown as Buffer),
+      // Otherwise jsonwebtoken also accepts HS512 with the same secret.
+      algorithms: [JWT_ALGORITHM],
+      issuer: JWT_ISSUER,
+      audience: JWT_AUDIENCE,
+    });
+  }
+
+  validate({ sub, merchant_id: merchantId, sid, exp }: Record<string, unknown>): Caller | false {
+    // jsonwebtoken also accepts a token without an expiry.
+    if (typeof sub !== 'string' || typeof merchantId !== 'string' || typeof sid !== 'string' || typeof exp !== 'number')
+      return false;
+    return { apiUserId: sub, merchantId, sessionId: sid };
+  }
+}
+
+/** Returns the key that signed a JWT. If none did, returns the first key, and passport-jwt then refuses the JWT. */
+function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObject {
+  if (keys.length === 1) return keys[0];
+  const end = jwt.lastIndexOf('.');
+  const signatureOf = (key: KeyObject): string =>
+    createHmac('sha256', key).update(jwt.slice(0, end)).digest('base64url');
+  return keys.find((key) => signatureOf(key) === jwt.slice(end + 1)) ?? keys[0];
+}
+
+const PERMISSION = 'permission';
+
+/** Marks a route that only API users with a permission can use. */
+export const Requires = (permission: OptionalPermission): MethodDecorator => SetMetadata(PERMISSION, permission);
+
+/** Refuses callers without the permission that the route requires. Runs after the guard that reads it. */
+@Injectable()
+export class PermissionGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const permission = this.reflector.get<OptionalPermission | undefined>(PERMISSION, context.getHandler());
+    if (permission === undefined) return true;
+    const { permissions } = context.switchToHttp().getRequest<AppRequest>();
+    if (permissions?.includes(permission) === true) return true;
+    // RFC 6750, section 3.1
+    const challenge = `Bearer realm="cashback", error="insufficient_scope", scope="${permission}"`;
+    throw new Problem('forbidden', { permission, headers: { 'www-authenticate': challenge } });
+  }
+}
