@@ -70,7 +70,6 @@ export function rate(text: string): number {
   return value;
 }
 
-/** The values of `--earn-rate`, in basis points. */
 export interface EarnRates {
   general?: number;
   byPaymentMethod?: Record<string, number>;
@@ -102,14 +101,12 @@ export interface PasswordOptions {
   passwordStdin?: true;
 }
 
-/** Adds `--document` and `--document-stdin`; one of them is required. */
 export function withDocument(command: Command): Command {
   return command
     .option('--document <document>', `the customer's CPF or CNPJ, without punctuation; ${VISIBLE}`, documentNumber)
     .addOption(new Option('--document-stdin', "read the customer's CPF or CNPJ from stdin").conflicts('document'));
 }
 
-/** Returns the document that was given. @throws Error if none was, or if it is invalid. */
 export async function documentOf({ document, documentStdin }: DocumentOptions): Promise<string> {
   if (document !== undefined) return document;
   if (documentStdin === undefined) throw new Error("one of '--document' and '--document-stdin' is required");
@@ -121,7 +118,6 @@ export async function documentOf({ document, documentStdin }: DocumentOptions): 
   }
 }
 
-/** Adds `--password` and `--password-stdin`, both optional. */
 export function withPassword(command: Command): Command {
   return command
     .option('--password <password>', `12 to 72 bytes; ${VISIBLE}`)
@@ -132,7 +128,6 @@ export async function passwordOf({ password, passwordStdin }: PasswordOptions): 
   return passwordStdin === undefined ? password : lineFromStdin();
 }
 
-/** Returns all of stdin without the final line break. */
 async function lineFromStdin(): Promise<string> {
   return (await text(process.stdin)).replace(/\r?\n$/, '');
 }

@@ -117,7 +117,6 @@ async function voidGrant({ merchant, grant: id, externalId: ofMerchant }: VoidOp
   });
 }
 
-/** @throws Error if neither ID was given. */
 function keyOf(creditId: string | undefined, externalId: string | undefined): GrantKey {
   if (creditId !== undefined) return { creditId };
   if (externalId !== undefined) return { externalId };

@@ -63,7 +63,7 @@ function creditOf(line: Line, { separator, columns }: Layout, rules: RequestVali
   }
 }
 
-/** Returns the errors of a problem by column. They contain no value, because a document is personal data. */
+/** They contain no value, because a document is personal data. */
 export function errorsOf(problem: Problem): string[] {
   return problem.errors?.map(({ pointer, detail }) => `${pointer?.slice(1)} ${detail}`) ?? [problem.message];
 }
@@ -118,7 +118,7 @@ function decoded(parts: Buffer[]): { text: string } | { error: string } {
 
 /**
  * Splits a line into fields (RFC 4180). A field with a separator or a quote is in quotes, and a quote in it is doubled.
- * A field contains no line break.
+ * A field contains no line break: with a general parser, one open quote would spoil all later lines.
  *
  * @returns undefined if the quotes are not closed, or if text is before or after them.
  */

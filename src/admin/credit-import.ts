@@ -17,7 +17,6 @@ const GRANTS_PER_TRANSACTION = 50;
 /** The number of transactions that run at once, if the pool has that many connections. */
 const LANES = 4;
 
-/** How often the progress is shown on a terminal, and otherwise. */
 const TERMINAL_INTERVAL_MS = 500;
 const LOG_INTERVAL_MS = 5000;
 
@@ -34,8 +33,6 @@ type GrantLine = Extract<CreditLine, { grant: NamedGrant }>;
 /**
  * Grants the credits of a CSV file. Prints one JSON line for each bad line, and the progress on stderr. A second run of
  * the same file finds the grants of the first one.
- *
- * @throws Problem not_found for an unknown merchant. @throws Error if the file or its first line cannot be read.
  */
 export async function importCredits(
   services: INestApplicationContext,
@@ -69,7 +66,6 @@ export async function importCredits(
   return report.summary;
 }
 
-/** Counts the lines, and prints the bad ones as they are found. */
 class ImportReport {
   readonly summary: ImportSummary = { lines: 0, granted: 0, existing: 0, bad: 0 };
   readonly #aboveMaximum: number[] = [];
@@ -81,7 +77,6 @@ class ImportReport {
     return `${lines} lines, ${granted} granted, ${existing} existed, ${bad} bad`;
   }
 
-  /** Counts a line. @returns whether it is a grant. */
   isGrant(line: CreditLine): line is GrantLine {
     this.summary.lines++;
     if ('grant' in line) return true;
@@ -98,7 +93,6 @@ class ImportReport {
     }
   }
 
-  /** Warns of grants that an API user could not have made. */
   warn(): void {
     const [first] = this.#aboveMaximum.sort((a, b) => a - b);
     if (first === undefined) return;
@@ -139,7 +133,6 @@ class Progress {
     else console.error(text());
   }
 
-  /** Leaves the last line on the terminal. */
   end(): void {
     if (this.#isTerminal && this.#isShown) process.stderr.write('\n');
   }

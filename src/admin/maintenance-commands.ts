@@ -55,7 +55,6 @@ export function reconcileCommand(): Command {
     .action(({ metrics }: { metrics?: string }) => runWithServices((services) => reconcile(services, metrics)));
 }
 
-/** How often the progress is shown. */
 const PROGRESS_INTERVAL_MS = 5000;
 
 /** Prints each finding immediately. Progress and warnings go to stderr. */

@@ -87,7 +87,7 @@ function withPolicyOptions(command: Command): Command {
     .option('--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone);
 }
 
-/** Returns only the options that were given, so that `set` changes nothing else. */
+/** Only the options that were given, so that `set` changes nothing else. */
 function policyOf({
   earnRate: { general, byPaymentMethod } = {},
   redeemShare,

@@ -56,7 +56,11 @@ function ledger({ month: of, merchant, format = usualFormat() }: ReportOptions &
     printAs(
       format,
       rows.map(({ merchantId, name, timeZone, isClosed, ...amounts }) => ({
-        ...{ merchant_id: merchantId, name, month: of, time_zone: timeZone, closed: isClosed },
+        merchant_id: merchantId,
+        name,
+        month: of,
+        time_zone: timeZone,
+        closed: isClosed,
         ...toJson(amounts),
       })),
     );

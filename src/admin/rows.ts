@@ -12,7 +12,6 @@ export const formatOption = (): Option =>
     'table, json (one line per row) or csv; default: table on a terminal, otherwise json',
   ).choices(['table', 'json', 'csv']);
 
-/** Returns how a list is printed where nobody said it: people read tables, programs read JSON lines. */
 export const usualFormat = (): Format => (process.stdout.isTTY ? 'table' : 'json');
 
 /**
@@ -34,7 +33,6 @@ export function printAs(format: Format, rows: readonly Row[]): void {
       console.log(fields.map((field) => csvField(textOf(field))).join(','));
 }
 
-/** Returns the lines of a table: numbers and amounts to the right, everything else to the left. */
 function tableOf(columns: readonly string[], rows: readonly Row[]): string[] {
   if (rows.length === 0) return ['(none)'];
   const padders = columns.map((column) => {

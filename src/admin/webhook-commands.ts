@@ -73,7 +73,6 @@ const withContent = (command: Command): Command =>
 const endpointsOf = (services: INestApplicationContext): WebhookEndpointsService =>
   services.get(WebhookEndpointsService);
 
-/** @throws Error without the service's secret, with which the secrets of endpoints are encrypted. */
 function signing(services: INestApplicationContext): WebhookEndpointsService {
   if (!process.env.JWT_SECRET) throw new Error('JWT_SECRET must be that of the service');
   return endpointsOf(services);

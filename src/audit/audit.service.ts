@@ -13,11 +13,10 @@ export class AuditService {
   ) {}
 
   /**
-   * Makes a change and records its beginning and its end, so that an interrupted change is recorded too.
+   * Records the beginning and the end of a change, so that an interrupted one is recorded too.
    *
    * @param details the command's options, without secrets and documents.
    * @param change returns its result and what it changed; the latter is recorded with the details.
-   * @returns the result of `change`.
    */
   async record<T>(
     command: string,
@@ -39,7 +38,7 @@ export class AuditService {
     return result;
   }
 
-  /** Returns changes, latest first. One that was interrupted has not finished. */
+  /** The latest changes first. One that was interrupted has not finished. */
   async list(limit: number): Promise<object[]> {
     const rows = await this.unitOfWork.statement((manager) =>
       manager.find(AuditRecord, { order: { id: 'DESC' }, take: 2 * limit }),
@@ -53,7 +52,6 @@ export class AuditService {
   }
 }
 
-/** Returns the user that runs the command, and the user that called sudo, if any. */
 function operatorName(): string {
   const { SUDO_USER } = process.env;
   const user = loginName();

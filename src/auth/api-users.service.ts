@@ -10,7 +10,6 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import { MAX_PASSWORD_BYTES, Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
-/** How long the most common bcrypt cost is cached. */
 const COMMON_COST_MAX_AGE_MS = 60_000;
 
 /** A hash is `$2b$<cost>$…`. */
@@ -35,10 +34,6 @@ export class ApiUsersService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * @param mayGrant whether it has the permission `grants`.
-   * @throws Error if the email is taken or the password is too short or too long.
-   */
   async create(merchantId: string, email: string, password: string, mayGrant = false): Promise<ApiUser> {
     await this.merchants.get(merchantId);
     const now = this.clock.now();
@@ -69,7 +64,6 @@ export class ApiUsersService {
     return this.unitOfWork.statement((manager) => manager.findOneBy(ApiUser, { email: canonicalEmail(email) }));
   }
 
-  /** @throws Error for an unknown email. */
   async get(email: string): Promise<ApiUser> {
     const user = await this.findByEmail(email);
     if (user === null) throw new Error(`no user has the email ${email}`);
@@ -77,8 +71,8 @@ export class ApiUsersService {
   }
 
   /**
-   * Returns the most common bcrypt cost among the users' hashes, at most a minute old. Unknown emails are compared at
-   * this cost, so that the response time does not reveal which emails exist.
+   * The most common bcrypt cost, at most a minute old. Unknown emails are compared at this cost, so that the response
+   * time does not reveal which emails exist.
    */
   commonCost(): Promise<number> {
     const now = performance.now();
@@ -97,26 +91,17 @@ export class ApiUsersService {
     return manager.findOne(ApiUser, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
-  /**
-   * Disables or enables a user. Disabling revokes all sessions of the user in the same transaction.
-   *
-   * @throws Error for an unknown email.
-   */
-  async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
+  /** Disabling revokes all sessions of the user in the same transaction. */
+  setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
     return this.#change(email, { disabledAt: disabled ? this.clock.now() : null }, disabled);
   }
 
-  /**
-   * Changes the password and revokes all sessions of the user in one transaction.
-   *
-   * @throws Error for an unknown email or a password that is too short or too long.
-   */
+  /** Revokes all sessions of the user in the same transaction. */
   async setPassword(email: string, password: string): Promise<ApiUser> {
     return this.#change(email, { passwordHash: await this.#hash(password) }, true);
   }
 
-  /** Allows or denies a user the permission `grants`, from its next request on. @throws Error for an unknown email. */
-  async setMayGrant(email: string, mayGrant: boolean): Promise<ApiUser> {
+  setMayGrant(email: string, mayGrant: boolean): Promise<ApiUser> {
     return this.#change(email, { mayGrant }, false);
   }
 

@@ -21,7 +21,6 @@ import { TokenSet } from './token-set.entity.js';
 import { TokenSetsService } from './token-sets.service.js';
 import { digest, randomPair, successorOf, tokenKeys, type TokenPair } from './tokens.js';
 
-/** How many times a login is attempted while its user keeps changing. */
 const LOGIN_TRIES = 3;
 
 interface Started {

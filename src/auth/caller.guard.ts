@@ -43,7 +43,6 @@ export class AccessTokenGuard extends AuthGuard('jwt') {
     return (await super.canActivate(context)) as boolean;
   }
 
-  /** Maps passport's result to the caller or a problem. */
   override handleRequest<TUser>(error: unknown, user: TUser | false): TUser {
     if (error instanceof Error) throw error;
     if (!user) throw invalidToken();
@@ -86,7 +85,7 @@ export class AccessTokenStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/** Returns the key that signed a JWT. If none did, returns the first key, and passport-jwt then refuses the JWT. */
+/** If none of the keys signed the JWT, passport-jwt refuses it with the first one. */
 function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObject {
   if (keys.length === 1) return keys[0];
   const end = jwt.lastIndexOf('.');
@@ -97,7 +96,6 @@ function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObjec
 
 const PERMISSION = 'permission';
 
-/** Marks a route that only API users with a permission can use. */
 export const Requires = (permission: OptionalPermission): MethodDecorator => SetMetadata(PERMISSION, permission);
 
 /** Refuses callers without the permission that the route requires. Runs after the guard that reads it. */

@@ -7,7 +7,6 @@ import { Config } from '../config/config.js';
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
 export const MAX_PASSWORD_BYTES = 72;
 
-/** A password that somebody sent for a user. */
 interface Login {
   /** In its canonical form. */
   email: string;
@@ -16,7 +15,6 @@ interface Login {
   password: string;
 }
 
-/** Hashes and compares the passwords of API users. */
 @Injectable()
 export class Passwords {
   /** Hashes by cost. Passwords of unknown users are compared with one, so that it takes as long as for known users. */
@@ -33,7 +31,6 @@ export class Passwords {
     void this.#dummyOf(config.BCRYPT_COST);
   }
 
-  /** The number of running and of waiting comparisons. */
   get load(): { running: number; waiting: number } {
     return this.#queue.load;
   }
@@ -43,12 +40,9 @@ export class Passwords {
   }
 
   /**
-   * Verifies a password. It takes as long for an unknown user as for a known one.
+   * Takes as long for an unknown user, who has no hash, as for a known one.
    *
-   * @param hash the user's hash, or undefined for an unknown user.
    * @param commonCost the bcrypt cost of the comparison for an unknown user.
-   * @returns whether the password is the user's.
-   * @throws Problem unavailable if the comparison could not start in time.
    */
   async verify(login: Login, hash: string | undefined, commonCost: number): Promise<boolean> {
     const fits = Buffer.byteLength(login.password) <= MAX_PASSWORD_BYTES;

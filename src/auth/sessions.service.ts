@@ -17,7 +17,6 @@ const ENDED_SQL = `
    ORDER BY s.id
    LIMIT ?`;
 
-/** How many sessions of a user are listed. */
 const LATEST = 20;
 
 @Injectable()
@@ -35,7 +34,6 @@ export class SessionsService {
     await manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
-  /** Returns the latest sessions of an API user, latest first, ended or not. */
   latestOf(apiUserId: string): Promise<Session[]> {
     const order = { createdAt: 'DESC' } as const;
     return this.unitOfWork.statement((manager) => manager.find(Session, { where: { apiUserId }, order, take: LATEST }));
@@ -44,8 +42,6 @@ export class SessionsService {
   /**
    * Deletes sessions that ended before an instant, with their token sets: sessions that expired, were revoked, or were
    * not refreshed in time. Until then they are kept to investigate token theft.
-   *
-   * @returns the number of deleted rows.
    */
   async prune(endedBefore: Date): Promise<{ sessions: number; token_sets: number }> {
     const deleted = { sessions: 0, token_sets: 0 };

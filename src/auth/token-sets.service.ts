@@ -23,7 +23,6 @@ const LIVE_TOKENS_SQL = `
 const IS_RECENT_SQL =
   'SELECT rotated_at >= UTC_TIMESTAMP(3) - INTERVAL ? SECOND AS is_recent FROM token_sets WHERE id = ?';
 
-/** What is behind a valid access token. */
 interface LiveToken {
   jwt: string;
   permissions: Permission[];
@@ -73,7 +72,7 @@ export class TokenSetsService {
     return tokenSet;
   }
 
-  /** Returns the session of a refresh token, used or not; undefined if the token is unknown. */
+  /** Used refresh tokens have a session, too. */
   async sessionIdOf(refreshToken: string): Promise<string | undefined> {
     if (!looksLikeRefreshToken(refreshToken)) return undefined;
     const found = await this.unitOfWork.statement((manager) =>
@@ -82,12 +81,10 @@ export class TokenSetsService {
     return found?.sessionId;
   }
 
-  /** Marks a refresh token as used, by the database's clock. */
   async markRotated(manager: EntityManager, id: string): Promise<void> {
     await manager.update(TokenSet, { id }, { rotatedAt: () => 'UTC_TIMESTAMP(3)' });
   }
 
-  /** Returns whether a used refresh token is within the retry window, by the database's clock. */
   async isWithinRetryWindow(manager: EntityManager, id: string): Promise<boolean> {
     const values = [this.config.REFRESH_RETRY_WINDOW_SECONDS, id];
     const [row] = await manager.query<{ is_recent: number }[]>(IS_RECENT_SQL, values);
@@ -111,7 +108,6 @@ interface LiveTokenRow {
   may_grant: number;
 }
 
-/** @returns for each access token's hash, what is behind it if the token is valid. */
 async function liveTokens(
   manager: EntityManager,
   hashes: readonly Buffer[],

@@ -8,7 +8,6 @@ const REFRESH_PREFIX = 'cbrt_';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The number of hexadecimal digits at the end of an access token that are its tag. */
 const TAG_DIGITS = 8;
 
 export interface TokenPair {
@@ -20,7 +19,7 @@ export function randomPair(key: KeyObject): TokenPair {
   return pairOf(() => randomBytes(16), key);
 }
 
-/** Returns the keys that tag access tokens and derive successors. The key of the current secret comes first. */
+/** The keys that tag access tokens and derive successors. The key of the current secret comes first. */
 export function tokenKeys(config: SigningSecrets): [KeyObject, ...KeyObject[]] {
   return derivedKeys(config, 'cashback token successor');
 }
@@ -49,7 +48,7 @@ export function looksLikeRefreshToken(token: string): boolean {
   return token.startsWith(REFRESH_PREFIX) && UUID.test(token.slice(REFRESH_PREFIX.length));
 }
 
-/** Returns the digest that is stored in place of a token. A token is random, so one fast hash is enough. */
+/** A token is random, so one fast hash is enough. */
 export function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
@@ -64,5 +63,4 @@ function tagOf(untagged: string, key: KeyObject): string {
   return createHmac('sha256', key).update(`tag:${untagged}`).digest('hex').slice(0, TAG_DIGITS);
 }
 
-/** Formats the first 16 bytes as a version 4 UUID (RFC 9562, section 5.4). */
 const uuidOf = (bytes: Buffer): string => v4({ random: bytes });

@@ -22,7 +22,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Returns the local date of an instant. @throws RangeError for an unknown time zone. */
+/** @throws RangeError for an unknown time zone. */
 export function dayOf(instant: Date, timeZone: string): string {
   const ms = instant.getTime();
   return remembered(days, `${timeZone} ${ms}`, () =>
@@ -30,7 +30,6 @@ export function dayOf(instant: Date, timeZone: string): string {
   );
 }
 
-/** Returns the day `days` days later, or earlier for a negative number. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().replace(/T.*/, '');
 }

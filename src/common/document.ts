@@ -1,15 +1,12 @@
 /** A CPF: 11 digits. Or a CNPJ: twelve digits or capital letters and two digits (letters since July 2026). */
 export const DOCUMENT_PATTERN = /^(\d{11}|[0-9A-Z]{12}\d{2})$/;
 
-/** The same within a text. */
 const DOCUMENTS_IN_TEXT = /\b(?:\d{11}|[0-9A-Z]{12}\d{2})\b/g;
 
-/** Returns whether the text has the form of a CPF or of a CNPJ. Check digits can be wrong. */
 export function isDocument(text: string): boolean {
   return DOCUMENT_PATTERN.test(text);
 }
 
-/** Returns whether the text is a CPF or a CNPJ with valid check digits whose digits are not all the same. */
 export function hasValidCheckDigits(text: string): boolean {
   if (!isDocument(text) || /^(\d)\1+$/.test(text)) return false;
   // The weights from the right: 2 to 11 for a CPF; 2 to 9, then from 2 again, for a CNPJ.

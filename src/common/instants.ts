@@ -6,7 +6,7 @@ export const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00.000Z');
 /** The last instant that RFC 3339 can express in UTC, and that the database can store. */
 export const LAST_INSTANT_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Returns whether a text is an instant in the years 0 to 9999 (UTC). February 30 is not. */
+/** In the years 0 to 9999 (UTC). February 30 is not. */
 export function isInstant(text: unknown): text is string {
   if (typeof text !== 'string' || !INSTANT.test(text)) return false;
   const local = new Date(text.replace(/(Z|[+-]\d{2}:\d{2})$/, 'Z'));
@@ -30,7 +30,7 @@ export function isStorable(instant: Date): boolean {
   return instant.getTime() >= FIRST_STORED_MS && instant.getTime() < AFTER_LAST_STORED_MS;
 }
 
-/** Returns whether a value is a calendar day in the years 1970 to 9998, such as `2026-11-20`. February 30 is not. */
+/** A calendar day in the years 1970 to 9998, such as `2026-11-20`. February 30 is not. */
 export function isCalendarDay(value: unknown): value is string {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
   const midnight = new Date(value);

@@ -12,11 +12,7 @@ export const AMOUNT_PATTERN = /^(0|[1-9]\d*)\.\d{2}$/;
 /** The largest amount a request can carry, in centavos. */
 export const MAX_CENTS = 99_999_999_999;
 
-/**
- * Parses a decimal string such as `"150"`, `"150.5"` or `"150.00"` as centavos.
- *
- * @throws RangeError if the text does not match MONEY_PATTERN.
- */
+/** Parses a decimal string such as `"150"`, `"150.5"` or `"150.00"` as centavos. */
 export function parseMoney(text: string): number {
   if (!MONEY_PATTERN.test(text)) throw new RangeError(`not an amount of money: ${text}`);
   const [reais = '0', decimals = ''] = text.split('.');
@@ -40,7 +36,6 @@ export function exactCents(value: number | string | bigint | null): number {
   return cents;
 }
 
-/** Returns the sum of centavos. @throws RangeError if it is not exact. */
 export function sumCents(amounts: Iterable<number>): number {
   let sum = 0;
   for (const amount of amounts) sum = exactCents(sum + amount);
@@ -49,11 +44,7 @@ export function sumCents(amounts: Iterable<number>): number {
 
 const BPS_IN_WHOLE = 10_000;
 
-/**
- * Formats a rate as a decimal string with two to four decimals: `500` is `"0.05"`, `725` is `"0.0725"`.
- *
- * @param bps basis points, as which rates are kept inside the program.
- */
+/** Formats basis points as a decimal string with two to four decimals: `500` is `"0.05"`, `725` is `"0.0725"`. */
 export function formatRate(bps: number): string {
   if (!Number.isSafeInteger(bps) || bps < 0) throw new RangeError(`not a rate in basis points: ${bps}`);
   const decimals = String(bps % BPS_IN_WHOLE).padStart(4, '0');

@@ -24,7 +24,6 @@ function withoutPort(text: string): string {
   return /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }
 
-/** Returns the eight groups of an IPv6 address. `URL` normalizes its notation. */
 function groupsOf(address: string): number[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const read = (part = ''): number[] => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16)));

@@ -38,7 +38,6 @@ export const Satisfies = <C>(
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'boolean' ? String(value) : '';
 
-/** `true` or `false`. */
 export const Flag = (): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value)),
@@ -188,12 +187,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads the configuration from environment variables.
- *
- * @param env the variables; an empty one counts as not set.
- * @throws ConfigError that lists every missing or invalid variable.
- */
+/** @param env the variables; an empty one counts as not set. @throws ConfigError. */
 export function loadConfig(env: Record<string, string | undefined>): Readonly<Config> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const config = plainToInstance(Config, given, { exposeDefaultValues: true });
@@ -206,11 +200,7 @@ export function loadConfig(env: Record<string, string | undefined>): Readonly<Co
   return Object.freeze(Object.assign(config, { DATABASE_URL }));
 }
 
-/**
- * Returns the configuration of this process: its environment variables, and those in `.env` if the file exists.
- *
- * @param defaults values for variables that are set in neither.
- */
+/** @param defaults values for variables that are set neither in the environment nor in `.env`. */
 export function loadProcessConfig(defaults: Record<string, string> = {}): Readonly<Config> {
   readEnvFile();
   return loadConfig({ ...defaults, ...process.env });
@@ -221,7 +211,6 @@ export function readEnvFile(): void {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }
 
-/** Provides the frozen configuration as `Config`. */
 @Module({})
 export class ConfigModule {
   static with(config: Readonly<Config>): DynamicModule {

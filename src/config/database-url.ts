@@ -5,7 +5,6 @@ import { isIP } from 'node:net';
 const SSL_MODES = ['DISABLED', 'REQUIRED', 'VERIFY_CA', 'VERIFY_IDENTITY'];
 const PARAMETERS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'];
 
-/** The parts of DATABASE_URL, decoded. */
 export interface DatabaseUrl {
   type: 'mysql' | 'mariadb';
   host: string;

@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 /** Express's 'trust proxy' setting: no proxy, the n nearest ones, or those at these addresses. */
 type TrustedProxies = false | number | string[];
 
-/** Express's names of the private address ranges. */
 const RANGES = ['loopback', 'linklocal', 'uniquelocal'];
 const MAX_HOPS = 10;
 
@@ -48,7 +47,6 @@ function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-/** Returns whether a text is an HTTP address without a query, a fragment, credentials and a trailing slash. */
 export function isPublicUrl(text: string): boolean {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { origin, pathname } = new URL(text);

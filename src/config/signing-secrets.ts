@@ -29,7 +29,6 @@ export function previousSecrets(list: string): string[] | undefined {
   return secrets.every(isLongEnough) ? secrets : undefined;
 }
 
-/** The members of `Config` that hold secrets. */
 export interface SigningSecrets {
   JWT_SECRET: string;
   JWT_SECRET_PREVIOUS: string;
@@ -40,7 +39,7 @@ export function signingSecrets(config: SigningSecrets): [string, ...string[]] {
   return [config.JWT_SECRET, ...(previousSecrets(config.JWT_SECRET_PREVIOUS) ?? [])];
 }
 
-/** Returns the keys of JWTs. The first one signs; each of them verifies. */
+/** The keys of JWTs: the first one signs, each of them verifies. */
 export function signingKeys(config: SigningSecrets): [KeyObject, ...KeyObject[]] {
   return keysOf(config, (secret) => Buffer.from(secret));
 }

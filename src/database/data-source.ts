@@ -14,14 +14,7 @@ const MAX_WAITING = 1000;
 /** How long before the client's timeout the server interrupts a statement. */
 const SERVER_BEFORE_CLIENT_MS = 500;
 
-/**
- * Returns the options of the database connection, for the service, for migrations and for tests.
- *
- * @param schema the entities and migrations.
- * @param url see `parseDatabaseUrl`; the scheme selects TypeORM's dialect.
- * @param poolSize the maximum number of connections of this process.
- * @param queryTimeoutMs the time limit of a statement; without it, there is no limit.
- */
+/** @param queryTimeoutMs the time limit of a statement; without it, there is none. */
 export function dataSourceOptions(
   schema: Schema,
   url: string,
@@ -54,11 +47,7 @@ export function dataSourceOptions(
   };
 }
 
-/**
- * TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so two instances would do the same work.
- *
- * @throws Error if the server ignores row locks.
- */
+/** TiDB accepts FOR UPDATE SKIP LOCKED and locks nothing, so two instances would do the same work. */
 export async function refuseUnsafeServer(dataSource: DataSource): Promise<void> {
   const [row] = await dataSource.query<{ version: string }[]>('SELECT VERSION() AS version');
   if (/tidb/i.test(row?.version ?? ''))

@@ -21,10 +21,7 @@ const PROVIDERS = [DomainEvents, UnitOfWork, SharedStatements, DatabaseHealth];
 export class DatabaseModule implements OnModuleInit {
   constructor(private readonly dataSource: DataSource) {}
 
-  /**
-   * @param schema the entities and migrations.
-   * @param queryTimeoutMs the time limit of a statement; without it, there is no limit, as for the operator's commands.
-   */
+  /** @param queryTimeoutMs the time limit of a statement; without it, there is none, as for the operator's commands. */
   static with(schema: Schema, queryTimeoutMs?: number): DynamicModule {
     const typeorm = TypeOrmModule.forRootAsync({
       inject: [Config],

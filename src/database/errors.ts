@@ -33,7 +33,7 @@ const LOCK_CONFLICTS: Record<number, LockConflict> = {
 
 export const lockConflicts = (): LockConflict[] => Object.values(LOCK_CONFLICTS);
 
-/** Returns the kind of conflict with another transaction, if any. The use case can be rolled back and run again. */
+/** The kind of conflict with another transaction, if any. The use case can be rolled back and run again. */
 export function lockConflict(error: unknown): LockConflict | undefined {
   return LOCK_CONFLICTS[driverError(error).errno ?? 0];
 }
@@ -51,9 +51,7 @@ const READ_ONLY = new Set([
   3798, // ER_GR_HOLD_MEMBER_STATUS_ERROR: the server left its group meanwhile.
 ]);
 
-function isReadOnly(error: unknown): boolean {
-  return has(READ_ONLY, error);
-}
+const isReadOnly = (error: unknown): boolean => has(READ_ONLY, error);
 
 /**
  * Returns whether a connection must not be used again after this error: a statement that timed out still runs on it, or
@@ -68,9 +66,7 @@ const DISK_FULL = new Set([
   1114, // ER_RECORD_FILE_FULL: the table is full.
 ]);
 
-export function isDiskFull(error: unknown): boolean {
-  return has(DISK_FULL, error);
-}
+export const isDiskFull = (error: unknown): boolean => has(DISK_FULL, error);
 
 const UNAVAILABLE = new Set([
   1037, // ER_OUTOFMEMORY
@@ -121,15 +117,9 @@ const NOT_MIGRATED = new Set([
   1146, // ER_NO_SUCH_TABLE
 ]);
 
-/** Returns whether the statement names a table or a column that the database does not have. */
-export function isNotMigrated(error: unknown): boolean {
-  return has(NOT_MIGRATED, error);
-}
+export const isNotMigrated = (error: unknown): boolean => has(NOT_MIGRATED, error);
 
-/**
- * Returns whether the database is unreachable or can't execute the statement at the moment, so that a retry may
- * succeed.
- */
+/** The database is unreachable or can't execute the statement now, so a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (UNREACHABLE.has(driverError(error).code ?? '')) return true;
   if (has(UNAVAILABLE, error) || isNotMigrated(error) || isReadOnly(error) || isDiskFull(error) || lockConflict(error))

@@ -40,7 +40,6 @@ export async function recordExpression(
   );
 }
 
-/** Removes the record of a generated column that is dropped. */
 export async function forgetExpression(runner: QueryRunner, table: string, column: string): Promise<void> {
   await runner.query('DELETE FROM typeorm_metadata WHERE `schema` = DATABASE() AND `table` = ? AND name = ?', [
     table,

@@ -15,17 +15,10 @@ const LOCK_ATTEMPTS = 60;
  */
 const CONFLICT_ATTEMPTS = 60;
 
-/** Receives one line of progress. */
 export type Say = (line: string) => void;
 
-/**
- * Applies all pending migrations.
- *
- * @param dataSource connected.
- * @returns the names of the applied migrations.
- * @throws Error if another process holds the lock for five minutes, or another transaction a table for a minute.
- */
-export async function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {
+/** Applies the pending migrations, and returns their names. */
+export function applyMigrations(dataSource: DataSource, say: Say): Promise<string[]> {
   return withLock(dataSource, say, async (executor) => {
     const pending = await executor.getPendingMigrations();
     await repeatAfterConflicts(say, () => executor.executePendingMigrations());
@@ -36,7 +29,7 @@ export async function applyMigrations(dataSource: DataSource, say: Say): Promise
 export const migrationNames = ({ migrations }: DataSource): string[] =>
   migrations.map(({ name, constructor }) => name ?? constructor.name);
 
-/** Reads the names of the applied migrations. A database that has none may have no table of them either. */
+/** A database that has none may have no table of them either. */
 export async function appliedMigrations(query: (sql: string) => Promise<{ name: string }[]>): Promise<Set<string>> {
   const rows = await query('SELECT name FROM migrations').catch((error: unknown) => {
     if (isNotMigrated(error)) return [];
@@ -45,12 +38,7 @@ export async function appliedMigrations(query: (sql: string) => Promise<{ name: 
   return new Set(rows.map(({ name }) => name));
 }
 
-/**
- * Reverts the last applied migration. Does nothing if there is none.
- *
- * @param dataSource connected.
- * @throws Error if another process holds the lock for five minutes.
- */
+/** Reverts the last applied migration, if there is one. */
 export function revertMigration(dataSource: DataSource, say: Say): Promise<void> {
   return withLock(dataSource, say, (executor) => repeatAfterConflicts(say, () => executor.undoLastMigration()));
 }

@@ -37,11 +37,7 @@ export class SharedStatement<Key, Value> {
     private readonly isShared: boolean,
   ) {}
 
-  /**
-   * Returns the value of a key, from a statement that is sent after this call.
-   *
-   * @throws the statement's error for this key alone.
-   */
+  /** The statement is sent after this call; its error, if any, is that of this key alone. */
   get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
       const waiting = { key, resolve, reject };
@@ -71,7 +67,6 @@ export class SharedStatement<Key, Value> {
     });
   }
 
-  /** Removes the requests of the next statement from the queue. */
   #take(): Waiting<Key, Value>[] {
     let count = 0;
     for (let size = 0; count < this.#waiting.length; count++) {
@@ -97,7 +92,6 @@ export class SharedStatement<Key, Value> {
 
 @Injectable()
 export class SharedStatements {
-  /** Emits each statement that is sent: its kind and its number of keys. */
   readonly statements = new Subject<{ kind: string; keys: number }>();
 
   constructor(
@@ -110,7 +104,6 @@ export class SharedStatements {
    *
    * @param kind names it in the metrics.
    * @param send executes the statement for one or more keys, and returns a value for each key, in their order.
-   * @param sizeOf how much of a statement a key takes; see `SharedStatement`.
    */
   create<Key, Value>(
     kind: string,

@@ -20,7 +20,6 @@ type UseCase<T> = (manager: EntityManager, record: Recorder) => Promise<T>;
 @Injectable()
 export class UnitOfWork {
   readonly #log = new Logger('Database');
-  /** Emits the reason of each retry. */
   readonly retries = new Subject<LockConflict>();
   #inUse = 0;
   #waiting = 0;
@@ -34,9 +33,8 @@ export class UnitOfWork {
   /**
    * Runs a use case as one transaction, in which the recorded events of merchants' feeds are stored.
    *
-   * @param useCase receives the transaction's manager and passes it on; it never opens another transaction.
-   *   It may run several times, so it must have no effect except through the manager and the recorder.
-   * @returns the result of the use case, after the commit.
+   * @param useCase passes the transaction's manager on and opens no other transaction. It may run several times, so it
+   *   has no effect except through the manager and the recorder.
    */
   transaction<T>(useCase: UseCase<T>): Promise<T> {
     return this.#retryOnConflict(() =>
@@ -67,17 +65,14 @@ export class UnitOfWork {
     return this.#run((runner) => inTransaction(runner, reading, 'REPEATABLE READ'));
   }
 
-  /** The number of use cases that have a database connection, and of those that wait for one. */
   get load(): { in_use: number; waiting: number } {
     return { in_use: this.#inUse, waiting: this.#waiting };
   }
 
-  /** Milliseconds since a change last failed because the database had no free space. */
   get msSinceDiskFull(): number {
     return performance.now() - this.#diskFullAt;
   }
 
-  /** Runs work once, on a connection of its own, and then publishes what it recorded. */
   async #run<T>(work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>): Promise<T> {
     const recorded: DomainEvent[] = [];
     const runner = await this.#connect();

@@ -53,7 +53,6 @@ export class Admission implements NestInterceptor {
     this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
-  /** The number of running and of waiting requests. */
   get load(): { running: number; waiting: number } {
     const loads = [this.#light, this.#heavy, this.#public].map((queue) => queue.load);
     return {

@@ -10,8 +10,8 @@ type MethodsResponse = Response<unknown, { allow?: Set<string> }>;
 
 /**
  * Refuses methods that a path does not support with a 405 that lists the supported ones (RFC 9110, section 15.5.6), and
- * paths that do not exist with a 404. Nest runs this hook when all routes exist, and adds its handler for unknown paths
- * after it.
+ * paths that do not exist with a 404; Express has only the 404. Nest runs this hook when all routes exist, and adds its
+ * handler for unknown paths after it.
  */
 @Injectable()
 export class AllowedMethods implements OnModuleInit {
@@ -52,7 +52,6 @@ function refuseMethod(_request: Request, response: MethodsResponse, next: NextFu
   next(new Problem('method_not_allowed', { detail: `allowed: ${allow}`, headers: { allow } }));
 }
 
-/** @param routes the paths that exist, such as `/orders/:id`. */
 function refusePath(routes: string[]): RequestHandler {
   const existing = routes.map(
     (route) => new RegExp(`^${route.replace(':external_id', '[^/]+').replace(/:\w+/g, UUID)}$`),

@@ -11,11 +11,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 const readBytes = promisify(express.raw({ limit: MAX_BYTES, inflate: false, type: () => true }));
 
-/**
- * Reads a JSON body in UTF-8 into `request.body`; undefined if there is none.
- *
- * @throws Problem unsupported_media_type, payload_too_large, malformed_json.
- */
+/** Reads a JSON body in UTF-8 into `request.body`; undefined if there is none. Express would not refuse other bytes. */
 export async function readJsonBody(request: AppRequest, response: Response): Promise<void> {
   if (!hasBody(request)) return;
   refuseUnreadableBody(request);

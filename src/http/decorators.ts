@@ -8,10 +8,8 @@ export const IS_PUBLIC = 'isPublic';
 
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(IS_PUBLIC, true);
 
-/** The caller of a guarded route. */
 export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context));
 
-/** The merchant of the caller of a guarded route. */
 export const MerchantId = createParamDecorator((_: unknown, context: ExecutionContext) => callerOf(context).merchantId);
 
 function callerOf(context: ExecutionContext): Caller {
@@ -31,15 +29,11 @@ const uuidOrNotFound: PipeTransform<string, string> = {
   },
 };
 
-/**
- * The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404.
- *
- * @param description for the OpenAPI document.
- */
+/** The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404. */
 export const IdParam = (description: string, name = 'id'): ParameterDecorator =>
   documented(Param(name, uuidOrNotFound), ApiParam({ name, description, schema: { type: 'string', format: 'uuid' } }));
 
-/** Returns a decorator of a parameter that also documents it in the parameter's operation. */
+/** A decorator of a parameter that also documents it in the parameter's operation. */
 export function documented(parameter: ParameterDecorator, operation: MethodDecorator): ParameterDecorator {
   return (target, method = '', index) => {
     parameter(target, method, index);
@@ -59,8 +53,6 @@ const TAGS = new RegExp(`^(?:[ \\t,]|${TAG.source}(?=[ \\t]*(?:,|$)))*$`);
 /**
  * Returns the entity tags that the field allows; undefined if it allows any, or is absent. A weak tag never matches,
  * because the comparison is strong (RFC 9110, section 13.1.1).
- *
- * @throws Problem malformed_request.
  */
 function tagsOf(field: string | undefined): string[] | undefined {
   if (field === undefined || field === '*') return undefined;

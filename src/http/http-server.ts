@@ -15,17 +15,13 @@ const CODES: Record<string, 'headers_too_large' | 'payload_too_large' | 'request
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** Returns Nest's adapter over Express, for which `/orders/`, `/Orders` and `/orders` are different paths. */
+/** `/orders/`, `/Orders` and `/orders` are different paths. */
 export function httpAdapter(): ExpressAdapter {
   // Express reads these options when the adapter's constructor adds the first middleware.
   return new ExpressAdapter(express().enable('case sensitive routing').enable('strict routing'));
 }
 
-/**
- * Sets the limits of the server, and has it send a problem to a client whose request is not valid HTTP.
- *
- * @param refused is called with that problem and the request ID of the response.
- */
+/** @param refused is called with each problem that is sent to a client whose request is not valid HTTP. */
 export function limitConnections(
   server: Server,
   keepAliveSeconds: number,

@@ -56,7 +56,6 @@ const ANSWER_MS = 4500;
 /** The edge lets a client take this long, too. */
 const BODY_MS = 10_000;
 
-/** Limits the time of each request until it is answered. */
 export function limitTime(request: AppRequest, response: Response, next: NextFunction): void {
   startDeadline(request, response);
   response.once('close', () => clearTimeout(request.deadline));

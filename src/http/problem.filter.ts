@@ -7,9 +7,7 @@ import { Problem, unavailable } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 import { sendProblem } from './responses.js';
 
-/**
- * Turns every error into an `application/problem+json` response (RFC 9457). The details of a 500 are only logged.
- */
+/** Turns every error into a problem (RFC 9457). The details of a 500 are only logged. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #log = new Logger('Problem');
@@ -37,7 +35,7 @@ function problemOf(error: unknown): Problem {
   return new Problem('internal_error', { cause: error });
 }
 
-/** Returns an error for the log, without the parameters of a failed query, which contain documents and secrets. */
+/** Without the parameters of a failed query, which contain documents and secrets. */
 function loggable(error: unknown): unknown {
   if (!(error instanceof QueryFailedError)) return error;
   const { name, message, stack } = error;

@@ -70,10 +70,7 @@ export interface UnknownMember {
 /** A longer name is shortened in errors, so that a response is not as large as the request. */
 const MAX_NAME = 100;
 
-/**
- * Adds the unknown members of an object to those of the request. It stops when there are more than a response lists,
- * because a body can have tens of thousands.
- */
+/** Stops when there are more than a response lists, because a body can have tens of thousands. */
 export function noteUnknownMembers(
   given: object,
   declared: ReadonlyMap<string, unknown>,
@@ -91,7 +88,7 @@ export function memberFault({ parent, name, known }: UnknownMember): Fault {
   return { pointer: `${parent}/${token}`, detail: `is not a member of this request${didYouMean(name, known)}` };
 }
 
-/** Returns the error of an unknown query parameter: a misspelled filter must not return everything. */
+/** A misspelled filter must not return everything. */
 export function parameterFault({ name, known }: Pick<UnknownMember, 'name' | 'known'>): Fault {
   const detail = `is not a query parameter of this operation${didYouMean(name, known)}`;
   return { parameter: shortened(name), detail };
@@ -107,7 +104,7 @@ function didYouMean(name: string, known: readonly string[]): string {
 /** `eligibleTotal` and `eligible-total` are spellings of `eligible_total`. */
 const plain = (name: string): string => shortened(name).toLowerCase().replace(/[_-]/g, '');
 
-/** Returns whether a name is another one, its beginning, or one edit away from it. */
+/** Whether a name is another one, its beginning, or one edit away from it. */
 function isCloseTo(meant: string, name: string): boolean {
   if (name === meant) return true;
   if (name.length < 3) return false;

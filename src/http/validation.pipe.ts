@@ -46,7 +46,6 @@ export class RequestValidationPipe implements PipeTransform<unknown, unknown> {
   }
 }
 
-/** Flattens class-validator's error tree. */
 function faultsOf(errors: ValidationError[], place: 'body' | 'query', parent = ''): Fault[] {
   return errors.flatMap((error) => {
     const path = `${parent}/${error.property}`;
@@ -66,10 +65,8 @@ function hasArgument(context: ExecutionContext, kind: RouteParamtypes): boolean 
 }
 
 /**
- * Refuses parameters that cannot be decoded, and every parameter of an operation that has none: its handler has no
- * `@Query()` argument, which `RequestValidationPipe` would validate.
- *
- * @throws Problem validation_failed.
+ * Refuses parameters that cannot be decoded, and every parameter of an operation that has none. Nest calls pipes only
+ * for arguments of the handler, and this one has no `@Query()`.
  */
 export function refuseUnexpectedQuery(context: ExecutionContext): void {
   const request = context.switchToHttp().getRequest<AppRequest>();
@@ -80,11 +77,7 @@ export function refuseUnexpectedQuery(context: ExecutionContext): void {
   if (faults.length > 0) throw validationFailed(faults);
 }
 
-/**
- * Refuses a body with members for an operation that has none: `{"amount":"10.00"}` must not void a whole grant.
- *
- * @throws Problem validation_failed.
- */
+/** An operation without a body refuses members: `{"amount":"10.00"}` must not void a whole grant. */
 export function refuseUnexpectedBody(context: ExecutionContext): void {
   const body: unknown = context.switchToHttp().getRequest<AppRequest>().body;
   if (body === undefined || hasArgument(context, RouteParamtypes.BODY)) return;

@@ -21,7 +21,6 @@ import { Converted, toDto } from './to-dto.js';
 /** The group of rules that apply only if DOCUMENT_CHECK_DIGITS is on. */
 export const CHECK_DIGITS = 'check_digits';
 
-/** A rule whose message says what is wrong with the value. */
 export const rule = (name: string, faultOf: FaultOf, options?: ValidationOptions): PropertyDecorator =>
   ValidateBy(
     {
@@ -65,7 +64,6 @@ export function IsCallerId(): PropertyDecorator {
   );
 }
 
-/** Free text of at most `maximum` characters that the database can store. */
 export function IsText(maximum: number): PropertyDecorator {
   return applyDecorators(rule('isText', textFault(maximum)), ApiProperty({ type: String, maxLength: maximum }));
 }
@@ -127,7 +125,6 @@ export function IsQueryInteger(minimum: number, maximum: number): PropertyDecora
   );
 }
 
-/** A whole number in a body. */
 export function IsWholeNumber(minimum: number, maximum: number): PropertyDecorator {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return applyDecorators(
@@ -142,12 +139,10 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An instant in RFC 3339, such as `2026-11-20T13:45:00.000Z`. */
 export function IsInstant(): PropertyDecorator {
   return applyDecorators(rule('isInstant', instantFault), ApiProperty({ type: String, format: 'date-time' }));
 }
 
-/** A calendar day, such as `2026-11-20`. */
 export function IsDay(): PropertyDecorator {
   return applyDecorators(rule('isDay', dayFault), ApiProperty({ type: String, format: 'date' }));
 }
@@ -166,7 +161,6 @@ const MONEY_FAULTS: [RegExp, string][] = [
   [/^-\d/, 'must not be negative'],
 ];
 
-/** Money in BRL as a decimal string. */
 export const moneyFault =
   ({ zero }: { zero: boolean }): FaultOf =>
   (value) => {
@@ -187,7 +181,6 @@ export const documentFault: FaultOf = (value) => {
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';
 };
 
-/** An ID that the caller chooses. */
 export const callerIdFault: FaultOf = (value) => {
   if (value === '') return 'must not be empty';
   if (typeof value === 'string' && CONTROL_CHARACTER.test(value)) return 'must not have control characters';
@@ -208,7 +201,6 @@ export const textFault =
     return value.length <= maximum || [...value].length <= maximum ? undefined : `has more than ${maximum} characters`;
   };
 
-/** An instant in RFC 3339 with at most milliseconds. */
 export const instantFault: FaultOf = (value) => {
   if (isInstant(value)) return undefined;
   if (typeof value === 'string' && isInstant(`${value}Z`)) return 'must end with Z, or with an offset such as -03:00';
@@ -225,7 +217,6 @@ export function IsMetadata(): PropertyDecorator {
   return applyDecorators(rule('isMetadata', faultOf), ApiMetadata({ isLimited: true }));
 }
 
-/** Documents metadata. @param isLimited whether the limits are part of it, as in requests. */
 export function ApiMetadata({ isLimited = false } = {}): PropertyDecorator {
   return ApiProperty({
     type: 'object',

@@ -7,10 +7,8 @@ import { EventFeed } from './event-feed.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
 
-/** How long a policy is cached. */
 const POLICY_MAX_AGE_MS = 1000;
 
-/** Maximum number of cached policies, a few hundred bytes each. */
 const POLICIES_KEPT = 1000;
 
 @Injectable()
@@ -23,7 +21,6 @@ export class MerchantsService {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws Problem validation_failed if the policy contradicts itself. */
   async create(name: string, policy: Partial<Policy>): Promise<Merchant> {
     const now = this.clock.now();
     const merchant = { id: newId(now), name, policy: policyFrom(policy), createdAt: now };
@@ -36,7 +33,6 @@ export class MerchantsService {
     return merchant;
   }
 
-  /** Returns all merchants, or only one. @throws Problem not_found for an unknown ID. */
   async select(id: string | undefined): Promise<Merchant[]> {
     return id === undefined ? this.list() : [await this.get(id)];
   }
@@ -45,11 +41,7 @@ export class MerchantsService {
     return this.unitOfWork.statement((manager) => manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }
 
-  /**
-   * Changes a merchant's name or parts of its policy. Existing orders keep their policy.
-   *
-   * @throws Problem not_found; validation_failed if the policy would contradict itself.
-   */
+  /** Existing orders keep their policy. */
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
     const changed = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
@@ -64,11 +56,7 @@ export class MerchantsService {
     return changed;
   }
 
-  /**
-   * Returns the policy for a merchant's new orders. It can be up to a second old if another process changed it.
-   *
-   * @throws Problem not_found.
-   */
+  /** The policy for new orders. It can be up to a second old if another process changed it. */
   policyOf(id: string): Promise<Policy> {
     const kept = this.#policies.get(id);
     const now = performance.now();
@@ -84,7 +72,6 @@ export class MerchantsService {
     return read.policy;
   }
 
-  /** @throws Problem not_found. */
   async get(id: string): Promise<Merchant> {
     const merchant = await this.unitOfWork.statement((manager) => manager.findOneBy(Merchant, { id }));
     if (merchant === null) throw notFound('no merchant has this ID');
@@ -92,7 +79,6 @@ export class MerchantsService {
   }
 }
 
-/** @throws Problem validation_failed. */
 function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy): void {
   if (orderTtlMinutes <= maxOrderTtlMinutes) return;
   const detail = `must not be above max_order_ttl_minutes, which is ${maxOrderTtlMinutes}`;

@@ -44,7 +44,6 @@ export const DEFAULT_POLICY: Policy = {
   timeZone: 'America/Sao_Paulo',
 };
 
-/** Returns whether two IDs name the same payment method: the case of the letters A to Z is ignored. */
 export function isSamePaymentMethod(one: string, other: string): boolean {
   return asciiLowerCase(one) === asciiLowerCase(other);
 }
@@ -53,10 +52,8 @@ function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Reads a stored policy. Members that did not exist when it was stored have their defaults. */
 export function policyFrom(stored: Partial<Policy>): Policy {
   return { ...DEFAULT_POLICY, ...stored };
 }
 
-/** For columns that contain a policy. */
 export const policyTransformer = { to: (policy: Policy) => policy, from: policyFrom };

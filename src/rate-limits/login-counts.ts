@@ -51,28 +51,18 @@ export class LoginCounts {
     this.#secrets = counterSecrets(config);
   }
 
-  /**
-   * Returns the counter of a subject, followed by those that instances with another JWT_SECRET use for it.
-   *
-   * @param apiUserId the user among the subject, or null.
-   * @param subject such as a user and a network.
-   */
+  /** The counter of a subject, followed by those that instances with another JWT_SECRET use for it. */
   countersOf(quota: Quota, apiUserId: string | null, ...subject: string[]): [Counter, ...Counter[]] {
     const [current, ...previous] = this.#secrets;
     const counterWith = (secret: KeyObject): Counter => ({ quota, key: counterKey(secret, quota, subject), apiUserId });
     return [counterWith(current), ...previous.map(counterWith)];
   }
 
-  /** @returns the current count of each counter, in the order of the counters. */
   read(counters: Counter[]): Promise<Count[]> {
     return this.unitOfWork.statement((manager) => countsOf(manager, counters));
   }
 
-  /**
-   * Increments each counter. All must have windows of the same length.
-   *
-   * @returns the counts including this one, in the order of the counters.
-   */
+  /** Increments each counter. All must have windows of the same length. */
   async add(counters: Counter[]): Promise<Count[]> {
     const windowMs = Math.max(...counters.map(({ quota }) => quota.windowSeconds)) * 1000;
     // Every transaction locks its rows in the same order.
@@ -99,7 +89,7 @@ export class LoginCounts {
     await this.unitOfWork.statement((manager) => manager.query(RESTART_SQL, values));
   }
 
-  /** Returns the counts of a user whose window is running. They need no key, so any JWT_SECRET will do. */
+  /** Only windows that run. They need no key, so any JWT_SECRET will do. */
   failuresOf(apiUserId: string): Promise<RateLimit[]> {
     const running = { ...ofUser(apiUserId), expire: MoreThan(Date.now()) };
     return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, running));

@@ -31,14 +31,7 @@ export class LoginLimit {
     private readonly events: DomainEvents,
   ) {}
 
-  /**
-   * Checks the limits before the expensive password comparison.
-   *
-   * @param email in its canonical form.
-   * @param apiUserId the user that has it, if any.
-   * @param address the client's address, as Express reports it.
-   * @throws Problem too_many_requests if too many logins have failed.
-   */
+  /** Checks the limits before the expensive password comparison. @param email in its canonical form. */
   async admit(email: string, apiUserId: string | null, address: string | undefined): Promise<LoginAttempt> {
     const network = networkOf(address);
     const [userAndNetwork] = this.counts.countersOf(loginQuota(this.config), apiUserId, email, network);
@@ -54,10 +47,8 @@ export class LoginLimit {
   }
 
   /**
-   * Counts a failure.
-   *
-   * @throws Problem too_many_requests if concurrent attempts exceeded the limit after this one was admitted, so that no
-   *   more guesses than the limit allows get an answer.
+   * Also throws too_many_requests if concurrent attempts exceeded the limit after this one was admitted, so that no
+   * more guesses than the limit allows get an answer.
    */
   async failed(attempt: LoginAttempt): Promise<void> {
     const counts = await this.counts.add(attempt.counters);
@@ -68,8 +59,6 @@ export class LoginLimit {
   /**
    * Clears the failures of the user on this network, and marks the network as known. The other counts stay, so that one
    * valid login does not allow further guesses at other users' passwords.
-   *
-   * @throws Problem too_many_requests if a limit was reached while the password was compared.
    */
   async succeeded({ counters, knownNetwork }: LoginAttempt): Promise<void> {
     const counts = await this.counts.read(counters);

@@ -30,12 +30,9 @@ export const REQUESTS: Quotas = ({ RATE_LIMIT }) =>
         { name: 'requests-burst', limit: 10 * RATE_LIMIT, windowSeconds: MINUTE_SECONDS },
       ];
 
-/**
- * Refreshes of one session. An access token is valid for an hour, so a client with 60 refreshes per minute has a bug.
- */
+/** Refreshes of one session. An access token is valid for an hour, so 60 refreshes per minute are a bug. */
 export const REFRESH: Quota = { name: 'refresh', limit: 60, windowSeconds: MINUTE_SECONDS };
 
-/** @param factor by which the limit is larger than LOGIN_RATE_LIMIT. */
 const failedLogins =
   (name: string, factor = 1) =>
   ({ LOGIN_RATE_LIMIT }: Config): Quota => {
@@ -54,16 +51,11 @@ export const loginUserQuota = failedLogins('login-user', 5);
 /** How long a network stays known for a user after its last login from there. Not a limit, but stored like one. */
 export const KNOWN_NETWORK: Quota = { name: 'known-network', limit: 1, windowSeconds: 90 * DAY_SECONDS };
 
-/** Returns the secrets of counter keys, one per accepted signing secret. The first one is the current one. */
+/** One per accepted signing secret, the current one first. */
 export const counterSecrets = (config: Config): [KeyObject, ...KeyObject[]] =>
   derivedKeys(config, 'cashback rate limits');
 
-/**
- * Returns the key under which a subject is counted: 64 hexadecimal digits. It is an HMAC, because a plain hash of an
- * address or an email can be reversed by trying all candidates.
- *
- * @param subject such as a user and a network.
- */
+/** An HMAC, because a plain hash of an address or an email can be reversed by trying all candidates. */
 export function counterKey(secret: KeyObject, { name }: Quota, subject: string[]): string {
   return createHmac('sha256', secret)
     .update(JSON.stringify([name, ...subject]))

@@ -23,7 +23,6 @@ export class RateLimiter implements OnApplicationShutdown {
   readonly #secret: KeyObject;
   #loggedAt = -LOG_INTERVAL_MS;
 
-  /** Emits each failure of Redis. */
   readonly storeFailures = new Subject<Error>();
 
   constructor(
@@ -39,7 +38,6 @@ export class RateLimiter implements OnApplicationShutdown {
    * Counts one request under the first quota that is not used up.
    *
    * @param quotas in the order in which they are used up; without any, nothing is limited.
-   * @param subject what is counted, such as an API user.
    * @throws Problem too_many_requests if all quotas are used up.
    */
   async count(quotas: Quota[], ...subject: string[]): Promise<void> {

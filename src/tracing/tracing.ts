@@ -16,7 +16,7 @@ export async function startTracing(env: NodeJS.ProcessEnv): Promise<void> {
   flush = startTracer(env);
 }
 
-/** Returns whether the variables name an endpoint, or an exporter that needs none or has a default. */
+/** The variables name an endpoint, or an exporter that needs none or has a default. */
 function isTracingWanted(env: NodeJS.ProcessEnv): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   const exporter = env.OTEL_TRACES_EXPORTER?.trim() ?? '';
