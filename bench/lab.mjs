@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { escape } from 'mysql2';
 import { query } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
 import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
 import { makeTempFolder, PROJECT, run, tail } from '../tools/support/processes.mjs';
+import { columnsOf } from './columns.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -67,6 +69,46 @@ export class Lab {
    */
   sql(schema, statement, values) {
     return query(this.#serverUrl + schema, statement, values);
+  }
+
+  /**
+   * @param {string} schema
+   * @param {string} table
+   */
+  #columnsOf(schema, table) {
+    return columnsOf((statement, values) => this.sql(schema, statement, values), table);
+  }
+
+  /**
+   * Inserts rows in the columns that the table has.
+   *
+   * @param {string} schema
+   * @param {string} table
+   * @param {Record<string, unknown>[]} rows
+   */
+  async insertRows(schema, table, rows) {
+    const columns = await this.#columnsOf(schema, table);
+    await this.sql(schema, `INSERT INTO ${table} (${columns.map(([name]) => name).join(', ')}) VALUES ?`, [
+      rows.map((row) => columns.map(([name, empty]) => row[name] ?? empty)),
+    ]);
+  }
+
+  /**
+   * Inserts the rows of a query in the columns that the table has.
+   *
+   * @param {string} schema
+   * @param {string} table
+   * @param {Record<string, string | number>} expressions by column
+   * @param {string} from the end of the query
+   * @param {string} [tables] its beginning
+   */
+  async insertFrom(schema, table, expressions, from, tables = '') {
+    const columns = await this.#columnsOf(schema, table);
+    await this.sql(
+      schema,
+      `INSERT INTO ${table} (${columns.map(([name]) => name).join(', ')}) ${tables}
+       SELECT ${columns.map(([name, empty]) => expressions[name] ?? escape(empty)).join(', ')} FROM ${from}`,
+    );
   }
 
   /** Returns the number of statements that the database has run. */

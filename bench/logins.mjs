@@ -35,14 +35,19 @@ export async function addSessions(lab, shop, count) {
   const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest();
   for (let first = 0; first < count; first += 1000) {
     const some = tokens.slice(first, first + 1000);
-    await lab.sql(shop.schema, 'INSERT INTO sessions (id, api_user_id, created_at, expires_at) VALUES ?', [
-      some.map(({ id }) => [id, shop.apiUserId, now, later]),
-    ]);
-    await lab.sql(
-      shop.schema,
-      'INSERT INTO token_sets (id, session_id, access_hash, refresh_hash, jwt, created_at, access_expires_at, refresh_expires_at) VALUES ?',
-      [some.map(({ id, access, refresh }) => [id, id, digest(access), digest(refresh), 'none', now, later, later])],
-    );
+    const sessions = some.map(({ id }) => ({ id, api_user_id: shop.apiUserId, created_at: now, expires_at: later }));
+    await lab.insertRows(shop.schema, 'sessions', sessions);
+    const tokenSets = some.map(({ id, access, refresh }) => ({
+      id,
+      session_id: id,
+      access_hash: digest(access),
+      refresh_hash: digest(refresh),
+      jwt: 'none',
+      created_at: now,
+      access_expires_at: later,
+      refresh_expires_at: later,
+    }));
+    await lab.insertRows(shop.schema, 'token_sets', tokenSets);
   }
   return tokens.map(({ refresh }) => refresh);
 }

@@ -1,5 +1,6 @@
 // @ts-check
 /** @import { Lab } from './lab.mjs' */
+import { escape } from 'mysql2';
 import { addMerchant } from './logins.mjs';
 
 /**
@@ -52,67 +53,80 @@ export async function openShop(lab, schema) {
  * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number }} wallets
  *   `prefix` begins the ids, and is another one for each call
  */
-export async function addWallets(lab, shop, { count, firstDocument, prefix, creditsEach }) {
-  await lab.sql(
-    shop.schema,
-    `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
-     SELECT ${idOf('n', prefix)}, ?, ? + n, 0, ?, ?, NOW(3), NOW(3), 0, NOW(3) FROM numbers WHERE n < ?`,
-    [shop.merchantId, firstDocument, CREDIT * creditsEach, 0, count],
-  );
-  for (let first = 0; first < count * creditsEach; first += CHUNK)
-    await lab.sql(
-      shop.schema,
-      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS},
-            made (nth, day) AS (SELECT n + ?, CURDATE() + INTERVAL ((n + ?) % ?) * 180 DIV ? - 149 DAY FROM numbers WHERE n < ?)
-       SELECT ${idOf('nth', prefix)}, ${idOf('nth DIV ?', prefix)}, ?, NULL, NULL, ?, ?, day, day + INTERVAL 160 DAY, NOW(3) FROM made`,
-      [
-        ...[first, first, creditsEach, creditsEach, Math.min(CHUNK, count * creditsEach - first)],
-        ...[creditsEach, shop.merchantId, CREDIT, CREDIT],
-      ],
-    );
-  // As the service leaves a wallet after each change.
-  await lab.sql(
-    shop.schema,
-    `UPDATE wallets w
-        SET available_cents = (SELECT SUM(c.remaining_cents) FROM cashback_credits c WHERE c.wallet_id = w.id AND c.available_at <= w.available_as_of),
-            available_until = LEAST((SELECT MIN(c.expires_at) FROM cashback_credits c WHERE c.wallet_id = w.id),
-                                    COALESCE((SELECT MIN(c.available_at) FROM cashback_credits c WHERE c.wallet_id = w.id AND c.available_at > w.available_as_of), '9999-12-31 23:59:59.999'))
-      WHERE available_until = available_as_of`,
-  );
+export async function addWallets(lab, { schema, merchantId }, { count, firstDocument, prefix, creditsEach }) {
+  const days = Array.from({ length: creditsEach }, (_, nth) => Math.floor((nth * 180) / creditsEach) - 149);
+  const pending = days.filter((day) => day > 0);
+  const merchant = escape(merchantId);
+  const wallets = {
+    id: idOf('n', prefix),
+    merchant_id: merchant,
+    document: `${firstDocument} + n`,
+    balance_cents: CREDIT * creditsEach,
+    available_cents: CREDIT * (creditsEach - pending.length),
+    pending_cents: CREDIT * pending.length,
+    available_as_of: 'NOW(3)',
+    available_until: `CURDATE() + INTERVAL ${Math.min((days[0] ?? 0) + 160, ...pending.slice(0, 1))} DAY`,
+    last_seq: creditsEach,
+    created_at: 'NOW(3)',
+  };
+  await lab.insertFrom(schema, 'wallets', wallets, `numbers WHERE n < ${count}`, NUMBERS);
+  const credits = {
+    id: idOf('nth', prefix),
+    wallet_id: idOf(`nth DIV ${creditsEach}`, prefix),
+    merchant_id: merchant,
+    seq: `nth % ${creditsEach} + 1`,
+    amount_cents: CREDIT,
+    remaining_cents: CREDIT,
+    is_open: 1,
+    available_at: 'day',
+    expires_at: 'day + INTERVAL 160 DAY',
+    created_at: 'NOW(3)',
+  };
+  for (let first = 0; first < count * creditsEach; first += CHUNK) {
+    const chunk = Math.min(CHUNK, count * creditsEach - first);
+    const day = `CURDATE() + INTERVAL ((n + ${first}) % ${creditsEach}) * 180 DIV ${creditsEach} - 149 DAY`;
+    const made = `made (nth, day) AS (SELECT n + ${first}, ${day} FROM numbers WHERE n < ${chunk})`;
+    await lab.insertFrom(schema, 'cashback_credits', credits, 'made', `${NUMBERS}, ${made}`);
+  }
 }
 
 /** The time from the oldest of the orders that `addOrders` makes until now, however many they are. */
 export const SPAN_SECONDS = 1_000_000;
 
-/** One order in five is left unpaid. Only 4 are refunded, so that one filter matches few. */
-const STATUS = `CASE WHEN nth % ? = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
-                     WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`;
-
 /**
- * Orders of the past, many at once. Their external ids are in no order, as those of a merchant's systems are.
+ * Orders of the past, many at once. Their external ids are in no order, as those of a merchant's systems are. One in five
+ * is left unpaid. Only 4 are refunded, so that one filter matches few.
  *
  * @param {Lab} lab @param {Shop} shop @param {number} count
  * @returns {Promise<Date>} when the newest was created
  */
-export async function addOrders(lab, shop, count) {
-  const items =
-    '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
-  const methods = '[{"id":"credit_card","amountCents":15000}]';
+export async function addOrders(lab, { schema, merchantId }, count) {
   const newest = new Date();
   const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
+  const items =
+    '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
+  const orders = {
+    id: idOf('nth'),
+    merchant_id: 'm.id',
+    external_id: 'LEFT(SHA2(nth, 256), 32)',
+    status: `CASE WHEN nth % ${count / 4} = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
+                  WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`,
+    document: '50000000000 + n',
+    total_cents: 15_000,
+    items: escape(items),
+    payment_methods: escape('[{"id":"credit_card","amountCents":15000}]'),
+    policy: 'm.policy',
+    version: 1,
+    created_at: 'created',
+    updated_at: 'created',
+    expires_at: 'created + INTERVAL 2 DAY',
+  };
   for (let first = 0; first < count; first += CHUNK) {
     const chunk = Math.min(CHUNK, count - first);
-    await lab.sql(
-      shop.schema,
-      `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, redemption_cents,
-                           lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
-                           created_at, updated_at, expires_at) ${NUMBERS},
-            made (n, nth, created) AS (SELECT n, n + ?, ? - INTERVAL (? - n) * ? MICROSECOND FROM numbers WHERE n < ?)
-       SELECT ${idOf('nth')}, m.id, LEFT(SHA2(nth, 256), 32), ${STATUS}, 50000000000 + n, 15000, ?, ?, m.policy, 0, 0, 0, 0, 0, 0, 0, '', 1,
-              created, created, created + INTERVAL 2 DAY
-         FROM merchants m JOIN made WHERE m.id = ?`,
-      [first, at, count - first - 1, step, chunk, count / 4, items, methods, shop.merchantId],
-    );
+    const created = `${escape(at)} - INTERVAL (${count - first - 1} - n) * ${step} MICROSECOND`;
+    const made = `made (n, nth, created) AS (SELECT n, n + ${first}, ${created} FROM numbers WHERE n < ${chunk})`;
+    const from = `merchants m JOIN made WHERE m.id = ${escape(merchantId)}`;
+    await lab.insertFrom(schema, 'orders', orders, from, `${NUMBERS}, ${made}`);
     if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
   }
   return newest;
@@ -132,12 +146,26 @@ export async function addEntries(lab, shop, count) {
     'SELECT c.id, c.wallet_id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
     ['30000000000'],
   );
-  for (let first = 0; first < count; first += CHUNK)
-    await lab.sql(
+  const [walletId, creditId] = [String(row?.['wallet_id']), String(row?.['id'])];
+  for (let first = 0; first < count; first += CHUNK) {
+    const entries = {
+      wallet_id: escape(walletId),
+      merchant_id: escape(shop.merchantId),
+      seq: `n + ${first} + 1`,
+      kind: "IF(n % 2 = 0, 'void', 'grant')",
+      amount_cents: 'IF(n % 2 = 0, -100, 100)',
+      balance_cents: CREDIT,
+      credit_id: escape(creditId),
+      effective_at: 'NOW(3)',
+      created_at: 'NOW(3)',
+    };
+    await lab.insertFrom(
       shop.schema,
-      `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) ${NUMBERS}
-       SELECT ?, ?, n + ? + 1, IF(n % 2 = 0, 'hold', 'release'), IF(n % 2 = 0, -100, 100), 100000, 0, ?, NOW(3), NOW(3) FROM numbers WHERE n < ?`,
-      [row?.['wallet_id'], shop.merchantId, first, row?.['id'], Math.min(CHUNK, count - first)],
+      'cashback_entries',
+      entries,
+      `numbers WHERE n < ${Math.min(CHUNK, count - first)}`,
+      NUMBERS,
     );
-  return String(row?.['wallet_id']);
+  }
+  return walletId;
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** @import { Lab } from '../lab.mjs' @import { Shop } from '../seed.mjs' */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { escape } from 'mysql2';
 import { drive } from '../load.mjs';
 import { completions, createSome } from '../operations.mjs';
 import { CHUNK, CREDIT, idOf, NUMBERS } from '../seed.mjs';
@@ -40,13 +41,18 @@ export async function addEvents(lab, shop, { url, token, count, prefix, at = new
   await lab.sql(schema, 'UPDATE events SET occurred_at = ? WHERE merchant_id = ?', [toSql(at), merchantId]);
   for (let have = ORIGINALS; have < count;) {
     const more = Math.min(have, CHUNK, count - have);
-    await lab.sql(
-      schema,
-      `INSERT INTO events (merchant_id, sequence, id, type, subject_id, data, occurred_at)
-       SELECT merchant_id, sequence + ?, ${idOf('sequence + ?', prefix)}, IF((sequence + ?) % ? = 0, ?, type), subject_id, data, occurred_at
-         FROM events WHERE merchant_id = ? AND sequence <= ?`,
-      [have, have, have, RARE, RARE_TYPE, merchantId, more],
-    );
+    const sequence = `sequence + ${have}`;
+    const copies = {
+      merchant_id: 'merchant_id',
+      sequence,
+      id: idOf(sequence, prefix),
+      type: `IF((${sequence}) % ${RARE} = 0, ${escape(RARE_TYPE)}, type)`,
+      subject_id: 'subject_id',
+      data: 'data',
+      occurred_at: 'occurred_at',
+    };
+    const from = `events WHERE merchant_id = ${escape(merchantId)} AND sequence <= ${more}`;
+    await lab.insertFrom(schema, 'events', copies, from);
     have += more;
     if (have % 1_000_000 === 0 || have === count) lab.say(`${have} events`);
   }
@@ -61,22 +67,38 @@ export async function addEvents(lab, shop, { url, token, count, prefix, at = new
  *   knew when they were last written
  */
 export async function addDueWallets(lab, shop, { count, availableAt, expiresAt, isAvailable }) {
-  const [from, until, change] = [availableAt, expiresAt, isAvailable ? expiresAt : availableAt].map(toSql);
+  const [from, until, change] = [availableAt, expiresAt, isAvailable ? expiresAt : availableAt].map((at) =>
+    escape(toSql(at)),
+  );
+  const merchant_id = escape(shop.merchantId);
   for (let first = 0; first < count; first += CHUNK) {
-    const chunk = Math.min(CHUNK, count - first);
-    const id = idOf('n + ?', '01934000');
-    await lab.sql(
-      shop.schema,
-      `INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, available_as_of, available_until, last_seq, created_at) ${NUMBERS}
-       SELECT ${id}, ?, 60000000000 + n + ?, 0, ?, ?, ? - INTERVAL 1 HOUR, ?, 0, ? - INTERVAL 30 DAY FROM numbers WHERE n < ?`,
-      [first, shop.merchantId, first, CREDIT, isAvailable ? CREDIT : 0, change, change, from, chunk],
-    );
-    await lab.sql(
-      shop.schema,
-      `INSERT INTO cashback_credits (id, wallet_id, merchant_id, order_id, reason, amount_cents, remaining_cents, available_at, expires_at, created_at) ${NUMBERS}
-       SELECT ${id}, ${id}, ?, NULL, NULL, ?, ?, ?, ?, ? - INTERVAL 30 DAY FROM numbers WHERE n < ?`,
-      [first, first, shop.merchantId, CREDIT, CREDIT, from, until, from, chunk],
-    );
+    const [id, chunk] = [idOf(`n + ${first}`, '01934000'), `numbers WHERE n < ${Math.min(CHUNK, count - first)}`];
+    const wallets = {
+      id,
+      merchant_id,
+      document: `60000000000 + n + ${first}`,
+      balance_cents: CREDIT,
+      available_cents: isAvailable ? CREDIT : 0,
+      pending_cents: isAvailable ? 0 : CREDIT,
+      available_as_of: `${change} - INTERVAL 1 HOUR`,
+      available_until: `${change}`,
+      last_seq: 1,
+      created_at: `${from} - INTERVAL 30 DAY`,
+    };
+    await lab.insertFrom(shop.schema, 'wallets', wallets, chunk, NUMBERS);
+    const credits = {
+      id,
+      wallet_id: id,
+      merchant_id,
+      seq: 1,
+      amount_cents: CREDIT,
+      remaining_cents: CREDIT,
+      is_open: 1,
+      available_at: `${from}`,
+      expires_at: `${until}`,
+      created_at: `${from} - INTERVAL 30 DAY`,
+    };
+    await lab.insertFrom(shop.schema, 'cashback_credits', credits, chunk, NUMBERS);
   }
   await lab.sql(shop.schema, 'ANALYZE TABLE wallets, cashback_credits');
 }

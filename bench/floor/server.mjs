@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
+import { columnsOf } from '../columns.mjs';
 
 /**
  * @typedef {{ id: string, price: string, description?: string }} Item
@@ -26,12 +27,6 @@ const LIVE_TOKEN = `
    WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 /** Read once per second for each merchant. */
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
-const INSERT_ORDER = `
-  INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, eligible_total_cents, items, payment_methods,
-                      final_payment_methods, metadata, policy, redemption_cents, lapsed_cents, earned_cents, refunded_cents,
-                      refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, requested_expires_at, completed_at, cancelled_at,
-                      cashback_available_at, cashback_expires_at)
-  VALUES (?, ?, ?, 'pending', ?, ?, NULL, ?, ?, NULL, NULL, ?, 0, 0, 0, 0, 0, 0, 0, ?, 1, ?, ?, ?, NULL, NULL, NULL, NULL, NULL)`;
 const BALANCE = `
   SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
    WHERE w.merchant_id = ? AND w.document IN (?)`;
@@ -52,6 +47,9 @@ async function rowsOf(sql, values) {
   const [rows] = await pool.query(sql, values);
   return /** @type {any[]} */ (rows);
 }
+
+const ORDER_COLUMNS = await columnsOf(rowsOf, 'orders');
+const INSERT_ORDER = `INSERT INTO orders (${ORDER_COLUMNS.map(([name]) => name).join(', ')}) VALUES ?`;
 
 const cents = (/** @type {string} */ amount) => Math.round(Number(amount) * 100);
 const money = (/** @type {number} */ amountCents) => (amountCents / 100).toFixed(2);
@@ -93,9 +91,24 @@ async function createOrder(authorization, body) {
   const items = body.items.map(({ price, ...item }) => ({ ...item, priceCents: cents(price) }));
   const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
   const expiresAt = later(now, policy.orderTtlMinutes * 60_000);
-  const json = [items, methods, policy].map((value) => JSON.stringify(value));
-  const order = [id, merchantId, Buffer.from(body.external_id), body.document, totalCents, ...json];
-  await rowsOf(INSERT_ORDER, [...order, hash('sha256', JSON.stringify(body), 'buffer'), now, now, expiresAt]);
+  /** @type {Record<string, unknown>} */
+  const order = {
+    id,
+    merchant_id: merchantId,
+    external_id: Buffer.from(body.external_id),
+    status: 'pending',
+    document: body.document,
+    total_cents: totalCents,
+    items: JSON.stringify(items),
+    payment_methods: JSON.stringify(methods),
+    policy: JSON.stringify(policy),
+    content_digest: hash('sha256', JSON.stringify(body), 'buffer'),
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    expires_at: expiresAt,
+  };
+  await rowsOf(INSERT_ORDER, [[ORDER_COLUMNS.map(([name, empty]) => order[name] ?? empty)]]);
   const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
   const availableCents = Number(balance?.cents ?? 0);
   return answerOf({ id, body, policy, totalCents, availableCents, now, expiresAt });
@@ -161,7 +174,5 @@ const server = createServer((request, response) => {
     );
   });
 });
-// Without a database it does not become ready, instead of never answering.
-await rowsOf('SELECT 1', []);
 server.listen(Number(process.env['PORT']), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));
