@@ -143,8 +143,7 @@ remove_tree() {
 }
 
 # Installs Debian unstable with a MySQL server into the cache, and writes a program that runs the server from outside it:
-# with the loader and the libraries of that folder it needs neither chroot nor root. The tests of containers make images
-# of the folder; so it has a client and HAProxy, too. Sets `mysqld`.
+# with the loader and the libraries of that folder it needs neither chroot nor root. Sets `mysqld`.
 provide_mysql() {
   local root="$cache/debian" partial="$cache/debian.partial" loader libraries
   if [[ ! -d $root ]]; then
@@ -153,7 +152,7 @@ provide_mysql() {
     mkdir -p "$cache"
     remove_tree "$partial"
     if ! timeout --kill-after=10 600 debootstrap --variant=minbase \
-      --include=mysql-server-core,mysql-client-core,haproxy sid "$partial" >"$logs/debootstrap" 2>&1; then
+      --include=mysql-server-core sid "$partial" >"$logs/debootstrap" 2>&1; then
       tail -n 15 "$logs/debootstrap"
       remove_tree "$partial"
       missing mysql 'Debian unstable cannot be downloaded'

@@ -26,9 +26,6 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
   beforeAll(async () => {
     containers = await Containers.start();
   });
-  afterAll(async () => {
-    await containers?.stop();
-  });
 
   it('the image from Dockerfile adds less than 250 MiB to its base', async () => {
     const [own, base] = await Promise.all(
@@ -43,7 +40,7 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
 
   it('npm test finds the engine and runs an end-to-end test on MySQL in a container', async () => {
     const said: string[] = [];
-    const restore = useOnly(containers.engine.env.DOCKER_HOST);
+    const restore = useOnlyDocker();
     const database = await provideDatabase({ purpose: 'test', say: (line) => said.push(line) }).finally(restore);
     try {
       expect(said).toContainEqual(expect.stringMatching(/^Docker \S+ answers/));
@@ -56,7 +53,7 @@ describeIf(await hasContainers(), 'Containers, because no Docker engine is runni
       });
       expect({ ok, output }).toEqual({ ok: true, output: expect.stringContaining('0 total') });
     } finally {
-      useOnly(containers.engine.env.DOCKER_HOST);
+      useOnlyDocker();
       await database.stop().finally(restore);
     }
   });
@@ -243,14 +240,14 @@ async function onlineMembers({ compose }: Stage, server: string): Promise<number
   return Number(await compose.run('exec', '-T', '--env', password, server, ...mysql));
 }
 
-/** Lets tools look for a database as on a machine with nothing but this engine. @returns a function that undoes it. */
-function useOnly(dockerHost: string | undefined): () => void {
-  const { DATABASE_URL, LOCAL_MYSQLD, DOCKER_HOST } = process.env;
+/** Lets tools look for a database as on a machine with nothing but Docker. @returns a function that undoes it. */
+function useOnlyDocker(): () => void {
+  const { DATABASE_URL, LOCAL_MYSQLD } = process.env;
   const set = (values: Record<string, string | undefined>): void => {
     for (const [name, value] of Object.entries(values))
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
   };
-  set({ DATABASE_URL: undefined, LOCAL_MYSQLD: undefined, DOCKER_HOST: dockerHost });
-  return () => set({ DATABASE_URL, LOCAL_MYSQLD, DOCKER_HOST });
+  set({ DATABASE_URL: undefined, LOCAL_MYSQLD: undefined });
+  return () => set({ DATABASE_URL, LOCAL_MYSQLD });
 }

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Engine, findObstacle, startEngine } from '../../tools/containers/engine.mjs';
-import { provideImages } from '../../tools/containers/stand-ins.mjs';
+import { findEngine } from '../../tools/database/docker.mjs';
 import { run } from '../../tools/support/processes.mjs';
 import { TEST_SECRET } from './service.js';
 
@@ -14,47 +13,25 @@ export const SECRETS = {
   DATABASE_ROOT_PASSWORD: 'the-root-of-a-test',
 };
 
-/** Whether there is a Docker engine or one can be started. If not, says so in capitals. */
+/** Whether a Docker engine answers, on Linux, where a test can reach the network of containers. */
 export async function hasContainers(): Promise<boolean> {
-  const obstacle =
-    process.platform === 'linux' ? await findObstacle() : 'only on Linux can a test reach the network of containers';
-  if (obstacle !== undefined) process.stdout.write(`NOT TESTED: CONTAINERS, BECAUSE ${obstacle.toUpperCase()}\n`);
-  return obstacle === undefined;
+  return process.platform === 'linux' && 'version' in (await findEngine());
 }
 
-/** A Docker engine with the image of the service. */
+/** The Docker engine, with the image of the service. */
 export class Containers {
-  private constructor(
-    readonly engine: Engine,
-    /** The base images that are stand-ins. */
-    readonly standIns: string[],
-  ) {}
-
-  /** Starts an engine if none answers, gets the base images, and builds the image from `Dockerfile`. */
+  /** Builds the image from `Dockerfile`. */
   static async start(): Promise<Containers> {
-    const engine = await startEngine();
-    try {
-      const standIns = await provideImages(engine);
-      if (standIns.length > 0) process.stdout.write(`stand-ins for the images ${standIns.join(', ')}\n`);
-      const containers = new Containers(engine, standIns);
-      await containers.docker(['build', '--quiet', '--network=host', '--tag', 'cashback-order-service', '.']);
-      return containers;
-    } catch (error) {
-      await engine.stop();
-      throw error;
-    }
+    const containers = new Containers();
+    await containers.docker(['build', '--quiet', '--network=host', '--tag', 'cashback-order-service', '.']);
+    return containers;
   }
 
   /** Runs `docker` with these arguments. @returns its output. @throws if it fails. */
   async docker(args: string[], env: Record<string, string> = {}): Promise<string> {
-    const options = { env: { ...this.engine.env, ...env }, timeoutMs: COMMAND_MS };
-    const { ok, output } = await run('docker', args, options);
+    const { ok, output } = await run('docker', args, { env: { ...process.env, ...env }, timeoutMs: COMMAND_MS });
     if (!ok) throw new Error(`docker ${args.join(' ')} failed:\n${output}`);
     return output.trim();
-  }
-
-  stop(): Promise<void> {
-    return this.engine.stop();
   }
 }
 
