@@ -5,6 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exec </dev/null
 export CI=true DEBIAN_FRONTEND=noninteractive
 
+# A use case that asks for a second connection would wait for itself.
+one_connection='MySQL, one connection, no shared statements, requests and responses against the OpenAPI document'
+one_connection_settings=(TEST_POOL_SIZE=1 TEST_BATCH=false VALIDATE_OPENAPI=true)
 oldest_node=$(sed -n 's/.*"node": "^\([0-9]*\)\..*/\1/p' package.json)
 passed=0
 failed=0
@@ -51,23 +54,6 @@ count() {
   fi
   passed=$((passed + these_passed)) failed=$((failed + these_failed)) skipped=$((skipped + these_skipped))
   tested_on+=("$(node --version) with $(sed -n 's/^Database: //p' "$log" | tail -n 1 | grep . || echo 'no database')")
-}
-
-# Runs a command beside busy loops, as on a machine that also does other work. They end with the command, and if this
-# script is gone.
-# $1: how many; the rest: a command
-beside_loops() {
-  local loops=() status
-  for _ in $(seq "$1"); do
-    while kill -0 $$ 2>/dev/null; do :; done &
-    loops+=($!)
-  done
-  shift
-  "$@"
-  status=$?
-  kill "${loops[@]}"
-  wait "${loops[@]}" 2>/dev/null
-  return "$status"
 }
 
 # Runs a part that is not a test. If it fails, that counts as one failure.

@@ -1,13 +1,12 @@
 // @ts-check
 import { createHash } from 'node:crypto';
-import { rmSync, statfsSync } from 'node:fs';
+import { existsSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
-import { canInstallPackages, installServer } from './database/apt.mjs';
 import { waitUntilReady } from './database/connection.mjs';
 import { findEngine, startContainer } from './database/docker.mjs';
 import { startPrivateServer } from './database/private-server.mjs';
 import { findServers } from './database/server-binary.mjs';
-import { makeTempFolder, messageOf, PROJECT } from './support/processes.mjs';
+import { makeTempFolder, messageOf, PROJECT, run, tail } from './support/processes.mjs';
 
 /**
  * @typedef {'start' | 'test' | 'endurance'} Purpose `start` keeps its data under `.data/` (or in a Docker volume); `test`
@@ -15,6 +14,9 @@ import { makeTempFolder, messageOf, PROJECT } from './support/processes.mjs';
  * @typedef {(line: string) => void} Say prints what is done, and why
  * @typedef {{ url: string, version: string, stop: () => Promise<void> }} Database
  */
+
+/** The script that initializes MariaDB's data folder needs a program from the client package. */
+const PACKAGES = ['mariadb-server-core', 'mariadb-client-core'];
 
 const WAYS = `There is no database. Any one of these helps:
   - set DATABASE_URL to a MySQL 8.4+ or MariaDB 10.11+ server, such as mysql://root@127.0.0.1:3306/cashback
@@ -106,14 +108,18 @@ async function tryMachine(purpose, say) {
 /** @param {Purpose} purpose @param {Say} say */
 async function tryPackages(purpose, say) {
   if (process.env['LOCAL_MYSQLD']) return undefined;
-  if (!canInstallPackages()) {
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
     say('No server is installed: that requires root on Debian or Ubuntu.');
     return undefined;
   }
-  say('Installing a server program; no system service is started.');
-  const result = await installServer(say);
-  if ('installed' in result) return tryMachine(purpose, say);
-  say(result.reason);
+  say(`Running apt-get install ${PACKAGES.join(' ')}; no system service is started.`);
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }, timeoutMs: 600_000 };
+  // An unrelated package source may be broken. The installation shows whether it matters.
+  await run('apt-get', ['-q', 'update'], options);
+  const install = ['-q', '-y', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'install', ...PACKAGES];
+  const { ok, output } = await run('apt-get', install, options);
+  if (ok) return tryMachine(purpose, say);
+  say(`apt-get could not install a server:\n${tail(output, 5)}`);
   return undefined;
 }
 

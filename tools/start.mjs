@@ -2,13 +2,17 @@
 //
 // npm start: a database, the schema, demo data, and the service, which restarts when its source changes.
 // In production: npm run start:prod
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { existsSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { stripVTControlCharacters } from 'node:util';
 import { provideDatabase } from './local-database.mjs';
-import { startCompiler } from './start/compiler.mjs';
-import { seedDemo, welcome } from './start/demo.mjs';
-import { takeLock } from './start/lock.mjs';
-import { createService } from './start/service.mjs';
+import { seedDemo, welcome } from './demo.mjs';
+import { startGuarded, untilReady } from './support/guarded-process.mjs';
 import { isPortFree } from './support/ports.mjs';
 import { messageOf, onInterrupt, PROJECT, run } from './support/processes.mjs';
 
@@ -35,6 +39,27 @@ async function end(code) {
 }
 
 /**
+ * Only one `npm start` runs in this folder: two would share a build and a data folder. The lock is a listening socket, so
+ * the operating system releases it when the process exits.
+ *
+ * @throws if another one is running
+ */
+async function takeLock() {
+  const file = path.join(tmpdir(), `cashback-${createHash('sha256').update(PROJECT).digest('hex').slice(0, 16)}.sock`);
+  const probe = connect(file);
+  const isTaken = await once(probe, 'connect').then(
+    () => true,
+    () => false,
+  );
+  probe.destroy();
+  if (isTaken) throw new Error('"npm start" is already running in this folder. Stop it first (Ctrl-C there).');
+  rmSync(file, { force: true });
+  const lock = createServer().listen(file).unref();
+  await once(lock, 'listening');
+  cleanups.push(() => lock.close());
+}
+
+/**
  * @returns {Promise<number>} the port of the service
  * @throws if the port is in use; the message says what to do
  */
@@ -53,17 +78,26 @@ async function readPort() {
 }
 
 /**
- * Compiles once, and again after each change.
+ * Compiles, and compiles again after each change. It uses the Nest CLI, because the Swagger plugin works only there.
  *
  * @param {NodeJS.ProcessEnv} env
- * @returns the events of later compilations
- * @throws if the first compilation finds errors
+ * @returns emits `built` after each compilation, and at the end of the compiler, with whether there is no error
  */
-async function compile(env) {
-  const { builds, end } = await startCompiler(env);
-  cleanups.push(() => end(5_000));
-  const [ok] = await once(builds, 'built');
-  if (!ok) throw new Error('The source does not compile.');
+async function startCompiler(env) {
+  const args = ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--watch', '--preserveWatchOutput'];
+  const compiler = await startGuarded({ command: process.execPath, args, env, output: 'pipe' });
+  cleanups.push(() => compiler.end(5_000));
+  /** @type {EventEmitter<{ built: [ok: boolean] }>} */
+  const builds = new EventEmitter();
+  createInterface({ input: /** @type {import('node:stream').Readable} */ (compiler.stdout) }).on('line', (line) => {
+    const text = stripVTControlCharacters(line);
+    const result = /Found (\d+) errors?\. Watching for file changes/.exec(text);
+    // Success needs no output; errors are shown like the compiler shows them.
+    if (result?.[1] !== '0' && text.trim() !== '' && !text.includes('Starting compilation'))
+      console.log(process.stdout.isTTY ? line : text);
+    if (result) builds.emit('built', result[1] === '0');
+  });
+  void compiler.exited.then(() => builds.emit('built', false));
   return builds;
 }
 
@@ -94,6 +128,22 @@ const environment = (port, databaseUrl) => ({
   JWT_SECRET: process.env['JWT_SECRET'] || 'change-me-change-me-change-me-change-me',
 });
 
+/** @param {NodeJS.ProcessEnv} env @returns a function that stops the service, and the running service */
+async function startService(env) {
+  const args = ['--enable-source-maps', 'dist/src/main.js'];
+  const service = await startGuarded({ command: process.execPath, args, env, output: 'inherit' });
+  let stopping = false;
+  void service.exited.then((code) => {
+    if (!stopping) say(`The service exited with code ${code}.`);
+  });
+  const stop = () => {
+    stopping = true;
+    // It finishes the requests under way.
+    return service.end(15_000);
+  };
+  return { service, stop };
+}
+
 /** @returns {Promise<void>} when the service is ready */
 async function start() {
   process.chdir(PROJECT);
@@ -101,23 +151,25 @@ async function start() {
   if (process.env['NODE_ENV'] === 'production') {
     throw new Error('"npm start" is for development: it creates a demo user. In production: npm run start:prod');
   }
-  cleanups.push(await takeLock(PROJECT));
+  await takeLock();
   const port = await readPort();
   const database = await provideDatabase({ purpose: 'start', say });
   cleanups.push(() => database.stop());
   const env = environment(port, database.url);
 
   say('Compiling');
-  const builds = await compile(env);
+  const builds = await startCompiler(env);
+  const [compiles] = await once(builds, 'built');
+  if (!compiles) throw new Error('The source does not compile.');
   say('Applying the migrations');
   await migrate(env);
   if (await seedDemo(env)) say('Created a demo merchant, its API user and a customer with a balance of 80.00');
 
   say('Starting the service');
-  const service = createService({ env, port, say });
-  cleanups.push(() => service.stop());
-  await service.start();
-  if (!(await service.isReady())) throw new Error('The service did not become ready.');
+  let running = await startService(env);
+  cleanups.push(() => running.stop());
+  if (!(await untilReady(`http://localhost:${port}`, running.service)))
+    throw new Error('The service did not become ready.');
   console.log(welcome(port, database.url));
 
   let restarting = Promise.resolve();
@@ -126,8 +178,9 @@ async function start() {
     restarting = restarting.then(async () => {
       if (ending) return;
       say('The source has changed: restarting the service');
-      await service.stop();
-      await service.start();
+      // Both use the same port.
+      await running.stop();
+      running = await startService(env);
     });
   });
 }

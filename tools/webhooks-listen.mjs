@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { EMAIL, PASSWORD } from './start/demo.mjs';
+import { EMAIL, PASSWORD } from './demo.mjs';
 import { isPortFree } from './support/ports.mjs';
 import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 

@@ -94,6 +94,6 @@ describe('the documentation', () => {
   it('the commands in README.md use one BASE variable for the address', () => {
     expect(read('README.md').match(/http:\/\/localhost\S*/g)).toEqual(['http://localhost:3000']);
     expect(read('README.md')).toContain('BASE=http://localhost:3000\n');
-    expect(read('tools/start/demo.mjs')).toContain('BASE=${base}\n');
+    expect(read('tools/demo.mjs')).toContain('BASE=${base}\n');
   });
 });

@@ -70,7 +70,7 @@ describe('the examples of the OpenAPI document', () => {
     expect(answers[3]?.body).toMatchObject({ status: 'completed', cashback: { to_redeem: { redeemed: '20.00' } } });
     const login = requestOf('post', '/auth/login');
     for (const value of [login.email, login.password, customer])
-      expect(readFileSync('tools/start/demo.mjs', 'utf8')).toContain(`= '${value}';`);
+      expect(readFileSync('tools/demo.mjs', 'utf8')).toContain(`= '${value}';`);
   });
 
   it('no example has what passes or depends on earlier requests: an instant, a day, or a version', () => {

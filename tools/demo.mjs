@@ -1,5 +1,5 @@
 // @ts-check
-import { run } from '../support/processes.mjs';
+import { run } from './support/processes.mjs';
 
 /** The login of the demo merchant. */
 export const EMAIL = 'demo@example.com';

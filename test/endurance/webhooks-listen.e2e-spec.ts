@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EMAIL, PASSWORD, seedDemo, welcome } from '../../tools/start/demo.mjs';
+import { EMAIL, PASSWORD, seedDemo, welcome } from '../../tools/demo.mjs';
 import { type Guarded, startGuarded } from '../../tools/support/guarded-process.mjs';
 import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
