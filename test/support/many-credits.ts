@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseMoney } from '../../src/common/money.js';
-import { NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
+import { FREE, NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
 import { createDataSource } from '../../src/schema.js';
 import { aDocument, grant, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
@@ -41,10 +41,10 @@ export async function aCustomerWithCredits(
     const numbers = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => first + at);
     const credits = numbers.map((at) => {
       const expires = new Date(expiresAt.getTime() + at * 1000);
-      return [randomUUID(), wallet.id, wallet.merchant_id, cents, cents, availableAt, expires, now];
+      return [randomUUID(), wallet.id, wallet.merchant_id, last + at + 1, cents, cents, availableAt, expires, now];
     });
     await dataSource.query(
-      'INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
+      'INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
       [credits],
     );
     await dataSource.query(
@@ -61,13 +61,15 @@ export async function aCustomerWithCredits(
     );
   }
   const { id, merchant_id: merchantId } = wallet;
-  const [{ available }] = await dataSource.query(
-    'SELECT SUM(remaining_cents) AS available FROM cashback_credits WHERE wallet_id = ? AND available_at <= ? AND expires_at > ?',
-    [id, now, now],
+  const [{ available, pending }] = await dataSource.query(
+    `SELECT SUM(IF(available_at <= ? AND expires_at > ?, ${FREE}, 0)) AS available, SUM(IF(available_at > ?, ${FREE}, 0)) AS pending
+       FROM cashback_credits WHERE wallet_id = ?`,
+    [now, now, now, id],
   );
   await dataSource.query(
-    `UPDATE wallets SET balance_cents = ?, last_seq = ?, available_cents = ?, available_as_of = ?, available_until = ${NEXT_CHANGE} WHERE id = ?`,
-    [balance + count * cents, last + count, available, now, ...nextChangeParameters(id, merchantId, now), id],
+    `UPDATE wallets SET balance_cents = ?, last_seq = ?, available_cents = ?, pending_cents = ?, available_as_of = ?,
+                        available_until = ${NEXT_CHANGE} WHERE id = ?`,
+    [balance + count * cents, last + count, available, pending, now, ...nextChangeParameters(id, merchantId, now), id],
   );
   await forgetEvents(dataSource, merchantId, now);
   await dataSource.query('ANALYZE TABLE wallets, cashback_credits, cashback_holds');
