@@ -54,7 +54,7 @@ describe('POST /orders/{id}/complete', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('POST /orders/{id}/complete captures the held cashback', async () => {
+  it('POST /orders/{id}/complete redeems the held cashback', async () => {
     const order = await anOrderWith('80.00');
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
     const { body } = await complete(order);
@@ -64,14 +64,12 @@ describe('POST /orders/{id}/complete', () => {
     });
     expect(await movementsOf(merchant, order.document)).toEqual([
       'grant 80.00',
-      'hold -20.00',
-      'release 20.00',
       'redeem -20.00',
       'earn 6.50',
     ]);
   });
 
-  it('POST /orders/{id}/complete can hold and capture cashback in one step', async () => {
+  it('POST /orders/{id}/complete can hold and redeem cashback in one step', async () => {
     const order = await anOrderWith('80.00');
     const { status, body } = await complete(order, { redeem: '20.00' });
     expect({ status, redeemed: body.cashback.to_redeem.redeemed }).toEqual({ status: 200, redeemed: '20.00' });
@@ -87,7 +85,7 @@ describe('POST /orders/{id}/complete', () => {
     ['less cashback than was held', '5.00'],
     ['no cashback although some was held', '0.00'],
     ['exactly the held cashback', '20'],
-  ])('POST /orders/{id}/complete can capture %s', async (_what, redeem) => {
+  ])('POST /orders/{id}/complete can redeem %s', async (_what, redeem) => {
     const order = await anOrderWith('80.00');
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
     const redeemed = Number(redeem).toFixed(2);
@@ -105,7 +103,7 @@ describe('POST /orders/{id}/complete', () => {
     expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(body);
   });
 
-  it('POST /orders/{id}/complete grants no cashback and creates no credit for an order paid entirely with cashback', async () => {
+  it('POST /orders/{id}/complete earns no cashback and creates no credit for an order paid entirely with cashback', async () => {
     const shop = await aMerchant(service, { redeemShareBps: 10_000 });
     const document = aDocument();
     await grant(service, shop, document, '150.00');
@@ -113,8 +111,6 @@ describe('POST /orders/{id}/complete', () => {
     expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '150.00' }, to_receive: { amount: '0.00' } });
     expect(await movementsOf(shop, document)).toEqual([
       'grant 150.00',
-      'hold -150.00',
-      'release 150.00',
       'redeem -150.00',
     ]);
   });
@@ -169,15 +165,13 @@ describe('a repeated POST /orders/{id}/complete', () => {
     expect(await complete(order)).toMatchObject({ status: 200, body: { status: 'refunded' } });
   });
 
-  it('25 concurrent POST /orders/{id}/complete requests grant and capture once', async () => {
+  it('25 concurrent POST /orders/{id}/complete requests earn and redeem once', async () => {
     const order = await anOrderWith('80.00');
     const answers = await atOnce(25, () => complete(order, { redeem: '20.00' }));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(await movementsOf(merchant, order.document)).toEqual([
       'grant 80.00',
-      'hold -20.00',
-      'release 20.00',
       'redeem -20.00',
       'earn 6.50',
     ]);

@@ -117,14 +117,7 @@ describe('expired orders', () => {
     const next = await aCreatedOrder(merchant, { document: order.document });
     expect(next.cashback.to_redeem).toMatchObject({ available: '50.00', maximum: '50.00' });
     expect((await hold(next, '50.00')).cashback.to_redeem).toMatchObject({ held: '50.00', available: '0.00' });
-    expect(await movementsOf(merchant, order.document)).toEqual([
-      'grant 50.00',
-      'hold -50.00',
-      'release 50.00',
-      'hold -50.00',
-    ]);
-    const [, , release] = await statementOf(merchant, order.document);
-    expect(release).toMatchObject({ order_id: order.id, effective_at: release!.created_at });
+    expect(await movementsOf(merchant, order.document)).toEqual(['grant 50.00']);
   });
 
   it('completing an expired order without redeem returns 409 with what it held, and changes nothing', async () => {
@@ -226,7 +219,7 @@ describe('expired orders', () => {
 });
 
 describe('cashback that expires while it is held', () => {
-  it('cashback that expires while it is held can be captured', async () => {
+  it('cashback that expires while it is held can be redeemed', async () => {
     const order = await anOrderWith('20.00', { expiresAt: inMinutes(10) });
     await hold(order, '20.00');
     await service.clock.advance({ minutes: 20 });
@@ -238,38 +231,29 @@ describe('cashback that expires while it is held', () => {
     expect((await complete(order)).body.cashback.to_redeem).toMatchObject({ redeemed: '20.00', available: '0.00' });
   });
 
-  it('the held part of expired cashback is available through the seventh day after the order expires', async () => {
-    const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
+  it('cashback that expires while it is held expires at once when its order expires after it', async () => {
+    const expiresAt = inMinutes(10);
+    const order = await anOrderWith('30.00', { expiresAt });
     await hold(order, '20.00');
     await until(order.expires_at);
-    await service.clock.advance({ days: 6 });
     expect(await walletOf(merchant, order.document)).toMatchObject({
-      available: '20.00',
-      held: '0.00',
-      next_expiry: { amount: '20.00', at: startOfDayAfter(order.expires_at as string, 8) },
+      ...{ available: '0.00', held: '0.00', next_expiry: null },
     });
-    expect((await read(order)).cashback.to_redeem.available).toBe('20.00');
-    await until(startOfDayAfter(order.expires_at as string, 8));
-    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', next_expiry: null });
-    expect((await read(order)).cashback.to_redeem.available).toBe('0.00');
+    expect((await read(order)).cashback.to_redeem).toMatchObject({ available: '0.00', lapsed: '20.00' });
     expectProblem(await complete(order, { redeem: '20.00' }), 409, 'redemption_no_longer_available');
     await complete(order, { redeem: '0.00' });
     expect(await movementsOf(merchant, order.document)).toEqual([
-      'grant 30.00',
-      'hold -20.00',
-      'expire -10.00',
-      'release 20.00',
-      'expire -20.00',
-      'earn 7.50',
+      ...['grant 30.00', 'expire -10.00', 'expire -20.00', 'earn 7.50'],
     ]);
+    const [, first, second] = await statementOf(merchant, order.document);
+    expect([first.effective_at, second.effective_at]).toEqual(Array(2).fill(expiresAt.toISOString()));
   });
 
   it('wallets and orders show expired cashback the same way before and after it is written off', async () => {
     const order = await anOrderWith('30.00', { expiresAt: inMinutes(10) });
     const other = await aCreatedOrder(merchant, { document: order.document });
     await hold(order, '12.00');
-    await hold(other, '7.00');
-    await service.clock.advance({ days: 1 });
+    service.clock.skip(11 * 60_000);
     const seen = async (): Promise<unknown> => [
       await walletOf(merchant, order.document),
       (await read(order)).cashback,
@@ -277,11 +261,12 @@ describe('cashback that expires while it is held', () => {
     ];
     const before = await seen();
     expect(before).toMatchObject([
-      { available: '19.00', held: '0.00' },
-      { to_redeem: { available: '19.00' } },
-      { to_redeem: { available: '19.00' } },
+      { available: '0.00', held: '12.00' },
+      { to_redeem: { available: '0.00', held: '12.00', maximum: '12.00' } },
+      { to_redeem: { available: '0.00', maximum: '0.00' } },
     ]);
-    await complete(await aCreatedOrder(merchant, { document: order.document, total: '0.01' }));
+    await service.clock.advance({});
+    expect(await movementsOf(merchant, order.document)).toEqual(['grant 30.00', 'expire -18.00']);
     expect(await seen()).toEqual(before);
   });
 

@@ -102,7 +102,7 @@ describe('eligible_amount of a refund', () => {
     await service.clock.advance({ days: 188 });
     for (const [amount, eligible] of [['30.00', '30.00'], ['20.00', '0.00'], ['30.00']])
       expect((await refund(order, amount!, eligible)).body).toMatchObject({ amount, cashback_taken_back: '0.00' });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 4.00', 'clawback -1.00', 'expire -3.00']);
+    expect(await movementsOf(merchant, order.document)).toEqual(['earn 4.00', 'take_back -1.00', 'expire -3.00']);
   });
 
   it('concurrent refunds with different eligible parts add up to the totals of the order', async () => {

@@ -69,7 +69,7 @@ describe('POST /orders/{id}/refunds', () => {
       pending: '0.00',
       debt: '0.00',
     });
-    expect((await movementsOf(merchant, order.document)).slice(-2)).toEqual(['restore 15.00', 'clawback -6.75']);
+    expect((await movementsOf(merchant, order.document)).slice(-2)).toEqual(['return 15.00', 'take_back -6.75']);
   });
 
   it.each([
