@@ -27,7 +27,7 @@ describe('a customer with a CNPJ', () => {
       const refund = { external_id: 'DEV-1', amount: '100.00' };
       expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).body.cashback_returned).toBe('20.00');
       expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', pending: '0.00', held: '0.00' });
-      expect((await movementsOf(merchant, document)).slice(0, 2)).toEqual(['grant 80.00', 'hold -20.00']);
+      expect((await movementsOf(merchant, document)).slice(0, 2)).toEqual(['grant 80.00', 'redeem -20.00']);
     },
   );
 

@@ -66,6 +66,7 @@ describe('POST /grants', () => {
       document,
       amount: '80.00',
       remaining: '80.00',
+      held: '0.00',
       voided: '0.00',
       reason: 'Desculpe 🎁',
       metadata: {},
@@ -165,11 +166,11 @@ describe('a repeated POST /grants', () => {
     await service.clock.advance({ minutes: 1 });
     for (const amount of ['80.00', '80', '80.0']) {
       const again = await merchant.client.post('/grants', { ...content, amount });
-      expect(again).toMatchObject({ status: 201, body: { ...body, remaining: '60.00' } });
+      expect(again).toMatchObject({ status: 201, body: { ...body, remaining: '80.00', held: '20.00' } });
       expect(again.headers.get('idempotency-replayed')).toBe('true');
       expect(again.headers.get('location')).toBe(`/grants/${body.id}`);
     }
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00', 'hold -20.00']);
+    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
   });
 
   it('a repeated POST /grants still replays after its last day has passed', async () => {
@@ -347,10 +348,10 @@ describe('GET /grants/{id}', () => {
     for (const id of [body.id, body.id.toUpperCase()])
       expect(await merchant.client.get(`/grants/${id}`)).toMatchObject({
         status: 200,
-        body: { ...body, remaining: '60.00' },
+        body: { ...body, remaining: '80.00', held: '20.00' },
       });
     await service.clock.advance({ minutes: 31 });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('80.00');
+    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(body);
     await service.clock.advance({ minutes: 181 * 24 * 60 });
     expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('0.00');
   });
@@ -436,19 +437,18 @@ describe('POST /grants/{id}/void', () => {
     const document = String(body.document);
     const order = await aHold(document, '30.00');
     const voided = await voidGrant(body.id as string);
-    expect(voided.body).toMatchObject({ voided: '50.00', remaining: '0.00' });
+    expect(voided.body).toMatchObject({ voided: '50.00', remaining: '30.00', held: '30.00' });
     expect((await voidGrant(body.id as string)).body).toEqual(voided.body);
     await merchant.client.post(`/orders/${order.id}/cancel`);
     expect(await walletOf(merchant, document)).toMatchObject({ available: '30.00', held: '0.00' });
-    expect((await voidGrant(body.id as string)).body).toEqual({ ...voided.body, voided: '80.00' });
+    expect((await voidGrant(body.id as string)).body).toEqual({
+      ...voided.body,
+      voided: '80.00',
+      remaining: '0.00',
+      held: '0.00',
+    });
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual([
-      'grant 80.00',
-      'hold -30.00',
-      'void -50.00',
-      'release 30.00',
-      'void -30.00',
-    ]);
+    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'void -50.00', 'void -30.00']);
   });
 
   it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {

@@ -24,12 +24,12 @@ const inDays = (days: number): Date => new Date(service.clock.now().getTime() + 
 /** @returns the remaining amount of each credit of a customer, earliest expiry first. */
 async function creditsOf(document: string): Promise<string[]> {
   const sql =
-    'SELECT c.remaining_cents FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.expires_at, c.id';
+    'SELECT c.remaining_cents FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? ORDER BY c.expires_at, c.seq';
   return (await rowsOf(service, sql, [document])).map((row) => (Number(row.remaining_cents) / 100).toFixed(2));
 }
 
-describe('cashback restored by a refund', () => {
-  it('a refund restores redeemed cashback to its original credits and keeps their dates', async () => {
+describe('cashback returned by a refund', () => {
+  it('a refund returns redeemed cashback to the credits that it came from and keeps their dates', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(10) });
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
@@ -43,7 +43,7 @@ describe('cashback restored by a refund', () => {
     expect((await walletOf(merchant, document)).available).toBe('10.00');
   });
 
-  it('a refund does not restore the part of a credit that had expired before', async () => {
+  it('a refund does not return the part of a credit that had expired before', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '30.00', { expiresAt: inDays(1) });
     const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
@@ -52,12 +52,12 @@ describe('cashback restored by a refund', () => {
     expect((await walletOf(merchant, document)).available).toBe('10.00');
     expect((await movementsOf(merchant, document)).slice(-3)).toEqual([
       'expire -20.00',
-      'restore 10.00',
-      'clawback -7.00',
+      'return 10.00',
+      'take_back -7.00',
     ]);
   });
 
-  it('restored cashback can be redeemed and restored again', async () => {
+  it('returned cashback can be redeemed and returned again', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
     for (let round = 1; round <= 3; round++) {
@@ -146,7 +146,7 @@ describe('debt of a wallet', () => {
   it('the debt equals the part of what a refund takes back that all credits together did not cover', async () => {
     const { document } = await aDebtor();
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
-    expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['clawback -0.25', 'debt 4.75']);
+    expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['take_back -0.25', 'debt 4.75']);
   });
 
   it('a grant repays the debt first, in part if the grant is smaller', async () => {
@@ -157,10 +157,10 @@ describe('debt of a wallet', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '7.25', debt: '0.00' });
     expect((await movementsOf(merchant, document)).slice(-6)).toEqual([
       'grant 2.00',
-      'clawback -2.00',
+      'take_back -2.00',
       'repay -2.00',
       'grant 10.00',
-      'clawback -2.75',
+      'take_back -2.75',
       'repay -2.75',
     ]);
   });
@@ -173,7 +173,7 @@ describe('debt of a wallet', () => {
     const entries = await statementOf(merchant, document);
     expect(entries.slice(-3)).toMatchObject([
       { kind: 'earn', balance: '5.00', debt: '4.75' },
-      { kind: 'clawback', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
+      { kind: 'take_back', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
       { kind: 'repay', balance: '0.25', debt: '0.00', credit_id: null },
     ]);
     // The repaid amount is not taken back a second time when the order is refunded.
@@ -181,7 +181,7 @@ describe('debt of a wallet', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
   });
 
-  it('cashback restored by a refund repays the debt first', async () => {
+  it('cashback returned by a refund repays the debt first', async () => {
     const { document, spent } = await aDebtor();
     expect(await refund(spent, '10.00')).toMatchObject({
       cashback_returned: '5.00',
@@ -191,10 +191,10 @@ describe('debt of a wallet', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
     expect((await movementsOf(merchant, document)).slice(-5)).toEqual([
       'debt 4.75',
-      'restore 5.00',
-      'clawback -4.75',
+      'return 5.00',
+      'take_back -4.75',
       'repay -4.75',
-      'clawback -0.25',
+      'take_back -0.25',
     ]);
   });
 
@@ -204,10 +204,10 @@ describe('debt of a wallet', () => {
     const { id: refund_id, external_id: refund_external_id } = await refund(spent, '10.00');
     const ofRefund = { refund_id, refund_external_id, order_id: spent.id };
     expect((await statementOf(merchant, document)).slice(before)).toMatchObject([
-      { kind: 'restore', amount: '5.00', ...ofRefund },
-      { kind: 'clawback', amount: '-4.75', ...ofRefund },
+      { kind: 'return', amount: '5.00', ...ofRefund },
+      { kind: 'take_back', amount: '-4.75', ...ofRefund },
       { kind: 'repay', amount: '-4.75', ...ofRefund },
-      { kind: 'clawback', amount: '-0.25', ...ofRefund },
+      { kind: 'take_back', amount: '-0.25', ...ofRefund },
     ]);
 
     const other = aDocument();
@@ -217,8 +217,8 @@ describe('debt of a wallet', () => {
     const { id } = await refund(late, '150.00');
     expect((await statementOf(merchant, other)).slice(-3)).toMatchObject([
       { kind: 'expire', amount: '-20.00', refund_id: null, order_id: null },
-      { kind: 'restore', amount: '10.00', refund_id: id },
-      { kind: 'clawback', amount: '-7.00', refund_id: id },
+      { kind: 'return', amount: '10.00', refund_id: id },
+      { kind: 'take_back', amount: '-7.00', refund_id: id },
     ]);
   });
 
@@ -239,9 +239,8 @@ describe('debt of a wallet', () => {
     const { body } = await merchant.client.post(`/orders/${id}/cancel`);
     expect(body.cashback.to_redeem.available).toBe('2.00');
     expect(await walletOf(merchant, document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
-    expect((await statementOf(merchant, document)).slice(-3)).toMatchObject([
-      { kind: 'release', amount: '5.00', order_id: id },
-      { kind: 'clawback', amount: '-3.00', order_id: id, refund_id: null },
+    expect((await statementOf(merchant, document)).slice(-2)).toMatchObject([
+      { kind: 'take_back', amount: '-3.00', order_id: id, refund_id: null },
       { kind: 'repay', amount: '-3.00', order_id: id, refund_id: null, debt: '0.00' },
     ]);
   });
@@ -256,12 +255,7 @@ describe('debt of a wallet', () => {
     expect(order.cashback.to_redeem.available).toBe('2.00');
     await grant(service, merchant, document, '1.00');
     expect(await walletOf(merchant, document)).toMatchObject({ available: '3.00', debt: '0.00' });
-    expect((await movementsOf(merchant, document)).slice(-4)).toEqual([
-      'release 5.00',
-      'clawback -3.00',
-      'repay -3.00',
-      'grant 1.00',
-    ]);
+    expect((await movementsOf(merchant, document)).slice(-3)).toEqual(['take_back -3.00', 'repay -3.00', 'grant 1.00']);
   });
 
   it('a lower hold repays the debt only with what the order no longer holds', async () => {

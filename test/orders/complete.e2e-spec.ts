@@ -62,11 +62,7 @@ describe('POST /orders/{id}/complete', () => {
       to_redeem: { available: '60.00', held: '0.00', redeemed: '20.00' },
       to_receive: { amount: '6.50' },
     });
-    expect(await movementsOf(merchant, order.document)).toEqual([
-      'grant 80.00',
-      'redeem -20.00',
-      'earn 6.50',
-    ]);
+    expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'redeem -20.00', 'earn 6.50']);
   });
 
   it('POST /orders/{id}/complete can hold and redeem cashback in one step', async () => {
@@ -109,10 +105,7 @@ describe('POST /orders/{id}/complete', () => {
     await grant(service, shop, document, '150.00');
     const order = await aCompletedOrder(shop, { document }, { redeem: '150.00' });
     expect(order.cashback).toMatchObject({ to_redeem: { redeemed: '150.00' }, to_receive: { amount: '0.00' } });
-    expect(await movementsOf(shop, document)).toEqual([
-      'grant 150.00',
-      'redeem -150.00',
-    ]);
+    expect(await movementsOf(shop, document)).toEqual(['grant 150.00', 'redeem -150.00']);
   });
 
   it('POST /orders/{id}/complete makes the cashback available at once when the policy has zero release days', async () => {
@@ -170,11 +163,7 @@ describe('a repeated POST /orders/{id}/complete', () => {
     const answers = await atOnce(25, () => complete(order, { redeem: '20.00' }));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(await movementsOf(merchant, order.document)).toEqual([
-      'grant 80.00',
-      'redeem -20.00',
-      'earn 6.50',
-    ]);
+    expect(await movementsOf(merchant, order.document)).toEqual(['grant 80.00', 'redeem -20.00', 'earn 6.50']);
   });
 
   it('only one of 25 concurrent POST /orders/{id}/complete requests with different values succeeds', async () => {

@@ -177,11 +177,7 @@ describe('the sweep of expired credits', () => {
     expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
     await Promise.all([sweep(), sweep(second)]);
     expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual([
-      'grant 20.00',
-      'grant 10.00',
-      'expire -10.00',
-    ]);
+    expect(await movementsOf(merchant, document)).toEqual(['grant 20.00', 'grant 10.00', 'expire -10.00']);
     expect((await statementOf(merchant, document)).at(-1)).toMatchObject({ effective_at: expiresAt.toISOString() });
     expect(order.document).toBe(document);
     await expectInvariants(service);
