@@ -35,16 +35,14 @@ export interface StoredGrant {
   document: string;
 }
 
-/** What decides whether a request is a replay. */
+/** What decides whether a request is a replay. Where the operator names an instant, requests name a day. */
 export function requestedContent(content: GrantContent) {
   return {
     external_id: content.externalId ?? null,
     document: content.document,
     amount: content.amountCents,
-    available_at: content.availableAt?.toISOString() ?? null,
-    expires_at: content.expiresAt?.toISOString() ?? null,
-    available_on: content.availableOn ?? null,
-    expires_on: content.expiresOn ?? null,
+    available_on: content.availableOn ?? content.availableAt?.toISOString() ?? null,
+    expires_on: content.expiresOn ?? content.expiresAt?.toISOString() ?? null,
     reason: content.reason ?? null,
     metadata: content.metadata ?? {},
   };
@@ -55,10 +53,8 @@ export function storedContent({ grant, credit, document }: StoredGrant): ReturnT
     external_id: grant.externalId,
     document,
     amount: credit.amountCents,
-    available_at: grant.requestedAvailableAt?.toISOString() ?? null,
-    expires_at: grant.requestedExpiresAt?.toISOString() ?? null,
-    available_on: grant.requestedAvailableOn,
-    expires_on: grant.requestedExpiresOn,
+    available_on: grant.requestedAvailableOn ?? grant.requestedAvailableAt?.toISOString() ?? null,
+    expires_on: grant.requestedExpiresOn ?? grant.requestedExpiresAt?.toISOString() ?? null,
     reason: credit.reason,
     metadata: grant.metadata ?? {},
   };
