@@ -39,9 +39,9 @@ describe('GET /wallets/{id}/credits', () => {
     const [earned] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
     const { available_at, expires_at, expires_on } = order.cashback.to_receive;
     const pick = ({ amount, remaining, available_at, expires_at, expires_on }: any): object => ({
-      ...{ amount, remaining, available_at, expires_at, expires_on },
+      ...{ amount, remaining, held: '0.00', available_at, expires_at, expires_on },
     });
-    const source = { type: 'grant', reason: null };
+    const source = { type: 'grant', reason: null, return: false };
     for (const path of [`/wallets/${id}/credits`, `/wallets/${id.toUpperCase()}/credits`])
       expect(await merchant.client.get(path)).toMatchObject({
         status: 200,
@@ -55,25 +55,36 @@ describe('GET /wallets/{id}/credits', () => {
               source: { ...source, id: granted.id, external_id: sorry.external_id, reason: 'Late delivery' },
             },
             {
-              ...{ id: earned.id, amount: '7.50', remaining: '7.50', available_at, expires_at, expires_on },
-              source: { type: 'order', id: order.id, external_id: order.external_id, reason: null },
+              ...{
+                id: earned.id,
+                amount: '7.50',
+                remaining: '7.50',
+                held: '0.00',
+                available_at,
+                expires_at,
+                expires_on,
+              },
+              source: { type: 'order', id: order.id, external_id: order.external_id, reason: null, return: false },
             },
           ],
         },
       });
   });
 
-  it('GET /wallets/{id}/credits adds up to the available and pending balance, without what is held, spent or expired', async () => {
+  it('GET /wallets/{id}/credits adds up to the available, pending and held balance, without credits that are wholly held, spent or expired', async () => {
     const document = aDocument();
     await grant(service, merchant, document, '5.00', { expiresAt: inDays(2) });
     await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
     await grant(service, merchant, document, '30.00', { expiresAt: inDays(40) });
     await aCompletedOrder(merchant, { document });
     const order = await aCreatedOrder(merchant, { document });
-    const remaining = async (): Promise<string[]> => (await creditsOf(document)).map((credit) => credit.remaining);
+    const remaining = async (): Promise<string[]> =>
+      (await creditsOf(document)).map(({ remaining, held }) =>
+        held === '0.00' ? remaining : `${remaining} (${held})`,
+      );
     await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '7.00' });
     expect(await walletOf(merchant, document)).toMatchObject({ available: '38.00', pending: '7.50', held: '7.00' });
-    expect(await remaining()).toEqual(['8.00', '30.00', '7.50']);
+    expect(await remaining()).toEqual(['10.00 (2.00)', '30.00', '7.50']);
     await merchant.client.post(`/orders/${order.id}/cancel`);
     expect(await remaining()).toEqual(['5.00', '10.00', '30.00', '7.50']);
     service.clock.skip(3 * 86_400_000);
@@ -87,7 +98,7 @@ describe('GET /wallets/{id}/credits', () => {
     const document = aDocument();
     await grant(service, merchant, document, '5.00');
     const [{ id, source }] = await creditsOf(document);
-    expect(source).toEqual({ type: 'grant', id, external_id: id, reason: null });
+    expect(source).toEqual({ type: 'grant', id, external_id: id, reason: null, return: false });
     expect(await merchant.client.get(`/grants/${id}`)).toMatchObject({ status: 200, body: { external_id: id } });
   });
 
@@ -132,7 +143,7 @@ describe('GET /wallets/{id}/credits', () => {
     );
     const sums = new Set<number>();
     for (const { body } of await atOnce(20, () => merchant.client.get(`/wallets/${id}/credits`)))
-      sums.add(body.data.reduce((sum: number, credit: any) => sum + Number(credit.remaining), 0));
+      sums.add(body.data.reduce((sum: number, { remaining, held }: any) => sum + Number(remaining) - Number(held), 0));
     await holds;
     expect([...sums].filter((sum) => sum !== 40 && sum !== 15)).toEqual([]);
   });

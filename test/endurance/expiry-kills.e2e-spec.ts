@@ -87,10 +87,9 @@ describe('a sweep that is killed', () => {
     const redeemed = answers.filter(({ status, body }) => status === 200 && body.status === 'completed').length;
     const [sums] = await rowsOf(
       observer,
-      `SELECT SUM(kind = 'hold') AS holds, SUM(kind = 'release') AS releases, SUM(kind = 'redeem') AS redemptions FROM cashback_entries`,
+      `SELECT (SELECT COUNT(*) FROM cashback_entries WHERE kind = 'redeem') AS redemptions, (SELECT COUNT(*) FROM cashback_holds) AS holds`,
     );
-    expect(Number(sums.redemptions)).toBe(redeemed);
-    expect(Number(sums.holds)).toBe(Number(sums.releases));
+    expect([sums.redemptions, sums.holds].map(Number)).toEqual([redeemed, 0]);
     const wallets = await Promise.all(documents.map((document) => walletOf(merchant, document)));
     const available = wallets.reduce((sum, wallet) => sum + Number(wallet.available), 0);
     expect({ available, held: wallets.map(({ held }) => held) }).toEqual({

@@ -12,7 +12,7 @@ const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
 describe('a wallet with a debt and 50,000 open credits', () => {
   const { service } = useService({ env: { DATABASE_POOL_SIZE: '1' } });
 
-  it('released holds and restored redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
+  it('released holds and returned redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
     const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
     const document = aDocument();
     const ok = async (answer: Promise<Answer>): Promise<any> => {
@@ -31,8 +31,8 @@ describe('a wallet with a debt and 50,000 open credits', () => {
     const first = await aCompletedOrder(shop, { document, total: '200.00' });
     await ok(shop.client.post(`${await anOrderHolding('10.00')}/complete`));
     await grant(service, shop, document, '14.00');
-    const [released, restored] = [await anOrderHolding('8.00'), await anOrderHolding('6.00')];
-    await ok(shop.client.post(`${restored}/complete`));
+    const [released, returned] = [await anOrderHolding('8.00'), await anOrderHolding('6.00')];
+    await ok(shop.client.post(`${returned}/complete`));
     await refundOf(`/orders/${first.id}`, '200.00');
     expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '8.00', debt: '10.00' });
 
@@ -46,7 +46,7 @@ describe('a wallet with a debt and 50,000 open credits', () => {
       expect(await rowsReadBy(service, act)).toBeLessThan(5000);
     await few(() => ok(shop.client.post(`${released}/cancel`)));
     await few(() => aCreatedOrder(shop, { document }));
-    await few(() => refundOf(restored, '20.00'));
+    await few(() => refundOf(returned, '20.00'));
     expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
     let path = '';
     await few(async () => (path = await anOrderHolding('3.00')));

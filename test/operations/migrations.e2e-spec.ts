@@ -314,13 +314,18 @@ describe('rows written by the service', () => {
     ],
     ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = -1'],
     ['ck_cashback_credits_remaining', 'UPDATE cashback_credits SET remaining_cents = amount_cents + 1'],
+    ['ck_cashback_credits_held', 'UPDATE cashback_credits SET held_cents = -1'],
+    ['ck_cashback_credits_held', 'UPDATE cashback_credits SET held_cents = remaining_cents + 1'],
+    ['ck_wallets_parts', 'UPDATE wallets SET held_cents = -1'],
     ['ck_wallets_debt', 'UPDATE wallets SET debt_cents = -1'],
     ['ck_orders_refunded', 'UPDATE orders SET refunded_cents = total_cents + 1'],
+    ['ck_orders_held', 'UPDATE orders SET held_cents = 1'],
+    ['ck_orders_redeemed', 'UPDATE orders SET redeemed_cents = total_cents + 1'],
     ['ck_orders_lapsed', 'UPDATE orders SET lapsed_cents = 1'],
     ['ck_orders_status', "UPDATE orders SET status = 'lapsed'"],
     [
       'uq_orders_merchant_external_id',
-      'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, redemption_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, redemption_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
+      'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
     ],
   ])('the constraint %s rejects an invalid row', async (constraint, sql) => {
     await aCompletedOrder(await aMerchant(service));

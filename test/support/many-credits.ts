@@ -41,10 +41,10 @@ export async function aCustomerWithCredits(
     const numbers = Array.from({ length: Math.min(BATCH, count - first) }, (_, at) => first + at);
     const credits = numbers.map((at) => {
       const expires = new Date(expiresAt.getTime() + at * 1000);
-      return [randomUUID(), wallet.id, wallet.merchant_id, last + at + 1, cents, cents, availableAt, expires, now];
+      return [randomUUID(), wallet.id, wallet.merchant_id, last + at + 1, cents, cents, 0, availableAt, expires, now];
     });
     await dataSource.query(
-      'INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, available_at, expires_at, created_at) VALUES ?',
+      'INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, held_cents, available_at, expires_at, created_at) VALUES ?',
       [credits],
     );
     await dataSource.query(

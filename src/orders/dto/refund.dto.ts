@@ -58,7 +58,7 @@ export class RefundDto {
   readonly eligible_amount!: string;
 
   /**
-   * Redeemed cashback that was returned to the customer's wallet. Expired cashback is reinstated for 7 days, once.
+   * Redeemed cashback that was returned to the customer's wallet, where it can be spent for at least seven days.
    * @example "6.66"
    */
   @ApiMoney()

@@ -127,7 +127,7 @@ const manyRefunds: Race<{
     });
   },
   expectUnfair: ({ answers, refunded }) => {
-    // Each group of concurrent requests added to the same sum, so the order records less than was restored.
+    // Each group of concurrent requests added to the same sum, so the order records less than was returned.
     expect(Number(refunded)).toBeLessThan(answers['201'] ?? 0);
   },
 };
@@ -153,7 +153,7 @@ const completeWhileHolding: Race<{
   status: string;
   discrepancies: unknown[];
 }> = {
-  title: 'a completion during concurrent redemptions captures one of them in full, and none succeeds after it',
+  title: 'a completion during concurrent redemptions redeems one of them in full, and none succeeds after it',
   async run(stage) {
     const document = aDocument();
     await grant(stage.service, stage.merchant, document, '50.00');
