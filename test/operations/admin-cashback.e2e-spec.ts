@@ -19,7 +19,7 @@ describe('admin commands for cashback and wallets', () => {
     const given = [...args, '--amount', '80', '--expires-on', '2098-12-31', '--reason', 'Desculpe 🎁'];
     const credit = await admin.builtJson(given, '', { TZ: 'Asia/Tokyo' });
     expect(credit).toMatchObject({
-      ...{ amount: '80.00', reason: 'Desculpe 🎁' },
+      ...{ amount: '80.00', reason: 'Desculpe 🎁', return: false },
       ...{ expires_on: '2098-12-31', expires_at: '2099-01-01T03:00:00.000Z' },
     });
     const [row] = await rowsOf(service, 'SELECT CAST(expires_at AS CHAR) AS text FROM cashback_credits WHERE id = ?', [
@@ -40,7 +40,7 @@ describe('admin commands for cashback and wallets', () => {
     expect(shown.credits).toContainEqual(
       expect.objectContaining({
         ...{ id: credit.id, remaining: '80.00', expires_on: credit.expires_on, expires_at: credit.expires_at },
-        source: { type: 'grant', id: credit.id, external_id: credit.id, reason: 'Desculpe 🎁' },
+        source: { type: 'grant', id: credit.id, external_id: credit.id, reason: 'Desculpe 🎁', return: false },
       }),
     );
     expect(shown.credits.map(({ remaining }: { remaining: string }) => remaining).sort()).toEqual(['5.50', '80.00']);
