@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { WalletsService } from '../../src/cashback/wallets.service.js';
+import { WalletStore } from '../../src/cashback/wallet.store.js';
 import { DomainEvents } from '../../src/common/domain-event.js';
 import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
@@ -30,7 +30,7 @@ describe('erasing a customer', () => {
   beforeAll(async () => {
     operator = await createDataSource(service.databaseUrl).initialize();
     const { app, clock } = service;
-    erasure = new ErasureService(new UnitOfWork(operator, new DomainEvents()), app.get(WalletsService), clock);
+    erasure = new ErasureService(new UnitOfWork(operator, new DomainEvents()), app.get(WalletStore), clock);
     other = await aMerchant(service);
   });
   afterAll(() => operator?.destroy());

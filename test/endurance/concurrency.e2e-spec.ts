@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { WalletsService } from '../../src/cashback/wallets.service.js';
-import { LockedOrders } from '../../src/orders/locked-orders.js';
+import { WalletStore } from '../../src/cashback/wallet.store.js';
+import { OrderStore } from '../../src/orders/order.store.js';
 import { OrdersService } from '../../src/orders/orders.service.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant } from '../support/factories.js';
-import { NaiveLockedOrders } from '../support/naive/naive-locked-orders.js';
+import { NaiveOrderStore } from '../support/naive/naive-order-store.js';
 import { NaiveOrders } from '../support/naive/naive-orders.js';
-import { NaiveWallets } from '../support/naive/naive-wallets.js';
+import { NaiveWalletStore } from '../support/naive/naive-wallet-store.js';
 import { orderRaces, sameOrder } from '../support/races/order-races.js';
 import { naiveStage, type Race, Stage } from '../support/races/stage.js';
 import { redemptions, walletRaces } from '../support/races/wallet-races.js';
@@ -53,7 +53,7 @@ describe('concurrent requests', () => {
   // tests.
   describe('concurrent requests without the wallet lock', () => {
     it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
-      const stage = await naiveStage((builder) => builder.overrideProvider(WalletsService).useClass(NaiveWallets));
+      const stage = await naiveStage((builder) => builder.overrideProvider(WalletStore).useClass(NaiveWalletStore));
       await expectRaceToFail(race, stage);
     });
   });
@@ -67,7 +67,7 @@ describe('concurrent requests', () => {
 
     it.each(ofOrders)('without the order lock, this race fails: $title', async (race) => {
       const stage = await naiveStage(
-        (builder) => builder.overrideProvider(LockedOrders).useClass(NaiveLockedOrders),
+        (builder) => builder.overrideProvider(OrderStore).useClass(NaiveOrderStore),
         withoutKeys,
       );
       await expectRaceToFail(race, stage);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { SequencerService } from '../../src/events/sequencer.service.js';
-import { newWallet } from '../../src/cashback/wallets.service.js';
 import { newId } from '../../src/common/ids.js';
 import { createDataSource } from '../../src/schema.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
@@ -43,11 +42,14 @@ async function lockRows(sql: string, values: unknown[] = []): Promise<() => Prom
   };
 }
 
-/** The columns of a new wallet with a debt of 7.00. */
-function newWalletWithDebt(document: string): unknown[] {
+const NEW_WALLET = `
+  INSERT INTO wallets (id, merchant_id, document, debt_cents, balance_cents, available_cents, pending_cents, held_cents,
+                       available_as_of, available_until, last_seq, created_at)
+  VALUES (?, ?, ?, 700, 0, 0, 0, 0, ?, '9999-12-31 23:59:59.999', 0, ?)`;
+
+function newWallet(document: string): unknown[] {
   const at = service.clock.now();
-  const wallet = newWallet({ merchantId: merchant.id, document }, at);
-  return [Object.values({ ...wallet, debtCents: 700 })];
+  return [newId(at), merchant.id, document, at, at];
 }
 
 describe('concurrent events', () => {
@@ -130,7 +132,7 @@ describe('concurrent events', () => {
 
   it.each([
     ['a change', '50.00', 'UPDATE wallets SET debt_cents = 700 WHERE document = ?', (document: string) => [document]],
-    ['the creation', '0.00', 'INSERT INTO wallets VALUES (?)', newWalletWithDebt],
+    ['the creation', '0.00', NEW_WALLET, newWallet],
   ])('an expiry that waits for %s of the wallet says what the wallet has after it', async (_, granted, sql, values) => {
     const document = aDocument();
     if (granted !== '0.00') await grant(service, merchant, document, granted);

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
 import { Order } from '../../src/orders/order.entity.js';
-import { LockedOrders } from '../../src/orders/locked-orders.js';
+import { type LoadedOrder, OrderStore } from '../../src/orders/order.store.js';
 import { aCreatedOrder, aMerchant } from '../support/factories.js';
 import { partsWithoutMerchant } from '../support/merchant-conditions.js';
 import { startService } from '../support/service.js';
@@ -50,13 +50,14 @@ describe('statements and their merchant', () => {
   });
 
   it('a request fails in every test if the service sends a statement that does not name the merchant', async () => {
-    class AnyMerchant extends LockedOrders {
-      override findForUpdate(manager: EntityManager, _merchantId: string, id: string): Promise<Order> {
-        return manager.findOneOrFail(Order, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    class AnyMerchant extends OrderStore {
+      override async load(manager: EntityManager, merchantId: string, id: string): Promise<LoadedOrder | undefined> {
+        await manager.findOneOrFail(Order, { where: { id }, lock: { mode: 'pessimistic_write' } });
+        return super.load(manager, merchantId, id);
       }
     }
     const printed = jest.spyOn(console, 'error').mockReturnValue();
-    const service = await startService({ override: (app) => app.overrideProvider(LockedOrders).useClass(AnyMerchant) });
+    const service = await startService({ override: (app) => app.overrideProvider(OrderStore).useClass(AnyMerchant) });
     try {
       const merchant = await aMerchant(service);
       const order = await aCreatedOrder(merchant);
