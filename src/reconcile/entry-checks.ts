@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
+import { inPage, type SqlChecks } from './page.js';
 
 /** What an entry of each kind refers to; `null` means optional. Entries of the debt have no credit. */
 interface Names {
@@ -42,17 +42,26 @@ export const ENTRY_CHECKS: SqlChecks = {
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${entriesOfKinds()} ELSE FALSE END`,
 
-  'an entry takes effect when it is written, except for an expiry, which takes effect at its date': `
-    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at
-      FROM cashback_entries e
-     WHERE ${inPage('e.wallet_id')} AND e.effective_at <> e.created_at
-       AND NOT (e.kind = 'expire' AND e.effective_at < e.created_at)`,
+  'an entry takes effect when it is written, or as an expiry when its credit expires': `
+    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, c.expires_at
+      FROM cashback_entries e LEFT JOIN cashback_credits c ON c.id = e.credit_id
+     WHERE ${inPage('e.wallet_id')} AND e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END`,
 
-  'an order redeems and earns when it is completed': `
-    SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at
-      FROM cashback_entries e JOIN orders o ON o.id = e.order_id
-     WHERE ${inPage('e.wallet_id')} AND e.kind IN ('redeem', 'earn')
-       AND (o.completed_at IS NULL OR e.created_at < o.completed_at - ${CLOCK_MARGIN} OR e.created_at > o.completed_at + ${CLOCK_MARGIN})`,
+  'nothing moves on a credit before the entry that made it, is redeemed before it is available, or expires too early or too late': `
+    SELECT e.wallet_id, e.seq, e.kind, e.created_at, c.seq AS first_seq, c.available_at, c.expires_at
+      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
+     WHERE ${inPage('e.wallet_id')}
+       AND (e.seq < c.seq OR (e.kind IN ('earn', 'grant') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
+            OR (e.kind = 'expire' AND e.created_at < c.expires_at)
+            OR ((e.kind IN ('void', 'return') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL)) AND e.created_at >= c.expires_at))`,
+
+  'an order redeems and earns when it is completed, and a refund moves cashback when it is made': `
+    SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at, r.id AS refund_id, r.created_at AS refunded_at
+      FROM cashback_entries e
+      LEFT JOIN orders o ON o.id = e.order_id AND e.kind IN ('redeem', 'earn')
+      LEFT JOIN refunds r ON r.id = e.refund_id
+     WHERE ${inPage('e.wallet_id')}
+       AND (r.created_at <> e.created_at OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
 
   'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund': `
     SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.kind AS other_kind, o.amount_cents AS other_cents

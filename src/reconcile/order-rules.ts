@@ -1,203 +1,167 @@
 import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
-import { MINUTE_MS } from '../common/clock.js';
+import { eligibleBounds, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
+import { validityOf } from '../cashback/validity.js';
+import { after, MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
-import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
-import type { Finding } from './page.js';
-import { creditHasDatesOfOrder, expiresWithinBounds, orderHasDatesOfPolicy } from './order-dates.js';
+import { defaultExpiry, type OrderPaymentMethod } from '../orders/order-content.js';
+import type { Order } from '../orders/order.entity.js';
+import type { Refund } from '../orders/refund.entity.js';
+import { eventsAreVersions } from './order-events.js';
 import type { OrderRecord } from './order-record.js';
-import { eligiblePartFits, refundsAddUp, refundsMovedTheirParts, statusMatchesRefunds } from './order-refunds.js';
+import { isSameDay, returnsAreInReverse } from './order-returns.js';
+import type { Finding } from './page.js';
 
-/** A rule of an order, and the figures to show if it is broken. */
-interface OrderRule {
-  invariant: string;
-  figures: readonly (keyof OrderRecord)[];
-  holds: (order: OrderRecord) => boolean;
-}
+const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
+  'an order belongs to an existing merchant': ({ row }) => row.existing_merchant_id !== null,
 
-const ORDER_RULES: OrderRule[] = [
-  {
-    invariant: 'an order belongs to an existing merchant',
-    figures: ['merchant_id'],
-    holds: ({ merchant_id: merchantId }) => merchantId !== null,
+  'only completed orders have completed_at, and only cancelled orders have cancelled_at': ({ order: o }) =>
+    (o.completedAt !== null) === o.wasCompleted && (o.cancelledAt !== null) === (o.status === 'cancelled'),
+
+  'an order is created at the instant of its ID, and expires within the bounds of its policy': ({ order }) =>
+    isMadeAt(order) && expiresWithinBounds(order),
+
+  'an order changes after its creation, last when it is cancelled, completed or refunded': changesInOrder,
+
+  'each refund is a version after the completed one, and the version of an order that did not change is 1': ({
+    order: o,
+    refunds,
+  }) =>
+    o.wasCompleted
+      ? o.version === Number(o.completedVersion) + 1 + refunds.length && Number(o.completedVersion) >= 1
+      : o.completedVersion === null && (o.version === 1 ? +o.updatedAt === +o.createdAt : o.version > 1),
+
+  'the payment methods add up to at most the total, and only a completed order has final ones': ({ order: o }) =>
+    paidCents(o.paymentMethods) <= o.totalCents &&
+    (o.finalPaymentMethods === null ||
+      (o.wasCompleted && paidCents(o.finalPaymentMethods) + o.redeemedCents <= o.totalCents)),
+
+  'the eligible total is less than the total, or left out': ({ order: o }) =>
+    o.eligibleTotalCents === null || (o.eligibleTotalCents >= 0 && o.eligibleTotalCents < o.totalCents),
+
+  'the status matches the refunded amount': ({ order: o }) =>
+    (o.refundedCents > 0 ? (o.refundedCents === o.totalCents ? 'refunded' : 'partially_refunded') : null) ===
+    (['partially_refunded', 'refunded'].includes(o.status) ? o.status : null),
+
+  'what an order held, redeemed or lost when it expired is within the limits of its policy, and fits its status': ({
+    order: o,
+  }) =>
+    [o.heldCents, o.redeemedCents, o.lapsedCents].every((cents) => cents >= 0 && cents <= redeemableCents(o)) &&
+    (o.heldCents === 0 || o.status === 'pending') &&
+    (o.lapsedCents === 0 || o.status === 'expired') &&
+    (o.redeemedCents === 0 || o.wasCompleted),
+
+  'a completed order earned the amount of the formula, and all other orders earned nothing': ({ order: o }) =>
+    o.earnedCents ===
+    (o.wasCompleted ? cashbackToReceive({ ...o, paymentMethods: o.effectivePaymentMethods }, o.policy) : 0),
+
+  'a completed order has the dates of its policy, and no other order has any': ({ order: o }) => {
+    const { cashbackAvailableAt: availableAt, cashbackExpiresAt: expiresAt } = o;
+    if (o.completedAt === null) return availableAt === null && expiresAt === null;
+    const expected = validityOf(o.policy, o.completedAt);
+    return isSameDay(availableAt, expected.availableAt) && isSameDay(expiresAt, expected.expiresAt);
   },
-  {
-    invariant: 'only completed orders have completed_at, and only cancelled orders have cancelled_at',
-    figures: ['completed_at', 'cancelled_at'],
-    holds: (o) =>
-      (o.completed_at !== null) === wasCompleted(o) && (o.cancelled_at !== null) === (o.status === 'cancelled'),
+
+  'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
+    order: o,
+    row,
+  }) =>
+    (row.wallet_id !== null || !o.wasCompleted) &&
+    (row.credit_wallet_id === null
+      ? o.earnedCents === 0
+      : row.credit_wallet_id === row.wallet_id &&
+        row.credit_cents === o.earnedCents &&
+        +row.credit_created_at! === Number(o.completedAt) &&
+        +row.credit_available_at! === Number(o.cashbackAvailableAt) &&
+        +row.credit_expires_at! === Number(o.cashbackExpiresAt)),
+
+  'the amounts that an order holds, redeemed, earned, returned and took back are the sums of its holds and entries': ({
+    order: o,
+    row,
+  }) =>
+    o.heldCents === row.holds_cents &&
+    o.redeemedCents === row.redeem_entries &&
+    o.earnedCents === row.earn_entries &&
+    o.returnedCents === row.return_entries &&
+    o.takenBackCents === row.take_back_entries,
+
+  'what an order refunded, returned and took back are the sums of its refunds': ({ order: o, refunds }) => {
+    const sumOf = (amount: (refund: Refund) => number): number => sumCents(refunds.map(amount));
+    return (
+      o.refundedCents === sumOf((refund) => refund.amountCents) &&
+      o.refundedEligibleCents === sumOf((refund) => refund.eligibleCents) &&
+      o.returnedCents === sumOf((refund) => refund.returnedCents) &&
+      o.takenBackCents === sumOf((refund) => refund.takenBackCents)
+    );
   },
-  {
-    invariant: 'an order expires within the bounds of its policy, and is completed or cancelled after its creation',
-    figures: ['created_at', 'updated_at', 'expires_at', 'requested_expires_at', 'completed_at', 'cancelled_at'],
-    holds: (o) =>
-      expiresWithinBounds(o) &&
-      [o.completed_at, o.cancelled_at].every((at) => at === null || +at >= +o.created_at - MINUTE_MS),
+
+  'the eligible part of the refunds fits the order, and so does the other part': ({ order: o }) => {
+    const { minimumCents, maximumCents } = eligibleBounds(beforeRefunds(o), o.refundedCents);
+    return o.refundedEligibleCents >= minimumCents && o.refundedEligibleCents <= maximumCents;
   },
-  {
-    invariant: 'the version of an order starts at 1, and only a changed order has a later one',
-    figures: ['version', 'created_at', 'updated_at'],
-    holds: (o) => (o.version === 1 ? +o.updated_at === +o.created_at : o.version > 1 && o.updated_at >= o.created_at),
+
+  // All refunds together move the same amounts as a single refund of their sums.
+  'the refunds of an order returned and took back the amounts of the formulas': ({ order: o, row }) => {
+    const sums = { amountCents: o.refundedCents, eligibleCents: o.refundedEligibleCents };
+    const parts = refundParts(beforeRefunds(o), sums);
+    const waivedCents = parts.takenBackCents - o.takenBackCents;
+    return o.returnedCents === parts.returnedCents && waivedCents >= 0 && waivedCents <= row.expired_cents;
   },
-  {
-    invariant: 'the payment methods add up to at most the total, and only a completed order has final ones',
-    figures: ['total_cents', 'payment_methods', 'final_payment_methods'],
-    holds: (o) =>
-      [o.payment_methods, o.final_payment_methods ?? []].every(
-        (methods) => sumCents(methods.map((method) => method.amountCents)) <= o.total_cents,
-      ) &&
-      (o.final_payment_methods === null || wasCompleted(o)),
-  },
-  {
-    invariant: 'the eligible total is less than the total, or left out',
-    figures: ['total_cents', 'eligible_total_cents'],
-    holds: ({ eligible_total_cents: eligible, total_cents: total }) =>
-      eligible === null || (eligible >= 0 && eligible < total),
-  },
-  {
-    invariant: 'the status matches the refunded amount',
-    figures: ['total_cents', 'refunded_cents'],
-    holds: statusMatchesRefunds,
-  },
-  {
-    invariant: 'an order redeems at most the amount that its policy allows, and nothing if it is cancelled or expired',
-    figures: ['total_cents', 'eligible_total_cents', 'held_cents', 'redeemed_cents', 'lapsed_cents'],
-    holds: (o) =>
-      [o.held_cents, o.redeemed_cents, o.lapsed_cents].every((cents) => cents >= 0 && cents <= redeemableCents(o)),
-  },
-  {
-    invariant: 'a completed order earned the amount of the formula, and all other orders earned nothing',
-    figures: [
-      'total_cents',
-      'eligible_total_cents',
-      'redeemed_cents',
-      'earned_cents',
-      'payment_methods',
-      'final_payment_methods',
-    ],
-    holds: (o) => o.earned_cents === (wasCompleted(o) ? earnedCents(o) : 0),
-  },
-  {
-    invariant: 'the eligible part of the refunds fits the order, and so does the other part',
-    figures: ['total_cents', 'eligible_total_cents', 'refunded_cents', 'refunded_eligible_cents'],
-    holds: eligiblePartFits,
-  },
-  {
-    invariant: 'the refunds of an order returned and took back the amounts of the formulas',
-    figures: [
-      'total_cents',
-      'eligible_total_cents',
-      'redeemed_cents',
-      'earned_cents',
-      'refunded_cents',
-      'refunded_eligible_cents',
-      'returned_cents',
-      'taken_back_cents',
-    ],
-    holds: refundsMovedTheirParts,
-  },
-  {
-    invariant: 'a completed order has a wallet, and a credit of the earned amount in it if it earned anything',
-    figures: ['earned_cents', 'wallet_id', 'credit_id', 'credit_wallet_id', 'credit_cents'],
-    holds: (o) =>
-      (o.credit_id === null
-        ? o.earned_cents === 0
-        : o.credit_cents === o.earned_cents && o.credit_wallet_id === o.wallet_id) &&
-      (o.wallet_id !== null || !wasCompleted(o)),
-  },
-  {
-    invariant: 'a completed order has the dates of its policy, and no other order has any',
-    figures: ['completed_at', 'cashback_available_at', 'cashback_expires_at'],
-    holds: orderHasDatesOfPolicy,
-  },
-  {
-    invariant: 'a credit becomes available and expires at the dates of its order',
-    figures: [
-      'completed_at',
-      'cashback_available_at',
-      'cashback_expires_at',
-      'credit_id',
-      'credit_created_at',
-      'credit_available_at',
-      'credit_expires_at',
-    ],
-    holds: (o) => o.credit_id === null || creditHasDatesOfOrder(o),
-  },
-  {
-    invariant: 'the amounts that an order redeemed, earned, returned and took back are the sums of its entries',
-    figures: [
-      'redeemed_cents',
-      'redeem_entries',
-      'earned_cents',
-      'earn_entries',
-      'returned_cents',
-      'return_entries',
-      'taken_back_cents',
-      'take_back_entries',
-    ],
-    holds: (o) =>
-      o.redeem_entries === o.redeemed_cents &&
-      o.earn_entries === o.earned_cents &&
-      o.return_entries === o.returned_cents &&
-      o.take_back_entries === o.taken_back_cents,
-  },
-  {
-    invariant: 'the refunded amount of an order is the sum of its refunds',
-    figures: [
-      'refunded_cents',
-      'refunds_cents',
-      'refunded_eligible_cents',
-      'refunds_eligible_cents',
-      'returned_cents',
-      'refunds_returned_cents',
-      'taken_back_cents',
-      'refunds_taken_back_cents',
-    ],
-    holds: refundsAddUp,
-  },
-  {
-    invariant: 'the redemption of a pending order is held, and no other order has a hold',
-    figures: ['held_cents', 'holds_cents', 'lapsed_cents', 'redeemed_cents'],
-    holds: (o) =>
-      o.held_cents === o.holds_cents &&
-      (o.held_cents === 0 || o.status === 'pending') &&
-      (o.lapsed_cents === 0 || o.status === 'expired') &&
-      (o.redeemed_cents === 0 || wasCompleted(o)),
-  },
-];
+
+  'what refunds return goes to the credits that the order redeemed from, latest expiry first, and for seven days to a new credit':
+    returnsAreInReverse,
+
+  'each version of an order after the first has one event of its type, which says the same as the rows':
+    eventsAreVersions,
+};
 
 /** Returns the rules that an order breaks. A rule that throws an error counts as broken. */
-export function* brokenRules(order: OrderRecord): Generator<Finding> {
-  for (const { invariant, figures, holds } of ORDER_RULES) {
+export function* brokenRules(record: OrderRecord): Generator<Finding> {
+  for (const [invariant, holds] of Object.entries(ORDER_RULES)) {
     let error: string | undefined;
     try {
-      if (holds(order)) continue;
+      if (holds(record)) continue;
     } catch (thrown) {
       error = String(thrown);
     }
-    yield {
-      invariant,
-      order_id: order.order_id,
-      status: order.status,
-      ...Object.fromEntries(figures.map((name) => [name, order[name]])),
-      ...(error !== undefined && { error }),
-    };
+    const { order_id, status, ...others } = record.row;
+    const isFigure = (value: unknown): boolean => typeof value === 'number' || value instanceof Date;
+    const figures = Object.entries(others).filter(([, value]) => isFigure(value));
+    yield { invariant, order_id, status, ...Object.fromEntries(figures), ...(error !== undefined && { error }) };
   }
 }
 
-function earnedCents(o: OrderRecord): number {
-  const paid = {
-    totalCents: o.total_cents,
-    eligibleTotalCents: o.eligible_total_cents,
-    redeemedCents: o.redeemed_cents,
-    paymentMethods: o.final_payment_methods ?? o.payment_methods,
-  };
-  return cashbackToReceive(paid, o.policy);
-}
+const paidCents = (methods: readonly OrderPaymentMethod[]): number =>
+  sumCents(methods.map(({ amountCents }) => amountCents));
 
 /** The balance at that instant is unknown, but the other limits are known. */
-function redeemableCents(o: OrderRecord): number {
-  const totals = { totalCents: o.total_cents, eligibleTotalCents: o.eligible_total_cents };
-  return redeemableMaximum(totals, o.total_cents, o.policy).maximumCents;
+const redeemableCents = (order: Order): number => redeemableMaximum(order, order.totalCents, order.policy).maximumCents;
+
+const beforeRefunds = (order: Order): RefundedOrder => {
+  const nothing = { refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
+  return { ...order, ...nothing };
+};
+
+/** A UUID v7 begins with its instant. */
+const isMadeAt = ({ id, createdAt }: Order): boolean =>
+  id[14] !== '7' || parseInt(id.slice(0, 8) + id.slice(9, 13), 16) === +createdAt;
+
+function expiresWithinBounds({ createdAt, updatedAt, expiresAt, requestedExpiresAt, version, policy }: Order): boolean {
+  const isWithin = (at: Date, last: Date): boolean =>
+    at >= after(createdAt, MINUTE_MS) && at <= after(last, mostMinutes * MINUTE_MS);
+  const mostMinutes = Math.max(policy.orderTtlMinutes, policy.maxOrderTtlMinutes) + 1;
+  const firstExpiry = requestedExpiresAt ?? defaultExpiry(policy, createdAt);
+  return (
+    isWithin(firstExpiry, createdAt) && isWithin(expiresAt, updatedAt) && (version > 1 || +expiresAt === +firstExpiry)
+  );
 }
 
-const wasCompleted = ({ status }: Pick<OrderRecord, 'status'>): boolean => COMPLETED_STATUSES.includes(status);
+function changesInOrder({ order: o, refunds }: OrderRecord): boolean {
+  const refundedAt = Math.max(0, ...refunds.map(({ createdAt }) => +createdAt));
+  const last = o.cancelledAt ?? (refunds.length > 0 ? refundedAt : o.completedAt);
+  return (
+    o.updatedAt >= o.createdAt &&
+    (last === null || +last === +o.updatedAt) &&
+    (o.completedAt === null || (o.completedAt >= o.createdAt && o.completedAt <= o.updatedAt)) &&
+    (o.status !== 'expired' || o.updatedAt >= o.expiresAt)
+  );
+}

@@ -22,10 +22,19 @@ export const LAST_ID = '~';
 /** Returns the SQL condition that a column with IDs of wallets or orders is in the page. */
 export const inPage = (column: string): string => `${column} > :after AND ${column} <= :upto`;
 
-/** The tolerance for comparing instants of different instances, whose clocks may differ. */
+/** The tolerance for instants of different instances, whose clocks may differ. Those of a wallet never go back. */
 export const CLOCK_MARGIN = 'INTERVAL 1 MINUTE';
 
-/** Runs a query with named parameters: those of the page and others. */
+/** Returns the SQL condition that an ID, if it is a UUID v7, was made at an instant. */
+export const madeAt = (id: string, at: string): string =>
+  `(SUBSTRING(${id}, 15, 1) <> '7' OR CONV(CONCAT(LEFT(${id}, 8), SUBSTRING(${id}, 10, 4)), 16, 10)
+    = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ${at}) DIV 1000)`;
+
+/** Returns the SQL condition that an instant is the end of a day somewhere: 10 to 36 hours after its start in UTC. */
+export const endsDay = (at: string, day: string): string =>
+  `${at} BETWEEN CAST(${day} AS DATETIME) + INTERVAL 10 HOUR AND CAST(${day} AS DATETIME) + INTERVAL 36 HOUR`;
+
+/** Runs a query on the rows of all merchants, with named parameters: those of the page and others. */
 export function queryPage<Row>(
   manager: EntityManager,
   sql: string,
@@ -33,10 +42,5 @@ export function queryPage<Row>(
   others: Record<string, unknown> = {},
 ): Promise<Row[]> {
   const [text, values] = manager.dataSource.driver.escapeQueryWithParameters(sql, { ...page, ...others });
-  return queryAll(manager, text, values);
-}
-
-/** Runs a query on the rows of all merchants. */
-export function queryAll<Row>(manager: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
-  return manager.query<Row[]>(`/* ${ALL_MERCHANTS} */ ${sql}`, values);
+  return manager.query<Row[]>(`/* ${ALL_MERCHANTS} */ ${text}`, values);
 }

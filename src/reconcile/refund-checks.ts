@@ -1,4 +1,12 @@
-import { CLOCK_MARGIN, inPage, type SqlChecks } from './page.js';
+import { inPage, madeAt, type SqlChecks } from './page.js';
+
+/**
+ * The sums of entries `e` that an order and a refund have too. What repays a debt is taken from a credit (`take_back`)
+ * and from the debt (`repay`): the two cancel out.
+ */
+export const ENTRY_SUMS = `
+  SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents ELSE 0 END) AS return_entries,
+  SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents ELSE 0 END) AS take_back_entries`;
 
 /** SQL condition: cashback that the order earned expired unspent. A refund takes nothing back for it. */
 const HAS_EXPIRED_UNSPENT = `EXISTS (
@@ -21,14 +29,25 @@ const TAKEN_BACK_ABOVE_SHARE = aboveItsShare(
 );
 
 /**
- * Checks of refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it is less
- * than a centavo away from its share of the order, whatever the sequence of the refunds.
+ * Checks of holds and refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it
+ * is less than a centavo away from its share of the order, whatever the sequence of the refunds.
  */
 export const REFUND_CHECKS: SqlChecks = {
+  'a hold is that of a pending order of the customer, on a credit that was available': `
+    SELECT h.order_id, h.credit_id, h.merchant_id, c.wallet_id, o.status, c.available_at, c.expires_at
+      FROM cashback_holds h
+      LEFT JOIN cashback_credits c ON c.id = h.credit_id
+      LEFT JOIN wallets w ON w.id = c.wallet_id
+      LEFT JOIN orders o ON o.id = h.order_id
+     WHERE ${inPage('h.order_id')}
+       AND NOT COALESCE(o.status = 'pending' AND h.merchant_id = o.merchant_id AND w.merchant_id = o.merchant_id AND w.document = o.document
+                        AND h.amount_cents > 0 AND c.available_at <= o.updated_at AND c.expires_at > o.created_at, FALSE)`,
+
   'a refund belongs to a completed order and its merchant': `
     SELECT r.id AS refund_id, r.merchant_id, r.order_id, o.status, r.created_at, o.completed_at
       FROM refunds r LEFT JOIN orders o ON o.id = r.order_id
-     WHERE ${inPage('r.order_id')} AND (o.completed_at IS NULL OR r.merchant_id <> o.merchant_id OR r.created_at < o.completed_at - ${CLOCK_MARGIN})`,
+     WHERE ${inPage('r.order_id')}
+       AND NOT COALESCE(r.merchant_id = o.merchant_id AND r.created_at >= o.completed_at AND ${madeAt('r.id', 'r.created_at')}, FALSE)`,
 
   'a refund has the eligible part that its request asks for, and all of its amount if the whole order is eligible': `
     SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.eligible_cents, r.requested_eligible_cents, o.eligible_total_cents
@@ -46,15 +65,11 @@ export const REFUND_CHECKS: SqlChecks = {
             OR (ABS(${TAKEN_BACK_ABOVE_SHARE}) >= GREATEST(${ELIGIBLE_TOTAL}, 1)
                 AND NOT (${TAKEN_BACK_ABOVE_SHARE} < 0 AND ${HAS_EXPIRED_UNSPENT})))`,
 
-  'the amounts of a refund are the sums of its entries, which have the same instant': `
-    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at,
-           COALESCE(SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents END), 0) AS return_entries,
-           COALESCE(SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0) AS take_back_entries,
-           MIN(e.created_at) AS first_entry_at, MAX(e.created_at) AS last_entry_at
-      FROM refunds r LEFT JOIN cashback_entries e ON e.refund_id = r.id
+  'the amounts of a refund are the sums of its entries': `
+    SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries
+      FROM refunds r
+      LEFT JOIN (SELECT e.refund_id, ${ENTRY_SUMS} FROM refunds r JOIN cashback_entries e ON e.refund_id = r.id
+                  WHERE ${inPage('r.order_id')} GROUP BY e.refund_id) s ON s.refund_id = r.id
      WHERE ${inPage('r.order_id')}
-     GROUP BY r.id, r.order_id, r.returned_cents, r.taken_back_cents, r.created_at
-    HAVING r.returned_cents <> COALESCE(SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents END), 0)
-        OR r.taken_back_cents <> COALESCE(SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents END), 0)
-        OR MIN(e.created_at) < r.created_at - ${CLOCK_MARGIN} OR MAX(e.created_at) > r.created_at + ${CLOCK_MARGIN}`,
+       AND (r.returned_cents <> COALESCE(s.return_entries, 0) OR r.taken_back_cents <> COALESCE(s.take_back_entries, 0))`,
 };

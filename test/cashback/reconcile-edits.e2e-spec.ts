@@ -91,7 +91,7 @@ describe('reconcile after an edit of a row', () => {
     edited = 'cashback_entries cashback_credits wallets event_feeds events';
     const id = scenes['partial.wallet'];
     const [taken] = await intruder.query<any[]>(
-      "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'clawback' ORDER BY seq LIMIT 1",
+      "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'take_back' ORDER BY seq LIMIT 1",
       [id],
     );
     const { seq, credit_id: creditId, cents } = taken;
@@ -115,7 +115,7 @@ describe('reconcile after an edit of a row', () => {
     ] as const)
       await intruder.query(sql, [...values]);
     expect(new Set((await findingsOf(service)).map(({ invariant }) => invariant))).toEqual(
-      new Set(['a wallet with a debt has no cashback that could repay it']),
+      new Set(['a wallet with a debt has nothing available or pending']),
     );
   });
 

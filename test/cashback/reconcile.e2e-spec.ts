@@ -45,45 +45,6 @@ describe('reconcile and the schema', () => {
   });
 });
 
-describe('reconcile and reinstated credits', () => {
-  const { service } = useService();
-  const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
-
-  it.each(['earned', 'granted', 'requested'])(
-    'reconcile finds an %s credit that was reinstated a second time, because the first time was erased',
-    async (origin) => {
-      const merchant = await aLongLivedMerchant(service, {
-        ...{ releaseDays: 0, validityDays: 1, redeemShareBps: 10_000, maxOrderTtlMinutes: 20_000 },
-      });
-      const document = aDocument();
-      const grantByApi = (): Promise<unknown> =>
-        merchant.client.post('/grants', {
-          ...{ external_id: document, document, amount: '10.00' },
-          expires_on: service.clock.now().toISOString().slice(0, 10),
-        });
-      // The rest of 2.50 expires unspent, except for that of the requested grant.
-      if (origin === 'earned') await aCompletedOrder(merchant, { document, total: '200.00' });
-      else if (origin === 'granted') await grant(service, merchant, document, '10.00', { expiresAt: inMinutes(60) });
-      else await grantByApi();
-      const amount = origin === 'requested' ? '10.00' : '7.50';
-      for (const days of [2, 12]) {
-        const members = { document, total: amount, expires_at: inMinutes(days * 24 * 60).toISOString() };
-        const { id } = await aCreatedOrder(merchant, members);
-        expect((await merchant.client.put(`/orders/${id}/redemption`, { amount })).status).toBe(200);
-        await service.clock.advance({ days: days - 0.5 });
-        if (days === 12) await rowsOf(service, 'UPDATE cashback_credits SET original_expires_at = NULL');
-        expect((await merchant.client.post(`/orders/${id}/cancel`)).body.cashback.to_redeem.available).toBe(amount);
-      }
-      const [{ id: creditId }] = await rowsOf(
-        service,
-        'SELECT c.id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
-        [document],
-      );
-      expect(await findingsOf(service)).toContainEqual(expect.objectContaining({ credit_id: creditId }));
-    },
-  );
-});
-
 describe('reconcile and the retention of events', () => {
   const { service } = useService({ env: { EVENT_RETENTION_DAYS: '4' } });
 

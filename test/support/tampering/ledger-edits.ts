@@ -1,14 +1,18 @@
 import {
+  again,
   earned,
   type Edit,
   entry,
   ENTRY_COLUMNS,
   granted,
+  grantOf,
   hold,
   MINUTES,
   namedGrant,
   OTHER_CREDIT,
   refund,
+  returned,
+  returnedOf,
   UNKNOWN,
 } from './statements.js';
 
@@ -30,24 +34,37 @@ export const CREDIT_EDITS: Edit[] = [
     granted('voided', 'available_at = available_at - INTERVAL 1 HOUR'),
   ],
   ['an earned credit that expires later', earned('plain', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a restored credit that expires later', granted('restored', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a second return of a reinstated credit', granted('restored', 'expires_at = expires_at + INTERVAL 7 DAY')],
-  ['an earlier end of a reinstated credit', granted('restored', 'expires_at = expires_at - INTERVAL 1 DAY')],
-  ['a reinstated credit without its first expiry', granted('restored', 'original_expires_at = NULL')],
+  ['a lower number', granted('cancelled', 'seq = 0')],
+  ['the number of another entry', earned('redeemed', 'seq = seq - 1')],
+  ['more held', granted('pending', 'held_cents = held_cents + 1')],
+  ['less held of an expired credit', granted('overdue', 'held_cents = held_cents - 1')],
+  ['something held that no order holds', earned('redeemed', 'held_cents = 1')],
+  ['a refund that made an earned credit', earned('partial', 'refund_id = {partial.refund1}')],
+  ['an origin of a granted credit', granted('redeemed', `from_credit_id = ${OTHER_CREDIT}`)],
+  ['a returned credit without its refund', returned('returned', 'refund_id = NULL')],
+  ['a returned credit of another refund of the order', returned('returned', 'refund_id = {returned.refund2}')],
+  ['a returned credit of the refund of another order', returned('returned', 'refund_id = {again.refund1}')],
+  ['a returned credit of the order', returned('returned', 'order_id = {returned.order}')],
+  ['a returned credit without an origin', returned('returned', 'from_credit_id = NULL')],
   [
-    'a reinstated credit with a different first expiry',
-    granted('restored', `original_expires_at = original_expires_at - ${MINUTES}`),
+    'a returned credit that comes from another granted credit',
+    returned(
+      'returned',
+      `from_credit_id = (SELECT id FROM (${grantOf('returned')} ORDER BY c.id DESC LIMIT 1) AS other)`,
+    ),
   ],
+  ['a returned credit that comes from a returned one', again('from_credit_id = id')],
   [
-    'a second return of a credit that expired twice',
-    granted('twice', 'original_expires_at = expires_at, expires_at = expires_at + INTERVAL 9 DAY'),
+    'a credit that returned again with the last origin',
+    again(`from_credit_id = (SELECT id FROM (${returnedOf('returned')} LIMIT 1) AS other)`),
   ],
-  ['a credit that expired twice without its first expiry', granted('twice', 'original_expires_at = NULL')],
-  ['a credit that expired twice and expires later', granted('twice', 'expires_at = expires_at + INTERVAL 1 DAY')],
-  ['a first expiry of a credit that was not reinstated', earned('redeemed', 'original_expires_at = expires_at')],
+  ['a returned credit that is available later', returned('returned', `available_at = available_at + ${MINUTES}`)],
+  ['a returned credit that expires later', returned('returned', 'expires_at = expires_at + INTERVAL 1 DAY')],
+  ['a returned credit that expires earlier', returned('returned', 'expires_at = expires_at - INTERVAL 1 DAY')],
+  ['a returned credit that expires two hours later', returned('revoked', 'expires_at = expires_at + INTERVAL 2 HOUR')],
   [
-    'a return of a credit that nothing returned to',
-    granted('settled', 'original_expires_at = expires_at, expires_at = expires_at + INTERVAL 8 DAY'),
+    'a later expiry of the credit that nothing returned to',
+    granted('returned', 'expires_at = expires_at + INTERVAL 60 DAY'),
   ],
   [
     'a grant that expires two days after the requested day',
@@ -67,19 +84,19 @@ export const CREDIT_EDITS: Edit[] = [
   ['a deleted credit', 'DELETE FROM cashback_credits WHERE order_id = {redeemed.order}'],
   [
     'a credit without an entry',
-    `INSERT INTO cashback_credits (id, wallet_id, merchant_id, amount_cents, remaining_cents, available_at, expires_at, created_at)
-     SELECT ${UNKNOWN}, id, merchant_id, 100, 100, created_at, created_at + INTERVAL 1 DAY, created_at FROM wallets WHERE id = {plain.wallet}`,
+    `INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, held_cents, available_at, expires_at, created_at)
+     SELECT ${UNKNOWN}, id, merchant_id, 9, 100, 100, 0, created_at, created_at + INTERVAL 1 DAY, created_at FROM wallets WHERE id = {plain.wallet}`,
   ],
 ];
 
 export const HOLD_EDITS: Edit[] = [
   ['a lower hold', hold('pending', 'amount_cents = amount_cents - 1')],
-  ['a hold in the wallet of another customer', hold('pending', 'wallet_id = {plain.wallet}')],
   ['a hold on a credit of another customer', hold('pending', `credit_id = ${OTHER_CREDIT}`)],
   ['a hold of another merchant', hold('pending', 'merchant_id = {patient.id}')],
   ['a hold of another order', hold('pending', 'order_id = {settled.order}')],
   ['a hold of an order that does not exist', hold('pending', `order_id = ${UNKNOWN}`)],
-  ['a hold that names another entry', hold('pending', 'entry_seq = entry_seq - 1')],
+  ['a hold of an order that is not pending', hold('pending', 'order_id = {cancelled.order}')],
+  ['a lower hold on an expired credit', hold('overdue', 'amount_cents = amount_cents - 1')],
   ['a deleted hold', 'DELETE FROM cashback_holds WHERE order_id = {pending.order}'],
 ];
 
@@ -141,10 +158,10 @@ export const ENTRY_EDITS: Edit[] = [
   ['a different credit of the same wallet', entry('redeemed', 'redeem', `credit_id = ${OTHER_CREDIT}`)],
   ['a credit of another wallet', entry('plain', 'earn', `credit_id = ${OTHER_CREDIT}`)],
   ['a grant instead of an earn entry', entry('plain', 'earn', "kind = 'grant'")],
-  ['a redemption instead of a hold', entry('pending', 'hold', "kind = 'redeem'")],
-  ['a clawback instead of an expiry', entry('settled', 'expire', "kind = 'clawback'")],
-  ['a redemption instead of a clawback', entry('partial', 'clawback', "kind = 'redeem'")],
-  ['a clawback instead of a void', entry('voided', 'void', "kind = 'clawback'")],
+  ['an expiry instead of a redemption', entry('redeemed', 'redeem', "kind = 'expire'")],
+  ['an amount taken back instead of an expiry', entry('settled', 'expire', "kind = 'take_back'")],
+  ['a redemption instead of an amount taken back', entry('partial', 'take_back', "kind = 'redeem'")],
+  ['an amount taken back instead of a void', entry('voided', 'void', "kind = 'take_back'")],
   ['an expiry instead of a void', entry('voided', 'void', "kind = 'expire'")],
   ['a void instead of an expiry', entry('settled', 'expire', "kind = 'void'")],
   ['an order on a void entry', entry('voided', 'void', 'order_id = {pending.order}')],
@@ -153,18 +170,14 @@ export const ENTRY_EDITS: Edit[] = [
   ['an order that does not exist', entry('redeemed', 'earn', `order_id = ${UNKNOWN}`)],
   ['no order', entry('redeemed', 'redeem', 'order_id = NULL')],
   ['an order on a grant entry', entry('pending', 'grant', 'order_id = {pending.order}')],
-  ['a different refund of the same order', entry('partial', 'restore', 'refund_id = {partial.refund2}')],
-  ['no refund', entry('partial', 'clawback', 'refund_id = NULL')],
+  ['a different refund of the same order', entry('partial', 'return', 'refund_id = {partial.refund2}')],
+  ['no refund', entry('partial', 'take_back', 'refund_id = NULL')],
   ['no refund on a repayment', entry('returner', 'repay', 'refund_id = NULL')],
   ['a refund on a repayment from new cashback', entry('debtor', 'repay', 'refund_id = {debtor.refund1}')],
   ['a refund on an earn entry', entry('partial', 'earn', 'refund_id = {partial.refund1}')],
   [
     'an effective date before the creation date',
     entry('plain', 'earn', 'effective_at = effective_at - INTERVAL 1 SECOND'),
-  ],
-  [
-    'a different effective date of a released hold',
-    entry('restored', 'release', 'effective_at = effective_at - INTERVAL 1 SECOND'),
   ],
   [
     'a different effective date of an expiry',
@@ -175,7 +188,16 @@ export const ENTRY_EDITS: Edit[] = [
     'a date of writing before the entry before',
     entry('settled', 'expire', 'created_at = created_at - INTERVAL 1 HOUR'),
   ],
-  ['a deleted entry', "DELETE FROM cashback_entries WHERE wallet_id = {redeemed.wallet} AND kind = 'hold'"],
+  [
+    'a return to another credit of the order',
+    entry('returned', 'return', `credit_id = (SELECT id FROM (${grantOf('returned')} ORDER BY c.id LIMIT 1) AS other)`),
+  ],
+  ['a different refund of a return to a new credit', entry('revoked', 'return', 'refund_id = {returned.refund1}')],
+  [
+    'an expiry that was written before its credit expired',
+    entry('lapsed', 'expire', `created_at = effective_at - ${MINUTES}`),
+  ],
+  ['a deleted entry', "DELETE FROM cashback_entries WHERE wallet_id = {redeemed.wallet} AND kind = 'redeem'"],
   [
     'an entry that somebody added',
     `INSERT INTO cashback_entries (${ENTRY_COLUMNS})

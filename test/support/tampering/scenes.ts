@@ -31,7 +31,7 @@ export async function makeScenes(service: Service): Promise<Scenes> {
     });
     refunds.forEach(({ id }, at) => Object.assign(scenes, { [`${name}.refund${at + 1}`]: id }));
   };
-  await makeExpiredTwice(service, note);
+  await makeReturned(service, note);
   const merchant = await aMerchant(service, { releaseDays: 0 });
   const patient = await aMerchant(service);
   Object.assign(scenes, { 'merchant.id': merchant.id, 'patient.id': patient.id });
@@ -61,40 +61,53 @@ async function ok<T extends { status: number; body: unknown }>(answer: Promise<T
   return answer;
 }
 
-/** A credit that was reinstated, and expired again while an order held it. This takes 9 days. */
-async function makeExpiredTwice(service: Service, note: Note): Promise<void> {
-  const merchant = await aLongLivedMerchant(service, { maxOrderTtlMinutes: 20_000 });
-  const document = aDocument();
-  await grant(service, merchant, document, '50.00', { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) });
-  const [first, second] = [await aCreatedOrder(merchant, { document }), await aCreatedOrder(merchant, { document })];
-  await hold(merchant, first, '10.00');
-  const dated = aDocument();
+/**
+ * Refunds that return to a credit that still lasts (`returned`), to new credits (`returned`, `revoked`), and to a new
+ * credit for one that an earlier refund made (`again`). This takes 12 days.
+ */
+async function makeReturned(service: Service, note: Note): Promise<void> {
+  const merchant = await aLongLivedMerchant(service);
+  const [returned, revoked, dated] = [aDocument(), aDocument(), aDocument()];
+  const inDays = (days: number) => ({ expiresAt: after(service.clock.now(), days * DAY_MS) });
+  await grant(service, merchant, returned, '30.00', inDays(3));
+  await grant(service, merchant, returned, '50.00', inDays(90));
+  const first = await aCompletedOrder(merchant, { document: returned }, { redeem: '40.00' });
+  const tomorrow = inDays(1).expiresAt.toISOString().slice(0, 10);
+  const { body: voided } = await ok(grantByApi(merchant, revoked, { expires_on: tomorrow }));
+  const other = await aCompletedOrder(merchant, { document: revoked }, { redeem: '10.00' });
   await grant(service, merchant, dated, '50.00', { availableAt: after(service.clock.now(), DAY_MS) });
-  await service.clock.advance({ minutes: 31 });
-  const expires_at = after(service.clock.now(), 10 * DAY_MS).toISOString();
-  await ok(merchant.client.put(`/orders/${second.id}/redemption`, { amount: '10.00', expires_at }));
-  await service.clock.advance({ days: 9 });
-  await ok(merchant.client.post(`/orders/${second.id}/cancel`));
-  await note('twice', merchant, document, second.id);
+  await service.clock.advance({ days: 10 });
+  await refund(merchant, first, 'DEV-1', '75.00');
+  await refund(merchant, other, 'DEV-1', '150.00');
+  await ok(merchant.client.post(`/grants/${voided.id}/void`));
+  const second = await aCompletedOrder(merchant, { document: returned }, { redeem: '5.00' });
+  await service.clock.advance({ days: 2 });
+  await refund(merchant, second, 'DEV-1', '150.00');
+  await refund(merchant, first, 'DEV-2', '75.00');
+  await note('returned', merchant, returned, first.id);
+  await note('again', merchant, returned, second.id);
+  await note('revoked', merchant, revoked, other.id);
   await note('dated', merchant, dated);
 }
 
-/** Holds and credits whose dates have passed: written down (`settled`, `restored`) or not yet (`expired`). */
+/**
+ * Holds and credits whose dates have passed: written off with the order's hold (`lapsed`) or without one (`settled`),
+ * still held (`overdue`), or not expired (`expired`).
+ */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
-  const [expired, settled, restored] = [aDocument(), aDocument(), aDocument()];
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
-  const orders = [];
-  for (const document of [expired, settled, restored]) {
-    await grant(service, merchant, document, '50.00', document === expired ? {} : soon);
-    orders.push(await aCreatedOrder(merchant, { document }));
+  const made: [name: string, document: string, order: any][] = [];
+  for (const name of ['expired', 'settled', 'lapsed', 'overdue']) {
+    const document = aDocument();
+    await grant(service, merchant, document, '50.00', name === 'expired' ? {} : soon);
+    made.push([name, document, await aCreatedOrder(merchant, { document })]);
   }
-  await hold(merchant, orders[0], '10.00');
-  await hold(merchant, orders[2], '10.00');
+  for (const [name, , order] of made) if (['expired', 'lapsed'].includes(name)) await hold(merchant, order, '10.00');
+  const expires_at = after(service.clock.now(), 7 * DAY_MS).toISOString();
+  await ok(merchant.client.put(`/orders/${made[3]![2].id}/redemption`, { amount: '10.00', expires_at }));
   await service.clock.advance({ minutes: 31 });
-  for (const document of [settled, restored]) await grant(service, merchant, document, '1.00');
-  await note('expired', merchant, expired, orders[0].id);
-  await note('settled', merchant, settled, orders[1].id);
-  await note('restored', merchant, restored, orders[2].id);
+  for (const [name, document] of made) if (name !== 'expired') await grant(service, merchant, document, '1.00');
+  for (const [name, document, { id }] of made) await note(name, merchant, document, id);
 }
 
 async function makeFinished(
@@ -108,6 +121,10 @@ async function makeFinished(
   const open = await aCreatedOrder(merchant, { document: pending });
   await hold(merchant, open, '10.00');
   await note('pending', merchant, pending, open.id);
+
+  const empty = await aCreatedOrder(merchant);
+  await ok(merchant.client.post(`/orders/${empty.id}/cancel`));
+  await note('empty', merchant, empty.document);
 
   const unchanged = await aCreatedOrder(merchant);
   await note('open', merchant, unchanged.document, unchanged.id);

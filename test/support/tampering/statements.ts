@@ -13,6 +13,16 @@ export const earned = (scene: string, change: string): string =>
 /** Changes the first credit that was granted to the customer of the scene. */
 export const granted = (scene: string, change: string): string =>
   `UPDATE cashback_credits SET ${change} WHERE wallet_id = {${scene}.wallet} AND order_id IS NULL ORDER BY id LIMIT 1`;
+/** Changes the first credit that a refund made for the customer of the scene. */
+export const returned = (scene: string, change: string): string =>
+  `UPDATE cashback_credits SET ${change} WHERE wallet_id = {${scene}.wallet} AND refund_id IS NOT NULL ORDER BY id LIMIT 1`;
+/** Changes the credit that returned for a second time. */
+export const again = (change: string): string =>
+  `UPDATE cashback_credits SET ${change} WHERE refund_id = {again.refund1}`;
+export const grantOf = (scene: string): string =>
+  `SELECT c.id FROM cashback_credits c JOIN cashback_grants g ON g.credit_id = c.id WHERE c.wallet_id = {${scene}.wallet}`;
+export const returnedOf = (scene: string): string =>
+  `SELECT c.id FROM cashback_credits c WHERE c.wallet_id = {${scene}.wallet} AND c.refund_id IS NOT NULL ORDER BY c.id`;
 /** Changes the first grant of the customer of the scene. */
 export const namedGrant = (scene: string, change: string): string =>
   `UPDATE cashback_grants SET ${change} WHERE credit_id IN (SELECT id FROM cashback_credits WHERE wallet_id = {${scene}.wallet}) ORDER BY credit_id LIMIT 1`;

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { WalletSums } from '../cashback/wallet-sums.js';
+import type { OrderEventType } from '../common/domain-event.js';
+import type { OrderDto } from '../orders/dto/order.dto.js';
+import { contentOf, defaultExpiry } from '../orders/order-content.js';
+import { Order, type OrderChange } from '../orders/order.entity.js';
+import { orderEvent } from '../orders/order.mapper.js';
+import type { Refund } from '../orders/refund.entity.js';
+import type { OrderRecord } from './order-record.js';
+
+/** What the data of an event says. */
+interface Said {
+  order: OrderDto;
+  refund?: { id: string };
+  wallet: Record<'available' | 'pending' | 'held' | 'debt', string>;
+}
+
+/**
+ * Whether the events of an order are its versions after the first, from the last one, which is the order's row, back to
+ * the first one. The rows say what each version since the completion was. An earlier one must agree with itself and
+ * with the versions beside it. Events that happened before `kept_since` may have been deleted.
+ */
+export function eventsAreVersions({ order, row, refunds, events }: OrderRecord): boolean {
+  if (order.updatedAt < row.kept_since) return true;
+  const least = order.createdAt < row.kept_since ? Math.min(1, order.version - 1) : order.version - 1;
+  if (events.length < least || events.length >= order.version) return false;
+  const said = events.map(({ data }) => JSON.parse(data) as Said);
+  let version = order;
+  for (let at = events.length - 1; at >= 0; at--) {
+    const { type, occurred_at: occurredAt } = events[at]!;
+    const refund = refunds.find(({ id }) => id === said[at]!.refund?.id);
+    const change = { type: type as OrderEventType, order: version, wallet: sumsIn(said[at]!, row.wallet_id) };
+    const { data } = orderEvent({ ...change, refund } as OrderChange);
+    const isAtOnce = [version.updatedAt, refund?.createdAt].every((date) => +(date ?? occurredAt) === +occurredAt);
+    if (!isAtOnce || !isPossible(change) || !agrees(said[at], JSON.parse(JSON.stringify(data)))) return false;
+    const before = at === 0 ? firstVersion(version) : versionBefore(version, said[at - 1]!.order, refund);
+    if ((at > 0 || version.version === 2) && !follows(version, before, change.type)) return false;
+    version = before;
+  }
+  return true;
+}
+
+/** Whether an event says only what is expected. It may say less, as events of an earlier release do. */
+function agrees(said: unknown, expected: unknown): boolean {
+  if (!isObject(said) || !isObject(expected)) return isDeepStrictEqual(said, expected);
+  return Object.entries(said).every(([name, value]) => agrees(value, expected[name]));
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Of an order that stays pending, only the request tells an amendment from a hold. */
+function isPossible({ type, order, wallet }: { type: OrderEventType; order: Order; wallet: WalletSums }): boolean {
+  const { status, version, completedVersion, cancelledAt, heldCents } = order;
+  const hold = heldCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
+  const types: OrderEventType[] =
+    completedVersion !== null
+      ? [version === completedVersion + 1 ? 'order.completed' : 'order.refunded']
+      : cancelledAt !== null
+        ? ['order.cancelled']
+        : status === 'expired'
+          ? ['order.expired']
+          : ['order.amended', 'order.renewed', hold];
+  const hasPaidDebt = wallet.debtCents === 0 || wallet.availableCents + wallet.pendingCents === 0;
+  return types.includes(type) && hasPaidDebt && wallet.heldCents >= heldCents;
+}
+
+/** Whether only that has changed between two versions which an event of this type changes. */
+function follows(version: Order, before: Order, type: OrderEventType): boolean {
+  const held = { before: before.heldCents, after: version.heldCents };
+  const isSameContent = isDeepStrictEqual(contentOf(version), contentOf(before));
+  const isSameExpiry = +version.expiresAt === +before.expiresAt;
+  switch (type) {
+    case 'order.amended':
+      return isSameExpiry && held.after <= held.before;
+    case 'order.redemption_held':
+    case 'order.redemption_released':
+      return isSameContent && held.after !== held.before;
+    case 'order.renewed':
+      return isSameContent && held.after === held.before;
+    case 'order.expired':
+      return isSameContent && isSameExpiry && version.lapsedCents === held.before;
+    case 'order.completed':
+    case 'order.cancelled':
+    case 'order.refunded':
+      return isSameContent && isSameExpiry;
+  }
+}
+
+/** What an order is not before it is completed or cancelled. */
+const OPEN: Partial<Order> = {
+  finalPaymentMethods: null,
+  redeemedCents: 0,
+  earnedCents: 0,
+  completedVersion: null,
+  completedAt: null,
+  cancelledAt: null,
+  cashbackAvailableAt: null,
+  cashbackExpiresAt: null,
+};
+
+/** The version before one, by the rows after a completion, and otherwise by its own event. */
+function versionBefore(version: Order, said: OrderDto, refund: Refund | undefined): Order {
+  const number = { version: version.version - 1, updatedAt: new Date(said.updated_at) };
+  if (refund === undefined) return Object.assign(new Order(), version, OPEN, { ...number, ...stateIn(said) });
+  const refundedCents = version.refundedCents - refund.amountCents;
+  return Object.assign(new Order(), version, number, {
+    status: refundedCents === 0 ? 'completed' : 'partially_refunded',
+    refundedCents,
+    refundedEligibleCents: version.refundedEligibleCents - refund.eligibleCents,
+    returnedCents: version.returnedCents - refund.returnedCents,
+    takenBackCents: version.takenBackCents - refund.takenBackCents,
+  });
+}
+
+/** The first version of an order whose second one is given. It has no event. */
+function firstVersion(second: Order): Order {
+  const expiresAt = second.requestedExpiresAt ?? defaultExpiry(second.policy, second.createdAt);
+  return Object.assign(new Order(), second, { heldCents: 0, expiresAt });
+}
+
+/** What an event says of an open order, apart from what follows from that. */
+function stateIn({ status, total, eligible_total, payment_methods, cashback, expires_at }: OrderDto): Partial<Order> {
+  return {
+    status: status === 'expired' ? status : 'pending',
+    totalCents: centsOf(total),
+    eligibleTotalCents: eligible_total === total ? null : centsOf(eligible_total),
+    paymentMethods: payment_methods.map(({ id, amount }) => ({ id, amountCents: centsOf(amount) })),
+    heldCents: centsOf(cashback.to_redeem.held),
+    lapsedCents: centsOf(cashback.to_redeem.lapsed),
+    expiresAt: new Date(expires_at),
+  };
+}
+
+function sumsIn({ wallet: { available, pending, held, debt } }: Said, walletId: string | null): WalletSums {
+  return {
+    id: walletId ?? 'none',
+    availableCents: centsOf(available),
+    pendingCents: centsOf(pending),
+    heldCents: centsOf(held),
+    debtCents: centsOf(debt),
+  };
+}
+
+/** An amount in an event has two decimals, and can be larger than that of a request. */
+const centsOf = (amount: string): number => Number(amount.replace('.', ''));
