@@ -47,7 +47,7 @@ export class ExpiringService {
 
   async #monthsOf(manager: EntityManager, { id, name, policy }: Merchant, months: number): Promise<ExpiringMonth[]> {
     const { timeZone } = policy;
-    const listed = monthsFrom(dayOf(this.clock.now(), timeZone), months + 1);
+    const listed = monthsFrom(dayOf(this.clock.now(id), timeZone), months + 1);
     const end = startOfDay(`${listed.pop()}-01`, timeZone);
     const rows = listed.map((month) => ({ merchantId: id, name, month, expiringCents: 0, heldCents: 0 }));
     const rowOf = (at: Date): ExpiringMonth => {

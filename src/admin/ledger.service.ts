@@ -79,7 +79,7 @@ export class LedgerService {
   async #monthOf({ id, name, policy: { timeZone } }: Merchant, month: string): Promise<LedgerMonth> {
     const first = `${month}-01`;
     const [from, to] = [startOfDay(first, timeZone), startOfDay(`${addDays(first, 31).slice(0, 7)}-01`, timeZone)];
-    const isClosed = after(to, LATEST_COMMIT_MS) <= this.clock.now();
+    const isClosed = after(to, LATEST_COMMIT_MS) <= this.clock.now(id);
     const sums = await this.unitOfWork.snapshot((manager) => sumsOf(manager, id, { from, to }));
     return { merchantId: id, name, timeZone, isClosed, ...sums };
   }

@@ -69,7 +69,7 @@ export class RecordsService {
    * @throws Problem not_found, also after the customer was erased.
    */
   async customer(merchantId: string, document: string): Promise<Record<string, unknown>> {
-    const exportedAt = this.clock.now();
+    const exportedAt = this.clock.now(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const wallet = await manager.findOneBy(Wallet, { merchantId, document });
       const orders = await manager.find(Order, {

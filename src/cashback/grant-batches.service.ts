@@ -40,7 +40,7 @@ export class GrantBatchesService {
       const stored = existing.get(grant.externalId);
       const outcome = outcomeOf(() => {
         if (stored !== undefined) this.grants.refuseDifferences(grant, stored);
-        else validityOfGrant(grant, policy, this.clock.now());
+        else validityOfGrant(grant, policy, this.clock.now(merchantId));
         return stored === undefined ? 'granted' : 'existing';
       });
       outcomes.set(grant, await outcome);

@@ -104,7 +104,7 @@ export class GrantsService {
     return this.unitOfWork.snapshot(async (manager) => {
       const { grant, credit, all } = await find(manager, merchantId, { creditId: id });
       const { document } = await manager.findOneByOrFail(Wallet, { id: credit.walletId, merchantId });
-      const now = this.clock.now();
+      const now = this.clock.now(merchantId);
       // What has expired and is not held counts no more, also before it is written off.
       const left = all.map((one) => (one.expiresAt <= now ? { ...one, remainingCents: one.heldCents } : one));
       return { grant, credit, document, timeZone, ...sumsOf(left) };

@@ -149,7 +149,7 @@ export class WalletStore {
     rows: readonly Wallet[],
     changedAt: (row: Wallet) => number = () => 0,
   ): Promise<WalletAggregate[]> {
-    const now = +this.clock.now();
+    const now = +this.clock.now(rows[0]?.merchantId);
     const wallets = rows.map(
       (row) => new WalletAggregate(row, new Date(Math.max(now, +row.availableAsOf, changedAt(row)))),
     );
@@ -174,7 +174,7 @@ export class WalletStore {
     const known = new Set(existing.map(({ document }) => document));
     const missing = documents.filter((document) => !known.has(document));
     if (missing.length === 0) return false;
-    const now = this.clock.now();
+    const now = this.clock.now(merchantId);
     const rows = missing.map((document) => newWallet({ merchantId, document }, now));
     await manager.createQueryBuilder().insert().into(Wallet).values(rows).orIgnore().updateEntity(false).execute();
     return true;

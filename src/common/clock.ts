@@ -3,7 +3,11 @@ import { Global, Injectable, Module } from '@nestjs/common';
 /** The only source of the current time, so that tests can control it. */
 @Injectable()
 export class Clock {
-  now(): Date {
+  /**
+   * @param _merchantId whose orders, cashback and days are dated. Without it, the time is the service's own: that of
+   *   tokens, limits, leases, sweeps and logs.
+   */
+  now(_merchantId?: string): Date {
     return new Date();
   }
 }

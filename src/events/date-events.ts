@@ -89,7 +89,7 @@ export class DateEvents implements SweepTask {
   async #eventsOf(manager: EntityManager, merchantId: string, found: DueCredits[]): Promise<NewFeedEvent[]> {
     const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
     const ids = found.map(({ walletId }) => walletId);
-    const occurredAt = this.clock.now();
+    const occurredAt = this.clock.now(merchantId);
     const sums = await lockAndSum(manager, merchantId, ids, occurredAt);
     return found.map(({ walletId: subjectId, date, cents }) => {
       const about = { merchantId, subjectId, occurredAt };

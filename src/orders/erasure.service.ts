@@ -43,7 +43,7 @@ export class ErasureService {
   erase(merchantId: string, document: string): Promise<Erasure> {
     return this.unitOfWork.transaction(async (manager) => {
       const owner = { merchantId, document };
-      const pseudonym = newId(this.clock.now());
+      const pseudonym = newId(this.clock.now(merchantId));
       const before = await this.#eraseOrders(manager, owner, pseudonym);
       const isKnown = before > 0 || (await manager.existsBy(Wallet, owner));
       if (!isKnown) return { pseudonym, wallet_id: null, orders: 0, wallets: 0 };

@@ -37,7 +37,7 @@ export class OrderListingService {
    */
   list(merchantId: string, filter: OrderFilter): Promise<OrderPageDto> {
     return this.unitOfWork.snapshot(async (manager) => {
-      const now = this.clock.now();
+      const now = this.clock.now(merchantId);
       const found = await findPage(manager, merchantId, filter);
       const page = found.slice(0, await pageLength(manager, merchantId, found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;

@@ -28,10 +28,12 @@ export class OrdersService {
     private readonly replays: Replays,
     private readonly clock: Clock,
   ) {
+    // Requests that share a statement have one instant.
+    const now = (keys: readonly OrderKey[]): Date => clock.now(keys[0]?.merchantId);
     this.#inserted = shared.create('new_orders', insertOrders, sizeOf);
-    this.#byId = shared.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, clock.now()));
+    this.#byId = shared.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, now(keys)));
     this.#byExternalId = shared.create('orders_by_external_id', (manager, keys) =>
-      findOrdersWithBalances(manager, 'external_id', keys, clock.now()),
+      findOrdersWithBalances(manager, 'external_id', keys, now(keys)),
     );
   }
 
@@ -45,7 +47,7 @@ export class OrdersService {
   async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
-    const createdAt = this.clock.now();
+    const createdAt = this.clock.now(merchantId);
     const contentDigest = this.replays.digest(contentOf(requested));
     const order = Order.create(requested, { merchantId, policy, contentDigest }, createdAt);
     const { requestedExpiresAt } = requested;
@@ -53,7 +55,7 @@ export class OrdersService {
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
-      if (isNew) return { order: toOrderDto(order, availableCents, this.clock.now()), replayed: false };
+      if (isNew) return { order: toOrderDto(order, availableCents, this.clock.now(merchantId)), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
     const existing = await this.#findSame({ merchantId, ...requested });

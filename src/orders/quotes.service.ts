@@ -30,7 +30,7 @@ export class QuotesService {
     const paymentMethods = readPaymentMethods(request.payment_methods ?? [], totalCents);
     const redeemedCents = request.redeem === undefined ? 0 : parseMoney(request.redeem);
     const policy = await this.merchants.policyOf(merchantId);
-    const now = this.clock.now();
+    const now = this.clock.now(merchantId);
     // Without a customer, only the policy limits what is redeemed.
     const availableCents =
       document === undefined ? totalCents : await this.balances.availableNow({ merchantId, document });

@@ -105,7 +105,7 @@ export class StatementsService {
       const wallet = await this.#summary(manager, owner);
       if (wallet === null) throw notFound('walletId' in of ? NO_WALLET : 'no wallet has this document');
       const { id } = wallet;
-      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(this.clock.now()) };
+      const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(this.clock.now(merchantId)) };
       return {
         ...toWalletDto(wallet),
         id,
@@ -125,7 +125,7 @@ export class StatementsService {
   ): Promise<CreditPageDto> {
     const list = `credits ${wallet.id}`;
     const after = cursor === undefined ? undefined : positionOf(list, cursor);
-    const now = this.clock.now();
+    const now = this.clock.now(wallet.merchantId);
     const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
     const { page, next_cursor } = pageOf(list, found, limit, ({ expiresAt, seq }) => [+expiresAt, seq]);
     const lines = page.map(({ id: creditId, orderId, refundId }) => ({ creditId, orderId, refundId }));
@@ -134,7 +134,7 @@ export class StatementsService {
   }
 
   #summary(manager: EntityManager, owner: WalletOwner): Promise<WalletSummary | null> {
-    return summarize(manager, owner, this.clock.now());
+    return summarize(manager, owner, this.clock.now(owner.merchantId));
   }
 }
 
