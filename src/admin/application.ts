@@ -11,7 +11,7 @@ import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReconcileModule } from '../reconcile/reconcile.module.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
-import { StatementsService } from '../wallets/statements.service.js';
+import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { ExpiringService } from './expiring.service.js';
 import { LedgerService } from './ledger.service.js';
@@ -47,7 +47,7 @@ class AdminModule {
         OrdersService,
         OutstandingService,
         RecordsService,
-        StatementsService,
+        WalletReadsService,
         EventsService,
         WebhookEndpointsService,
         DeliveryService,

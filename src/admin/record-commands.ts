@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { ErasureService } from '../orders/erasure.service.js';
-import { StatementsService } from '../wallets/statements.service.js';
+import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { runChange, runWithServices } from './application.js';
 import { type DocumentOptions, documentOf, externalId, withDocument } from './arguments.js';
@@ -89,7 +89,7 @@ export function walletCommands(): Command {
       throw new Error("one of '--wallet' and '--merchant' is required");
     const of =
       walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
-    await runWithServices((services) => services.get(StatementsService).show(of));
+    await runWithServices((services) => services.get(WalletReadsService).show(of));
   });
   return wallet;
 }

@@ -7,7 +7,7 @@ import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { notFound } from '../common/problem.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { FeedEvent } from '../events/event.entity.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';

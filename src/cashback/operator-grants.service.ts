@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { after, Clock, HOUR_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** IDs begin with the time, so the latest grants are a range of the primary key. */

@@ -1,3 +1,9 @@
+/**
+ * The comment of a statement that reads the money of all merchants: for the sweeps, `reconcile` and the operator. Every
+ * other statement on the money names its merchant, so that the tables can be partitioned by it. A test checks it.
+ */
+export const ALL_MERCHANTS = 'all merchants';
+
 /** Groups keys by merchant, because a sharded database can split a statement that names each merchant once. */
 export function byMerchant<Key extends { merchantId: string }, Value>(
   keys: readonly Key[],

@@ -7,8 +7,7 @@ import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.j
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
-import { byMerchant } from '../database/by-merchant.js';
+import { ALL_MERCHANTS, byMerchant } from '../database/by-merchant.js';
 import type { UnitOfWork } from '../database/unit-of-work.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { EventSweep } from './event.entity.js';

@@ -3,7 +3,7 @@ import { Between, LessThan, MoreThanOrEqual } from 'typeorm';
 import { after, Clock, DAY_MS } from '../common/clock.js';
 import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { FeedEvent } from './event.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, SECOND_MS } from '../common/clock.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** How many merchants' events are numbered at a time, and how many of each. */

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../common/clock.js';
 import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
-import { byMerchant } from '../database/by-merchant.js';
+import { ALL_MERCHANTS, byMerchant } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { Order } from './order.entity.js';
 import { OrderStore } from './order.store.js';

@@ -8,8 +8,7 @@ import { type SharedStatement, SharedStatements } from '../database/shared-state
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { insertOrders } from './insert-orders.js';
-import { findOrdersWithBalances, type OrderKey, type OrderWithBalance } from './order-with-balance.js';
+import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './order.store.js';
 import { Order } from './order.entity.js';
 import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
 import { toOrderDto } from './order.mapper.js';

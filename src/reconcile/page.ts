@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 
 /** A broken rule, with the figures of the rows that break it. */
 export interface Finding {

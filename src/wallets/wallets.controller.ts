@@ -3,14 +3,14 @@ import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { CreditPageDto } from './dto/credit.dto.js';
 import { EntryPageDto, SearchWalletDto, WalletDto } from './dto/wallet.dto.js';
-import { StatementsService } from './statements.service.js';
+import { WalletReadsService } from './wallet-reads.service.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { Heavy } from '../http/admission.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 
 @MerchantController('wallets', 'wallets')
 export class WalletsController {
-  constructor(private readonly statements: StatementsService) {}
+  constructor(private readonly reads: WalletReadsService) {}
 
   /**
    * Find a customer's wallet
@@ -21,7 +21,7 @@ export class WalletsController {
   @HttpCode(200)
   @ApiProblems.query()
   searchWallet(@MerchantId() merchantId: string, @Body() body: SearchWalletDto): Promise<WalletDto> {
-    return this.statements.search(merchantId, body.document);
+    return this.reads.search(merchantId, body.document);
   }
 
   /**
@@ -32,7 +32,7 @@ export class WalletsController {
   @Get(':id')
   @ApiProblems.read()
   getWallet(@MerchantId() merchantId: string, @IdParam('The wallet') id: string): Promise<WalletDto> {
-    return this.statements.get(merchantId, id);
+    return this.reads.get(merchantId, id);
   }
 
   /**
@@ -50,7 +50,7 @@ export class WalletsController {
     @IdParam('The wallet') id: string,
     @Query() query: PageQueryDto,
   ): Promise<CreditPageDto> {
-    return this.statements.credits(merchantId, id, query);
+    return this.reads.credits(merchantId, id, query);
   }
 
   /**
@@ -66,6 +66,6 @@ export class WalletsController {
     @IdParam('The wallet') id: string,
     @Query() query: PageQueryDto,
   ): Promise<EntryPageDto> {
-    return this.statements.entries(merchantId, id, query);
+    return this.reads.entries(merchantId, id, query);
   }
 }

@@ -2,13 +2,13 @@ import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { GrantsController } from './grants.controller.js';
-import { StatementsService } from './statements.service.js';
+import { WalletReadsService } from './wallet-reads.service.js';
 import { WalletsController } from './wallets.controller.js';
 
 /** The HTTP API of customers' wallets. The rules are in `cashback`, which has no HTTP. */
 @Module({
   imports: [CashbackModule, MerchantsModule],
   controllers: [WalletsController, GrantsController],
-  providers: [StatementsService],
+  providers: [WalletReadsService],
 })
 export class WalletsModule {}

@@ -5,7 +5,7 @@ import { newId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventsService } from '../events/events.service.js';
 import { Channel, type Sent } from './channel.js';

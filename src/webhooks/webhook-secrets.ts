@@ -6,7 +6,7 @@ import { after, Clock, DAY_MS } from '../common/clock.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { derivedKeys } from '../config/signing-secrets.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { type StoredSecret, WebhookEndpoint } from './webhook-endpoint.entity.js';
 

@@ -9,7 +9,7 @@ import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
-import { ALL_MERCHANTS } from '../database/all-merchants.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
@@ -37,7 +37,7 @@ const UNKNOWN_CUSTOMER: WalletDto = {
 type ShownWallet = WalletDto & { open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
 
 @Injectable()
-export class StatementsService {
+export class WalletReadsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
