@@ -1,5 +1,5 @@
 import { FEED_EVENT_TYPES } from '../common/domain-event.js';
-import { CLOCK_MARGIN, endsDay, inPage, madeAt, type SqlChecks } from './page.js';
+import { CLOCK_MARGIN, inPage, isInDay, madeAt, type SqlChecks } from './page.js';
 
 /** Stands for the column with the ID of an event. */
 const EVENT_ID = '{event id}';
@@ -82,7 +82,7 @@ export const FEED_CHECKS: SqlChecks = {
      WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.granted', 'cashback.voided')
        AND NOT COALESCE(g.external_id = CAST(${valueOf('grant.external_id')} AS BINARY) AND ${centsOf('grant.amount')} = c.amount_cents
                         AND ${instantOf('grant.available_at')} = c.available_at AND ${instantOf('grant.expires_at')} = c.expires_at
-                        AND ${endsDay('c.expires_at', valueOf('grant.expires_on'))}
+                        AND ${isInDay('c.expires_at', valueOf('grant.expires_on'))}
                         AND (e.type = 'cashback.granted' OR e.occurred_at >= g.voided_at), FALSE)`,
   ),
 
@@ -97,7 +97,7 @@ export const FEED_CHECKS: SqlChecks = {
   'a date of credits is announced once, and at most with their amounts': `
     SELECT x.wallet_id, x.type, x.date, COUNT(*) AS events, MAX(x.cents) AS cents
       FROM (${fromBoth(
-        `e.subject_id AS wallet_id, e.type, ${centsOf('amount')} AS cents, ${endsDay(instantOf('expires_at'), valueOf('expires_on'))} AS is_day,
+        `e.subject_id AS wallet_id, e.type, ${centsOf('amount')} AS cents, ${isInDay(instantOf('expires_at'), valueOf('expires_on'))} AS is_day,
          CASE e.type WHEN 'cashback.available' THEN ${instantOf('available_at')} ELSE ${instantOf('expires_at')} END AS date`,
         `${ofWallets} AND e.type IN ('cashback.available', 'cashback.expiring')`,
       )}) x

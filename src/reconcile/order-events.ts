@@ -29,10 +29,17 @@ export function eventsAreVersions({ order, row, refunds, events }: OrderRecord):
   for (let at = events.length - 1; at >= 0; at--) {
     const { type, occurred_at: occurredAt } = events[at]!;
     const refund = refunds.find(({ id }) => id === said[at]!.refund?.id);
-    const change = { type: type as OrderEventType, order: version, wallet: sumsIn(said[at]!, row.wallet_id) };
-    const { data } = orderEvent({ ...change, refund } as OrderChange);
+    const wallet = sumsIn(said[at]!, row.wallet_id);
+    const change = { type, order: version, wallet, ...(refund && { refund }) } as OrderChange;
+    const { data } = orderEvent(change);
     const isAtOnce = [version.updatedAt, refund?.createdAt].every((date) => +(date ?? occurredAt) === +occurredAt);
-    if (!isAtOnce || !isPossible(change) || !agrees(said[at], JSON.parse(JSON.stringify(data)))) return false;
+    if (
+      !isAtOnce ||
+      !isPossible(change) ||
+      said[at]!.order.version !== version.version ||
+      !agrees(said[at], JSON.parse(JSON.stringify(data)))
+    )
+      return false;
     const before = at === 0 ? firstVersion(version) : versionBefore(version, said[at - 1]!.order, refund);
     if ((at > 0 || version.version === 2) && !follows(version, before, change.type)) return false;
     version = before;
@@ -50,7 +57,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Of an order that stays pending, only the request tells an amendment from a hold. */
-function isPossible({ type, order, wallet }: { type: OrderEventType; order: Order; wallet: WalletSums }): boolean {
+function isPossible({ type, order, wallet }: OrderChange): boolean {
   const { status, version, completedVersion, cancelledAt, heldCents } = order;
   const hold = heldCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
   const types: OrderEventType[] =

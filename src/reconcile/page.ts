@@ -30,9 +30,13 @@ export const madeAt = (id: string, at: string): string =>
   `(SUBSTRING(${id}, 15, 1) <> '7' OR CONV(CONCAT(LEFT(${id}, 8), SUBSTRING(${id}, 10, 4)), 16, 10)
     = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ${at}) DIV 1000)`;
 
-/** Returns the SQL condition that an instant is the end of a day somewhere: 10 to 36 hours after its start in UTC. */
+/** Returns the SQL condition that an instant is in a day somewhere: from 14 hours before its start in UTC. */
+export const isInDay = (at: string, day: string): string =>
+  `${at} BETWEEN CAST(${day} AS DATETIME) - INTERVAL 14 HOUR AND CAST(${day} AS DATETIME) + INTERVAL 36 HOUR`;
+
+/** Returns the SQL condition that an instant is the end of a day somewhere: from 10 hours after its start in UTC. */
 export const endsDay = (at: string, day: string): string =>
-  `${at} BETWEEN CAST(${day} AS DATETIME) + INTERVAL 10 HOUR AND CAST(${day} AS DATETIME) + INTERVAL 36 HOUR`;
+  `(${isInDay(at, day)} AND ${at} >= CAST(${day} AS DATETIME) + INTERVAL 10 HOUR)`;
 
 /** Runs a query on the rows of all merchants, with named parameters: those of the page and others. */
 export function queryPage<Row>(

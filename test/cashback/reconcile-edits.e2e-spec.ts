@@ -115,7 +115,10 @@ describe('reconcile after an edit of a row', () => {
     ] as const)
       await intruder.query(sql, [...values]);
     expect(new Set((await findingsOf(service)).map(({ invariant }) => invariant))).toEqual(
-      new Set(['a wallet with a debt has nothing available or pending']),
+      new Set([
+        'a wallet with a debt has nothing available or pending',
+        'the events of a feed are kept for at least four days',
+      ]),
     );
   });
 

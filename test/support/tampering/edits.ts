@@ -25,12 +25,16 @@ export const WALLET_EDITS: Edit[] = [
     'an instant of the sums before the last entry',
     wallet('redeemed', `available_as_of = available_as_of - ${MINUTES}`),
   ],
+  ['a deleted wallet without an entry', 'DELETE FROM wallets WHERE id = {empty.wallet}'],
   ['a deleted wallet', 'DELETE FROM wallets WHERE id = {redeemed.wallet}'],
 ];
 
 export const ORDER_EDITS: Edit[] = [
-  ['a pending order that is completed', order('pending', "status = 'completed', completed_at = created_at")],
-  ['a pending order that is cancelled', order('pending', "status = 'cancelled'")],
+  [
+    'a pending order that is completed',
+    order('pending', "status = 'completed', completed_at = created_at, held_cents = 0"),
+  ],
+  ['a pending order that is cancelled', order('pending', "status = 'cancelled', held_cents = 0")],
   [
     'a pending order that is cancelled and keeps its hold',
     order('pending', "status = 'cancelled', cancelled_at = expires_at, held_cents = 0"),
@@ -53,7 +57,7 @@ export const ORDER_EDITS: Edit[] = [
   ['a partially refunded order that is refunded', order('partial', "status = 'refunded'")],
   ['a partially refunded order that is completed', order('partial', "status = 'completed'")],
   ['a cancelled order that is pending', order('cancelled', "status = 'pending'")],
-  ['a completed order without completed_at', order('redeemed', 'completed_at = NULL')],
+  ['a completed order without completed_at', order('plain', 'completed_at = NULL')],
   ['a pending order with completed_at', order('pending', 'completed_at = created_at')],
   ['a completed order with cancelled_at', order('redeemed', 'cancelled_at = completed_at')],
   ['a cancelled order without cancelled_at', order('cancelled', 'cancelled_at = NULL')],
@@ -119,6 +123,10 @@ export const ORDER_EDITS: Edit[] = [
     'a different number of validity days in the policy',
     order('plain', "policy = JSON_SET(policy, '$.validityDays', 181)"),
   ],
+  [
+    'a different earn rate in the policy of a pending order',
+    order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
+  ],
   ['an empty policy', order('redeemed', "policy = '{}'")],
   ['a higher total of an expired order', order('settled', 'total_cents = total_cents + 1')],
   ['a different cancelled_at', order('cancelled', `cancelled_at = cancelled_at + ${MINUTES}`)],
@@ -146,10 +154,6 @@ export const UNNOTICED_EDITS: Edit[] = [
   ],
   ['different items of an order, because their prices need not add up to the total', order('plain', "items = '[]'")],
   [
-    'different rates in the policy of a pending order, because the merchant may have had them then',
-    order('pending', "policy = JSON_SET(policy, '$.earnRateBps', 600)"),
-  ],
-  [
     'a refund without the eligible part that its request has, because only the caller knows what it sent',
     refund('shipped', 'requested_eligible_cents = NULL'),
   ],
@@ -159,10 +163,6 @@ export const UNNOTICED_EDITS: Edit[] = [
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),
   ],
   [
-    'an amendment instead of a hold, because only the caller knows what it sent',
-    "UPDATE events SET type = 'order.amended' WHERE subject_id = {pending.order} AND type = 'order.redemption_held'",
-  ],
-  [
     'a lower announced amount, because it is that of a moment',
     `UPDATE events SET data = REPLACE(data, '"amount":"50', '"amount":"40') WHERE subject_id = {dated.wallet} AND type = 'cashback.available'`,
   ],
@@ -170,9 +170,5 @@ export const UNNOTICED_EDITS: Edit[] = [
   [
     'a different document of an order at version 1, because no row refers to it',
     order('open', "document = '00000000000'"),
-  ],
-  [
-    'a deleted wallet without an entry, because the next operation makes it again',
-    'DELETE FROM wallets WHERE id = {empty.wallet}',
   ],
 ];

@@ -5,7 +5,7 @@ export type FeedEdit = [...Edit, found: string];
 
 const VERSIONS = 'each version of an order';
 const LEDGER = 'what was granted';
-const SUBJECTS = 'an event is about an order or a wallet';
+const SUBJECTS = 'is about an order or a wallet';
 const GRANT = 'the grant in an event';
 const NUMBERS = 'numbered without gaps';
 
@@ -111,6 +111,42 @@ const OF_ORDER: FeedEdit[] = [
   ['a different instant of a completion', event('order.completed', 'partial', LATER), VERSIONS],
   ['the document', said('order.completed', 'partial', '"order":{', '"order":{"document":"52998224725",'), VERSIONS],
   ['metadata', said('order.completed', 'partial', '"metadata":{}', '"metadata":{"name":"Ana"}'), VERSIONS],
+  ['an amendment instead of a hold', event('order.redemption_held', 'pending', "type = 'order.amended'"), VERSIONS],
+  ['a different instant of a hold', event('order.redemption_held', 'amended', LATER), SUBJECTS],
+  ['another ID', event('order.redemption_held', 'amended', `id = ${UNKNOWN}`), SUBJECTS],
+  ['another available balance', said('order.redemption_held', 'amended', '"available":"', '"available":"1'), VERSIONS],
+  ['another member', said('order.completed', 'redeemed', '"wallet":{', '"wallet":{"other":"1",'), VERSIONS],
+  [
+    'another hold of an earlier version',
+    said('order.redemption_held', 'amended', '"held":"75.00","lapsed"', '"held":"7.00","lapsed"'),
+    VERSIONS,
+  ],
+  [
+    'another total of an earlier version',
+    said('order.redemption_held', 'amended', '"total":"150.00"', '"total":"160.00"'),
+    VERSIONS,
+  ],
+  [
+    'another expiry of an earlier version',
+    said('order.amended', 'amended', '"expires_at":"20', '"expires_at":"21'),
+    VERSIONS,
+  ],
+  [
+    'another redeemed amount of an earlier version',
+    said('order.completed', 'partial', '"redeemed":"10.00"', '"redeemed":"10.01"'),
+    VERSIONS,
+  ],
+  [
+    'another lapsed amount of an order that held nothing',
+    said('order.expired', 'settled', '"lapsed":"0.00"', '"lapsed":"1.00"'),
+    VERSIONS,
+  ],
+  ['another maximum', said('order.cancelled', 'cancelled', '"maximum":"', '"maximum":"1'), VERSIONS],
+  [
+    'a status of the cashback',
+    said('order.completed', 'partial', '"status":"available"', '"status":"pending"'),
+    VERSIONS,
+  ],
   ['data that is no JSON', event('order.completed', 'partial', "data = '{'"), VERSIONS],
 ];
 
@@ -136,7 +172,29 @@ const OF_WALLET: FeedEdit[] = [
   ['another expiry of a grant', said('cashback.voided', 'voided', '"expires_at":"2', '"expires_at":"1'), GRANT],
   ['no expiry of a grant', said('cashback.granted', 'voided', '"expires_at"', '"expired_at"'), GRANT],
   ['a different instant', event('cashback.granted', 'pending', LATER), LEDGER],
-  ['a second announcement', copied('cashback.available', 'dated', UNKNOWN), 'a date of a wallet is announced once'],
+  [
+    'another debt',
+    said('wallet.debt_changed', 'debtor', '"debt":"', '"debt":"1'),
+    'the wallet in an event of the ledger',
+  ],
+  [
+    'more available',
+    said('cashback.granted', 'pending', '"available":"', '"available":"1'),
+    'the wallet in an event of the ledger',
+  ],
+  ['another last day of a grant', said('cashback.granted', 'voided', '"expires_on":"20', '"expires_on":"21'), GRANT],
+  [
+    'a higher announced amount',
+    said('cashback.available', 'dated', '"amount":"', '"amount":"1'),
+    'at most with their amounts',
+  ],
+  [
+    'another announced date',
+    said('cashback.available', 'dated', '"available_at":"2', '"available_at":"1'),
+    'at most with their amounts',
+  ],
+  ['another ID', event('cashback.available', 'dated', `id = ${UNKNOWN}`), SUBJECTS],
+  ['a second announcement', copied('cashback.available', 'dated', UNKNOWN), 'a date of credits is announced once'],
   ['an announcement to another merchant', event('cashback.available', 'dated', 'merchant_id = {patient.id}'), SUBJECTS],
   ['an announcement to no wallet', event('cashback.available', 'dated', `subject_id = ${UNKNOWN}`), SUBJECTS],
   [
@@ -162,7 +220,11 @@ const OF_FEED: FeedEdit[] = [
   ['a last number that is too low', feed('last_sequence = last_sequence - 1'), NUMBERS],
   ['an oldest number that is too high', feed('oldest_sequence = 2'), NUMBERS],
   ['an oldest number that is too low', feed('oldest_sequence = 0'), NUMBERS],
-  ['a later beginning of what is kept', feed('kept_since = kept_since + INTERVAL 1 YEAR'), 'in the future'],
+  [
+    'a later beginning of what is kept',
+    feed('kept_since = kept_since + INTERVAL 1 YEAR'),
+    'kept for at least four days',
+  ],
   ['no feed', 'DELETE FROM event_feeds WHERE merchant_id = {merchant.id}', NUMBERS],
   ['a numbered event that still waits', copied('order.cancelled', 'cancelled', 'id'), VERSIONS],
   ['an event that waits twice', WAITS_TWICE, VERSIONS],

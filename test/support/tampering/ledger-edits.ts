@@ -44,7 +44,7 @@ export const CREDIT_EDITS: Edit[] = [
   ['a returned credit without its refund', returned('returned', 'refund_id = NULL')],
   ['a returned credit of another refund of the order', returned('returned', 'refund_id = {returned.refund2}')],
   ['a returned credit of the refund of another order', returned('returned', 'refund_id = {again.refund1}')],
-  ['a returned credit of the order', returned('returned', 'order_id = {returned.order}')],
+  ['a returned credit of an order', returned('returned', 'order_id = {empty.order}')],
   ['a returned credit without an origin', returned('returned', 'from_credit_id = NULL')],
   [
     'a returned credit that comes from another granted credit',
@@ -134,6 +134,9 @@ export const GRANT_EDITS: Edit[] = [
   ['no date of the void', namedGrant('voided', 'voided_at = NULL')],
   ['a date of the void after its entry', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
   ['a date of the void before the grant', namedGrant('voided', `voided_at = voided_at - ${MINUTES}`)],
+  ['a later date of a void', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
+  ['an earlier date of a void', namedGrant('revoked', `voided_at = voided_at - ${MINUTES}`)],
+  ['less voided of a returned credit', namedGrant('revoked', 'voided_cents = voided_cents - 1')],
   ['a date of a void that never happened', namedGrant('redeemed', 'voided_at = UTC_TIMESTAMP(3)')],
   ['a different external_id', namedGrant('redeemed', "external_id = 'other'")],
   ['another merchant', namedGrant('redeemed', 'merchant_id = {patient.id}')],

@@ -124,7 +124,7 @@ async function makeFinished(
 
   const empty = await aCreatedOrder(merchant);
   await ok(merchant.client.post(`/orders/${empty.id}/cancel`));
-  await note('empty', merchant, empty.document);
+  await note('empty', merchant, empty.document, empty.id);
 
   const unchanged = await aCreatedOrder(merchant);
   await note('open', merchant, unchanged.document, unchanged.id);
