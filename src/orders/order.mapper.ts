@@ -111,10 +111,11 @@ export function orderEvent({ type, order, wallet: sums, refund }: OrderChange): 
   const { merchantId, id: subjectId, updatedAt: occurredAt } = order;
   const { document: _, items: _items, ...shown } = toOrderDto(order, sums.availableCents, occurredAt);
   const about = { merchantId, subjectId, occurredAt };
-  const data = { order: { ...shown, metadata: {} }, wallet: walletData(sums) };
+  const data = { order: { ...shown, metadata: {} } };
+  const wallet = walletData(sums);
   return type === 'order.refunded'
-    ? { type, ...about, data: { ...data, refund: toRefundDto(refund) } }
-    : { type, ...about, data };
+    ? { type, ...about, data: { ...data, refund: toRefundDto(refund), wallet } }
+    : { type, ...about, data: { ...data, wallet } };
 }
 
 export function toRefundDto(refund: Refund): RefundDto {
