@@ -9,14 +9,20 @@ import { aMerchant } from '../support/factories.js';
 import { NaiveOrderStore } from '../support/naive/naive-order-store.js';
 import { NaiveOrders } from '../support/naive/naive-orders.js';
 import { NaiveWalletStore } from '../support/naive/naive-wallet-store.js';
-import { orderRaces, sameOrder } from '../support/races/order-races.js';
+import { orderRaces, sameOrder, sameRefund } from '../support/races/order-races.js';
 import { naiveStage, type Race, Stage } from '../support/races/stage.js';
 import { redemptions, walletRaces } from '../support/races/wallet-races.js';
 import { startService } from '../support/service.js';
 
 const ofWallets = [redemptions(200, 50), ...walletRaces] as Race<unknown>[];
-const ofOrders = (orderRaces as Race<unknown>[]).filter((race) => race !== sameOrder);
+const ofOrders = (orderRaces as Race<unknown>[]).filter((race) => race !== sameOrder && race !== sameRefund);
 const all = [...ofWallets, ...orderRaces] as Race<unknown>[];
+
+/** The unique keys of refunds are a second guard that would turn the wrong result into an error or a deadlock. */
+const WITHOUT_KEYS = [
+  'ALTER TABLE refunds DROP FOREIGN KEY fk_refunds_order',
+  'ALTER TABLE refunds DROP INDEX uq_refunds_order_external_id',
+];
 
 describe('concurrent requests', () => {
   describe('concurrent requests to two processes that share a database', () => {
@@ -53,24 +59,37 @@ describe('concurrent requests', () => {
   // tests.
   describe('concurrent requests without the wallet lock', () => {
     it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
-      const stage = await naiveStage((builder) => builder.overrideProvider(WalletStore).useClass(NaiveWalletStore));
+      const stage = await naiveStage(
+        (builder) => builder.overrideProvider(WalletStore).useClass(NaiveWalletStore),
+        // A second guard, which would turn the wrong result into an error.
+        ['ALTER TABLE wallets DROP CONSTRAINT ck_wallets_parts'],
+      );
       await expectRaceToFail(race, stage);
     });
   });
 
   describe('concurrent requests without the order lock', () => {
-    // The unique keys of refunds are a second guard that would turn the wrong result into an error or a deadlock.
-    const withoutKeys = [
-      'ALTER TABLE refunds DROP FOREIGN KEY fk_refunds_order',
-      'ALTER TABLE refunds DROP INDEX uq_refunds_order_external_id',
-    ];
-
     it.each(ofOrders)('without the order lock, this race fails: $title', async (race) => {
       const stage = await naiveStage(
         (builder) => builder.overrideProvider(OrderStore).useClass(NaiveOrderStore),
-        withoutKeys,
+        WITHOUT_KEYS,
       );
       await expectRaceToFail(race, stage);
+    });
+  });
+
+  describe('concurrent requests without both locks', () => {
+    it(`without both locks, this race fails: ${sameRefund.title}`, async () => {
+      const stage = await naiveStage(
+        (builder) =>
+          builder
+            .overrideProvider(OrderStore)
+            .useClass(NaiveOrderStore)
+            .overrideProvider(WalletStore)
+            .useClass(NaiveWalletStore),
+        WITHOUT_KEYS,
+      );
+      await expectRaceToFail(sameRefund as Race<unknown>, stage);
     });
   });
 

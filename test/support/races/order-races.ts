@@ -79,7 +79,7 @@ function reportedBy(answers: Answer[]): Record<string, number> {
 }
 
 /** Sends one refund 50 times at once. */
-const sameRefund: Race<{
+export const sameRefund: Race<{
   answers: Record<string, number>;
   created: number;
   ids: number;
