@@ -5,7 +5,7 @@ import { createDataSource } from '../../src/schema.js';
 import type { Answer } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { FrozenClock } from '../support/model/frozen-clock.js';
+import { FrozenClock } from '../support/clock.js';
 import { rowsReadBy } from '../support/server-counters.js';
 import { type Service, startService } from '../support/service.js';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
-import { localDate, startOfDayAfter } from '../support/model/days.js';
+import { localDate, startOfDayAfter } from '../support/days.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 

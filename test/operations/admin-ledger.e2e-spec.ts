@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import { localDate, startOfDayAfter } from '../support/model/days.js';
+import { localDate, startOfDayAfter } from '../support/days.js';
 import { useAdmin } from '../support/use-admin.js';
 import { walletOf } from '../support/wallets.js';
 

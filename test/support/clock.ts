@@ -28,3 +28,20 @@ export class TestClock extends Clock {
     this.#aheadMs += ms;
   }
 }
+
+/** A clock that stands still until a test moves it. */
+export class FrozenClock extends TestClock {
+  #at = Date.now();
+
+  override now(): Date {
+    return new Date(this.#at);
+  }
+
+  get ms(): number {
+    return this.#at;
+  }
+
+  override skip(ms: number): void {
+    this.#at += ms;
+  }
+}

@@ -3,8 +3,8 @@ import { expect } from '@jest/globals';
 import { AdminCommandLine } from '../admin.js';
 import { grant } from '../factories.js';
 import { rowsOf } from '../wallets.js';
-import type { FrozenClock } from './frozen-clock.js';
-import { localDate } from './days.js';
+import type { FrozenClock } from '../clock.js';
+import { localDate } from '../days.js';
 import type { Shop } from './shops.js';
 
 const MEMBERS = ['earned', 'granted', 'restored', 'redeemed', 'taken_back', 'voided', 'expired'] as const;

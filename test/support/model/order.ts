@@ -1,4 +1,4 @@
-import { localDate, startOfDayAfter } from './days.js';
+import { localDate, startOfDayAfter } from '../days.js';
 import { brl, maximumOf, type Method, rateOf, type Rules, toReceive } from './rules.js';
 import type { ModelCredit } from './wallet.js';
 

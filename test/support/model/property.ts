@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type Service, startService } from '../service.js';
 import { examples } from './examples.js';
-import { FrozenClock } from './frozen-clock.js';
+import { FrozenClock } from '../clock.js';
 import { expectMonthsToClose } from './months.js';
 import { Run } from './run.js';
 import { Shop, TOKEN_SECONDS, twoPolicies } from './shops.js';

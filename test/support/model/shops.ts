@@ -2,7 +2,7 @@ import { MerchantsService } from '../../../src/merchants/merchants.service.js';
 import { type Answer, Client } from '../client.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import type { Service } from '../service.js';
-import type { FrozenClock } from './frozen-clock.js';
+import type { FrozenClock } from '../clock.js';
 import type { Rules } from './rules.js';
 
 /** The lifetime of access tokens. The clock of the model sometimes moves past it. */

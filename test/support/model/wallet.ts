@@ -1,4 +1,4 @@
-import { startOfDayAfter } from './days.js';
+import { startOfDayAfter } from '../days.js';
 import { REINSTATED_DAYS, least, total } from './rules.js';
 
 /**

@@ -1,8 +1,9 @@
 /**
- * Calendar days for the model, by trial: it looks at what the clocks of a zone show, minute by minute. The service
+ * Calendar days by trial: it looks at what the clocks of a zone show, minute by minute. The service
  * computes with offsets instead.
  */
-import { DAY, MINUTE } from './rules.js';
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 const starts = new Map<string, number>();
