@@ -330,7 +330,7 @@ describe('an order that expires around the expiry of its credit', () => {
     await credit('30.00', tonight);
     await anOrderHolding('20.00', tonight - 100);
     skipTo(tonight + HOUR_MS);
-    await service.app.get(CreditExpiryService).next();
+    await service.app.get(CreditExpiryService).run();
     expect(await lines()).toEqual(['grant 30.00', `expire -10.00 at ${new Date(tonight).toISOString()}`]);
     await clock.sweep();
     expect(await lines()).toEqual([
