@@ -71,10 +71,7 @@ export class Lab {
     return query(this.#serverUrl + schema, statement, values);
   }
 
-  /**
-   * @param {string} schema
-   * @param {string} table
-   */
+  /** @param {string} schema @param {string} table */
   #columnsOf(schema, table) {
     return columnsOf((statement, values) => this.sql(schema, statement, values), table);
   }
@@ -82,9 +79,7 @@ export class Lab {
   /**
    * Inserts rows in the columns that the table has.
    *
-   * @param {string} schema
-   * @param {string} table
-   * @param {Record<string, unknown>[]} rows
+   * @param {string} schema @param {string} table @param {Record<string, unknown>[]} rows
    */
   async insertRows(schema, table, rows) {
     const columns = await this.#columnsOf(schema, table);
@@ -96,8 +91,7 @@ export class Lab {
   /**
    * Inserts the rows of a query in the columns that the table has.
    *
-   * @param {string} schema
-   * @param {string} table
+   * @param {string} schema @param {string} table
    * @param {Record<string, string | number>} expressions by column
    * @param {string} from the end of the query
    * @param {string} [tables] its beginning

@@ -19,13 +19,25 @@ export const CUSTOMERS = 1000;
 /** Documents of the customers: the first, and one more for each. */
 export const FIRST_DOCUMENT = 10_000_000_000;
 
-/** Whole numbers from 0; a recursion of 1000 is what MySQL allows by default. */
-export const NUMBERS = `
-  WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 999),
-       numbers (n) AS (SELECT a.n + 1000 * b.n FROM k a CROSS JOIN k b)`;
-
 /** Rows of one statement: enough to be fast, few enough for a transaction that stays small. */
 export const CHUNK = 50_000;
+
+/**
+ * Inserts a row for each whole number `n` below `count`.
+ *
+ * @param {Lab} lab @param {string} schema @param {string} table @param {number} count
+ * @param {Record<string, string | number>} expressions by column
+ * @param {string} [from] what else the query reads
+ */
+async function insertNumbered(lab, schema, table, count, expressions, from = 'numbers') {
+  for (let first = 0; first < count; first += CHUNK) {
+    // A recursion of 1000 is what MySQL allows by default.
+    const numbers = `
+      WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 999),
+           numbers (n) AS (SELECT a.n + 1000 * b.n + ${first} FROM k a CROSS JOIN k b WHERE a.n + 1000 * b.n < ${Math.min(CHUNK, count - first)})`;
+    await lab.insertFrom(schema, table, expressions, from, numbers);
+  }
+}
 
 /** An id of the form of a UUID v7 of long ago, so that what is created later comes after it, as in production. */
 export const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
@@ -50,44 +62,46 @@ export async function openShop(lab, schema) {
  * 180 days, one after the other: those of the last 30 days are pending, and each expires 160 days after it is available.
  *
  * @param {Lab} lab @param {Shop} shop
- * @param {{ count: number, firstDocument: number, prefix: string, creditsEach: number }} wallets
- *   `prefix` begins the ids, and is another one for each call
+ * @param {object} wallets
+ * @param {number} wallets.count
+ * @param {number} wallets.firstDocument
+ * @param {string} wallets.prefix begins the ids, and is another one for each call
+ * @param {number} wallets.creditsEach
+ * @param {Record<string, string | number>} [wallets.wallet] columns of the wallets that are different
+ * @param {Record<string, string>} [wallets.credit] columns of the credits that are different
  */
-export async function addWallets(lab, { schema, merchantId }, { count, firstDocument, prefix, creditsEach }) {
+export async function addWallets(lab, { schema, merchantId }, wallets) {
+  const { count, firstDocument, prefix, creditsEach, wallet, credit } = wallets;
   const days = Array.from({ length: creditsEach }, (_, nth) => Math.floor((nth * 180) / creditsEach) - 149);
   const pending = days.filter((day) => day > 0);
-  const merchant = escape(merchantId);
-  const wallets = {
+  const merchant_id = escape(merchantId);
+  await insertNumbered(lab, schema, 'wallets', count, {
     id: idOf('n', prefix),
-    merchant_id: merchant,
+    merchant_id,
     document: `${firstDocument} + n`,
     balance_cents: CREDIT * creditsEach,
     available_cents: CREDIT * (creditsEach - pending.length),
     pending_cents: CREDIT * pending.length,
     available_as_of: 'NOW(3)',
-    available_until: `CURDATE() + INTERVAL ${Math.min((days[0] ?? 0) + 160, ...pending.slice(0, 1))} DAY`,
+    available_until: `CURDATE() + INTERVAL ${Math.min(-149 + 160, ...pending.slice(0, 1))} DAY`,
     last_seq: creditsEach,
     created_at: 'NOW(3)',
-  };
-  await lab.insertFrom(schema, 'wallets', wallets, `numbers WHERE n < ${count}`, NUMBERS);
-  const credits = {
-    id: idOf('nth', prefix),
-    wallet_id: idOf(`nth DIV ${creditsEach}`, prefix),
-    merchant_id: merchant,
-    seq: `nth % ${creditsEach} + 1`,
+    ...wallet,
+  });
+  const day = `CURDATE() + INTERVAL (n % ${creditsEach}) * 180 DIV ${creditsEach} - 149 DAY`;
+  await insertNumbered(lab, schema, 'cashback_credits', count * creditsEach, {
+    id: idOf('n', prefix),
+    wallet_id: idOf(`n DIV ${creditsEach}`, prefix),
+    merchant_id,
+    seq: `n % ${creditsEach} + 1`,
     amount_cents: CREDIT,
     remaining_cents: CREDIT,
     is_open: 1,
-    available_at: 'day',
-    expires_at: 'day + INTERVAL 160 DAY',
+    available_at: day,
+    expires_at: `${day} + INTERVAL 160 DAY`,
     created_at: 'NOW(3)',
-  };
-  for (let first = 0; first < count * creditsEach; first += CHUNK) {
-    const chunk = Math.min(CHUNK, count * creditsEach - first);
-    const day = `CURDATE() + INTERVAL ((n + ${first}) % ${creditsEach}) * 180 DIV ${creditsEach} - 149 DAY`;
-    const made = `made (nth, day) AS (SELECT n + ${first}, ${day} FROM numbers WHERE n < ${chunk})`;
-    await lab.insertFrom(schema, 'cashback_credits', credits, 'made', `${NUMBERS}, ${made}`);
-  }
+    ...credit,
+  });
 }
 
 /** The time from the oldest of the orders that `addOrders` makes until now, however many they are. */
@@ -103,32 +117,34 @@ export const SPAN_SECONDS = 1_000_000;
 export async function addOrders(lab, { schema, merchantId }, count) {
   const newest = new Date();
   const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
+  const created = `${escape(at)} - INTERVAL (${count - 1} - n) * ${step} MICROSECOND`;
   const items =
     '[{"id":"sku-1","priceCents":12990,"description":"Café em grãos, 1 kg"},{"id":"sku-2","priceCents":2010}]';
   const orders = {
-    id: idOf('nth'),
+    id: idOf('n'),
     merchant_id: 'm.id',
-    external_id: 'LEFT(SHA2(nth, 256), 32)',
-    status: `CASE WHEN nth % ${count / 4} = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
+    external_id: 'LEFT(SHA2(n, 256), 32)',
+    status: `CASE WHEN n % ${count / 4} = 0 THEN 'refunded' WHEN n % 20 = 3 THEN 'cancelled' WHEN n % 10 = 2 THEN 'partially_refunded'
                   WHEN n % 5 = 1 THEN 'pending' ELSE 'completed' END`,
-    document: '50000000000 + n',
+    document: `50000000000 + n % ${CHUNK}`,
     total_cents: 15_000,
     items: escape(items),
     payment_methods: escape('[{"id":"credit_card","amountCents":15000}]'),
     policy: 'm.policy',
     version: 1,
-    created_at: 'created',
-    updated_at: 'created',
-    expires_at: 'created + INTERVAL 2 DAY',
+    created_at: created,
+    updated_at: created,
+    expires_at: `${created} + INTERVAL 2 DAY`,
   };
-  for (let first = 0; first < count; first += CHUNK) {
-    const chunk = Math.min(CHUNK, count - first);
-    const created = `${escape(at)} - INTERVAL (${count - first - 1} - n) * ${step} MICROSECOND`;
-    const made = `made (n, nth, created) AS (SELECT n, n + ${first}, ${created} FROM numbers WHERE n < ${chunk})`;
-    const from = `merchants m JOIN made WHERE m.id = ${escape(merchantId)}`;
-    await lab.insertFrom(schema, 'orders', orders, from, `${NUMBERS}, ${made}`);
-    if (count >= 10 * CHUNK && (first / CHUNK) % 5 === 4) lab.say(`${first + chunk} orders`);
-  }
+  lab.say(`${count} orders`);
+  await insertNumbered(
+    lab,
+    schema,
+    'orders',
+    count,
+    orders,
+    `merchants m JOIN numbers WHERE m.id = ${escape(merchantId)}`,
+  );
   return newest;
 }
 
@@ -146,26 +162,17 @@ export async function addEntries(lab, shop, count) {
     'SELECT c.id, c.wallet_id FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ?',
     ['30000000000'],
   );
-  const [walletId, creditId] = [String(row?.['wallet_id']), String(row?.['id'])];
-  for (let first = 0; first < count; first += CHUNK) {
-    const entries = {
-      wallet_id: escape(walletId),
-      merchant_id: escape(shop.merchantId),
-      seq: `n + ${first} + 1`,
-      kind: "IF(n % 2 = 0, 'void', 'grant')",
-      amount_cents: 'IF(n % 2 = 0, -100, 100)',
-      balance_cents: CREDIT,
-      credit_id: escape(creditId),
-      effective_at: 'NOW(3)',
-      created_at: 'NOW(3)',
-    };
-    await lab.insertFrom(
-      shop.schema,
-      'cashback_entries',
-      entries,
-      `numbers WHERE n < ${Math.min(CHUNK, count - first)}`,
-      NUMBERS,
-    );
-  }
+  const walletId = String(row?.['wallet_id']);
+  await insertNumbered(lab, shop.schema, 'cashback_entries', count, {
+    wallet_id: escape(walletId),
+    merchant_id: escape(shop.merchantId),
+    seq: 'n + 1',
+    kind: "IF(n % 2 = 0, 'void', 'grant')",
+    amount_cents: 'IF(n % 2 = 0, -100, 100)',
+    balance_cents: CREDIT,
+    credit_id: escape(String(row?.['id'])),
+    effective_at: 'NOW(3)',
+    created_at: 'NOW(3)',
+  });
   return walletId;
 }

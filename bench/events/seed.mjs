@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { escape } from 'mysql2';
 import { drive } from '../load.mjs';
 import { completions, createSome } from '../operations.mjs';
-import { CHUNK, CREDIT, idOf, NUMBERS } from '../seed.mjs';
+import { addWallets, CHUNK, CREDIT, idOf } from '../seed.mjs';
 
 /** The events that the service makes: a page of different orders. The others are copies of them. */
 const ORIGINALS = 100;
@@ -67,39 +67,24 @@ export async function addEvents(lab, shop, { url, token, count, prefix, at = new
  *   knew when they were last written
  */
 export async function addDueWallets(lab, shop, { count, availableAt, expiresAt, isAvailable }) {
-  const [from, until, change] = [availableAt, expiresAt, isAvailable ? expiresAt : availableAt].map((at) =>
-    escape(toSql(at)),
+  const [from, until, change] = /** @type {[string, string, string]} */ (
+    [availableAt, expiresAt, isAvailable ? expiresAt : availableAt].map((at) => escape(toSql(at)))
   );
-  const merchant_id = escape(shop.merchantId);
-  for (let first = 0; first < count; first += CHUNK) {
-    const [id, chunk] = [idOf(`n + ${first}`, '01934000'), `numbers WHERE n < ${Math.min(CHUNK, count - first)}`];
-    const wallets = {
-      id,
-      merchant_id,
-      document: `60000000000 + n + ${first}`,
-      balance_cents: CREDIT,
+  const created_at = `${from} - INTERVAL 30 DAY`;
+  await addWallets(lab, shop, {
+    count,
+    firstDocument: 60_000_000_000,
+    prefix: '01934000',
+    creditsEach: 1,
+    wallet: {
       available_cents: isAvailable ? CREDIT : 0,
       pending_cents: isAvailable ? 0 : CREDIT,
       available_as_of: `${change} - INTERVAL 1 HOUR`,
-      available_until: `${change}`,
-      last_seq: 1,
-      created_at: `${from} - INTERVAL 30 DAY`,
-    };
-    await lab.insertFrom(shop.schema, 'wallets', wallets, chunk, NUMBERS);
-    const credits = {
-      id,
-      wallet_id: id,
-      merchant_id,
-      seq: 1,
-      amount_cents: CREDIT,
-      remaining_cents: CREDIT,
-      is_open: 1,
-      available_at: `${from}`,
-      expires_at: `${until}`,
-      created_at: `${from} - INTERVAL 30 DAY`,
-    };
-    await lab.insertFrom(shop.schema, 'cashback_credits', credits, chunk, NUMBERS);
-  }
+      available_until: change,
+      created_at,
+    },
+    credit: { available_at: from, expires_at: until, created_at },
+  });
   await lab.sql(shop.schema, 'ANALYZE TABLE wallets, cashback_credits');
 }
 
