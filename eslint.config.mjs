@@ -69,7 +69,11 @@ export default tseslint.config(
       ...jest.configs['flat/recommended'].rules,
       'jest/no-focused-tests': 'error',
       'jest/no-disabled-tests': 'error',
-      'jest/expect-expect': ['error', { assertFunctionNames: ['expect*', '**.expect*'] }],
+      'jest/expect-expect': [
+        'error',
+        { assertFunctionNames: ['expect*', '**.expect*', '**.refused', '**.replayed', '*AtOnce'] },
+      ],
+      '@typescript-eslint/no-floating-promises': ['error', { checkThenables: true }],
       // The answers of a service are looked at member by member, whatever they hold.
       '@typescript-eslint/no-explicit-any': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
@@ -78,5 +82,10 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
     },
+  },
+  {
+    // What specs share expects, too.
+    files: ['test/support/**/*.ts'],
+    rules: { 'jest/no-standalone-expect': 'off' },
   },
 );

@@ -4,6 +4,7 @@ import { Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { useService } from '../support/use-service.js';
 import { statementsOf } from '../support/server-counters.js';
+import type { Tokens } from '../support/shop.js';
 
 const RATE_LIMIT = 3;
 
@@ -29,13 +30,17 @@ describe('made-up tokens', () => {
 
   it('made-up access tokens do not affect a valid access token from the same network', async () => {
     for (let time = 0; time < 30; time++) await anyone.get('/orders', { token: `cbat_${randomUUID()}` });
-    expect((await merchant.client.get('/orders')).status).toBe(200);
+    expect(await merchant.orders()).toMatchObject({ data: [] });
   });
 
   it('POST /auth/refresh rejects a malformed refresh token with 401 and no SQL statement', async () => {
     const statements = await statementsOf(service, async () => {
       for (const token of ['x', merchant.tokens.access_token, `cbrt_${'0'.repeat(36)}`])
-        expectProblem(await anyone.post('/auth/refresh', { refresh_token: token }), 401, 'invalid_refresh_token');
+        expectProblem(
+          await anyone.post<Tokens>('/auth/refresh', { refresh_token: token }),
+          401,
+          'invalid_refresh_token',
+        );
     });
     expect(statements).toBe(0);
   });
@@ -44,7 +49,7 @@ describe('made-up tokens', () => {
     let lookups = 0;
     const statements = await statementsOf(service, async () => {
       for (let time = 0; time < 80; time++) {
-        const { status } = await anyone.post('/auth/refresh', { refresh_token: `cbrt_${randomUUID()}` });
+        const { status } = await anyone.post<Tokens>('/auth/refresh', { refresh_token: `cbrt_${randomUUID()}` });
         expect([401, 429]).toContain(status);
         if (status === 401) lookups += 1;
       }

@@ -37,8 +37,8 @@ describe('logins at once', () => {
   /** Waits until a metric has at least a value. On a slow machine, repeated requests are counted again. */
   async function untilAtLeast(value: number, metric: string): Promise<void> {
     await until(async () => {
-      const { body } = await new Client(service).get('/metrics');
-      const line = (body as string).split('\n').find((one) => one.startsWith(metric));
+      const { body } = await new Client(service).get<string>('/metrics');
+      const line = body.split('\n').find((one) => one.startsWith(metric));
       return Number(line?.split(' ')[1]) >= value;
     });
   }

@@ -6,6 +6,7 @@ import { Comparisons } from '../support/comparisons.js';
 import { expectProblem } from '../support/expectations.js';
 import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
+import type { Tokens } from '../support/shop.js';
 
 const NEW_PASSWORD = 'another battery staple';
 
@@ -31,7 +32,7 @@ describe('changes to a user during its login', () => {
   });
 
   const logIn = (password = PASSWORD): Promise<Answer> =>
-    anyone.post('/auth/login', { email: merchant.email, password });
+    anyone.post<Tokens>('/auth/login', { email: merchant.email, password });
   const statusWith = async (token: string): Promise<number> => (await anyone.get('/orders', { token })).status;
 
   /** Runs `change` after a login has read the user, and before the passwords of two logins are compared. */

@@ -5,6 +5,7 @@ import { type Answer, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, PASSWORD } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 const TOKEN = (prefix: string): RegExp =>
   new RegExp(`^${prefix}[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
@@ -13,7 +14,7 @@ describe('POST /auth/login', () => {
   const { service, merchant } = useService();
   const anyone = new Client(service);
 
-  const login = (credentials: unknown): Promise<Answer> => anyone.post('/auth/login', credentials);
+  const login = (credentials: unknown): Promise<Answer> => anyone.post<Tokens>('/auth/login', credentials);
 
   it('POST /auth/login returns 201 with the three members of a token set and Cache-Control: no-store', async () => {
     const { status, headers, body } = await login({ email: merchant.email, password: PASSWORD });

@@ -5,7 +5,7 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, logIn, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service } = useService();
 /** A second instance on the same database. */
@@ -36,7 +36,7 @@ async function aCashier(): Promise<Client> {
   return new Client(service, (await logIn(service, email)).access_token);
 }
 
-function expectForbidden(answer: Answer): void {
+function expectForbidden(answer: Answer<unknown>): void {
   expectProblem(answer, 403, 'forbidden');
   expect(answer.body).toMatchObject({ permission: 'grants', retryable: false, next_action: 'contact_support' });
   expect(answer.headers.get('www-authenticate')).toBe(
@@ -55,7 +55,7 @@ describe('the permission grants', () => {
       for (const id of [given.id, '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'])
         expectForbidden(await cashier.post(`/grants/${id}/void`));
     }
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
   });
 
   it('an API user without the permission grants can do everything else, also read a grant', async () => {
@@ -81,7 +81,7 @@ describe('the permission grants', () => {
         expect((await client.get('/orders')).status).toBe(200);
       }
     }
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
   });
 
   it('a permission that is withdrawn stays with other users of the merchant and with other merchants', async () => {
@@ -107,7 +107,7 @@ describe('the permission grants', () => {
     expectForbidden(later);
     const granted = (await answers).filter(({ status }) => status === 201);
     for (const answer of (await answers).filter(({ status }) => status !== 201)) expectForbidden(answer);
-    expect(Number((await walletOf(merchant, document)).available)).toBe(granted.length);
+    expect(Number((await merchant.wallet(document)).available)).toBe(granted.length);
     await expectInvariants(service);
   });
 });

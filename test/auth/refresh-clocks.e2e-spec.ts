@@ -5,6 +5,7 @@ import { expectProblem } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
+import type { Tokens } from '../support/shop.js';
 
 describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', () => {
   let database: TestDatabase;
@@ -28,7 +29,7 @@ describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', 
   });
 
   const refresh = (at: Service, refreshToken: unknown): Promise<Answer> =>
-    new Client(at).post('/auth/refresh', { refresh_token: refreshToken });
+    new Client(at).post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
 
   it('POST /auth/refresh returns the same token set at another instance whose clock is 40 seconds ahead', async () => {
     const first = await refresh(one, merchant.tokens.refresh_token);

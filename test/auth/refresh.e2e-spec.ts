@@ -4,6 +4,7 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 describe('POST /auth/refresh', () => {
   let merchant: TestMerchant;
@@ -15,7 +16,7 @@ describe('POST /auth/refresh', () => {
   });
 
   const refresh = (refreshToken: unknown): Promise<Answer> =>
-    anyone.post('/auth/refresh', { refresh_token: refreshToken });
+    anyone.post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
   /** Moves all refreshes of a merchant back in time. The retry window uses the database clock. */
   const moveRefreshesBack = (seconds: number, { email } = merchant): Promise<unknown> =>
     service.dataSource.query(
@@ -44,8 +45,13 @@ describe('POST /auth/refresh', () => {
 
   it('POST /auth/refresh needs no access token and ignores an invalid one', async () => {
     expect(
-      (await anyone.post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token }, { token: 'expired' }))
-        .status,
+      (
+        await anyone.post<Tokens>(
+          '/auth/refresh',
+          { refresh_token: merchant.tokens.refresh_token },
+          { token: 'expired' },
+        )
+      ).status,
     ).toBe(201);
   });
 
@@ -110,7 +116,7 @@ describe('POST /auth/refresh', () => {
 
     it('reuse of a refresh token does not affect another session of the user or another merchant', async () => {
       const other = await aMerchant(service);
-      const sibling = await anyone.post('/auth/login', { email: merchant.email, password: merchant.password });
+      const sibling = await anyone.post<Tokens>('/auth/login', { email: merchant.email, password: merchant.password });
       await refresh(merchant.tokens.refresh_token);
       await moveRefreshesBack(31);
       expectProblem(await refresh(merchant.tokens.refresh_token), 401, 'invalid_refresh_token');
@@ -198,7 +204,7 @@ describe('POST /auth/refresh', () => {
       ['an array', { refresh_token: ['cbrt_x'] }],
       ['an object', { refresh_token: { toString: 'cbrt_x' } }],
     ])('POST /auth/refresh returns 400 when refresh_token is %s', async (_, body) => {
-      const answer = await anyone.post('/auth/refresh', body);
+      const answer = await anyone.post<Tokens>('/auth/refresh', body);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(['/refresh_token']);
     });

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDataSource } from '../../src/schema.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
-import { movementsOf, statementOf, walletOf } from '../support/wallets.js';
+import type { Order } from '../support/shop.js';
 
 /** Two instances share a database. The clock of one of them is ahead. */
 describe('instances whose clocks differ', () => {
@@ -37,8 +37,8 @@ describe('instances whose clocks differ', () => {
   async function anOrderAboutToExpire(): Promise<any> {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00');
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '20.00');
     for (const { clock } of [behind, ahead]) await clock.advance({ minutes: 29, seconds: 30 });
     return order;
   }
@@ -49,7 +49,7 @@ describe('instances whose clocks differ', () => {
       const { body } = await sender.post('/orders', anOrder({ document }));
       expect((await sender.post(`/orders/${body.id}/complete`)).status).toBe(200);
     }
-    const times = (await statementOf(merchant, document)).map(({ created_at }) => created_at);
+    const times = (await merchant.statement(document)).map(({ created_at }) => created_at);
     expect(times).toHaveLength(4);
     expect(times).toEqual(times.toSorted());
   });
@@ -58,25 +58,24 @@ describe('instances whose clocks differ', () => {
     const order = await anOrderAboutToExpire();
     const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
     expect((await client.post(`/orders/${other.id}/complete`)).status).toBe(200);
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.cashback.to_redeem).toMatchObject({
+    expect((await merchant.order(order)).cashback.to_redeem).toMatchObject({
       available: '20.00',
       held: '0.00',
       maximum: '20.00',
     });
-    const { body: page } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
-    expect(page.data[0].cashback.to_redeem).toMatchObject({ available: '20.00', held: '0.00' });
-    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '20.00', held: '0.00' });
+    const page = await merchant.orders(`external_id=${order.external_id}`);
+    expect(page.data[0]!.cashback.to_redeem).toMatchObject({ available: '20.00', held: '0.00' });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '20.00', held: '0.00' });
   });
 
   it('completing an order returns 409 when another instance already released its hold and spent the amount', async () => {
     const order = await anOrderAboutToExpire();
     const { body: other } = await client.post('/orders', anOrder({ document: order.document }));
     expect((await client.post(`/orders/${other.id}/complete`, { redeem: '20.00' })).status).toBe(200);
-    const late = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '20.00' });
-    expectProblem(late, 409, 'redemption_no_longer_available');
-    const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
-    expectProblem(held, 422, 'redemption_exceeds_maximum');
-    expect(held.body).toMatchObject({ maximum: '0.00', limited_by: 'balance' });
+    await merchant.complete(order, { redeem: '20.00' }).refused(409, 'redemption_no_longer_available');
+    await merchant
+      .hold(order, '1.00')
+      .refused(422, 'redemption_exceeds_maximum', { maximum: '0.00', limited_by: 'balance' });
   });
 
   it('the clock of the instance that releases a hold decides whether its credit has expired', async () => {
@@ -85,10 +84,10 @@ describe('instances whose clocks differ', () => {
     const document = aDocument();
     const expiresAt = inDays(0.5);
     await grant(behind, shop, document, '30.00', { expiresAt });
-    const orders = [];
-    for (const at of [0, 1, 2]) {
-      orders.push(await aCreatedOrder(shop, { document, total: '10.00', expires_at: inDays(1).toISOString() }));
-      await shop.client.put(`/orders/${orders[at].id}/redemption`, { amount: '10.00' });
+    const orders: Order[] = [];
+    for (const _at of [0, 1, 2]) {
+      const order = await shop.create({ document, total: '10.00', expires_at: inDays(1) });
+      orders.push(await shop.hold(order, '10.00'));
     }
     // The credit has expired on the clock that is ahead, but not on the other one.
     const ms = expiresAt.getTime() - behind.clock.now().getTime() - 25_000;
@@ -98,24 +97,19 @@ describe('instances whose clocks differ', () => {
     const senders = [shop.client, new Client(ahead, login.access_token), shop.client];
     const available = [];
     for (const [at, sender] of senders.entries()) {
-      expect((await sender.post(`/orders/${orders[at].id}/cancel`)).status).toBe(200);
-      available.push((await walletOf(shop, document)).available);
+      expect((await sender.post(`/orders/${orders[at]!.id}/cancel`)).status).toBe(200);
+      available.push((await shop.wallet(document)).available);
     }
     // The wallet was last changed after the expiry, so the instance that is behind continues from there.
     expect(available).toEqual(['10.00', '0.00', '0.00']);
-    expect(await movementsOf(shop, document)).toEqual([
-      'grant 30.00',
-      'expire -10.00',
-      'expire -10.00',
-      'expire -10.00',
-    ]);
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
+    expect(await shop.movements(document)).toEqual(['grant 30.00', 'expire -10.00', 'expire -10.00', 'expire -10.00']);
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
   });
 
   it('an order is completed after its creation, although the instance that completes it is behind', async () => {
     const { body: order } = await client.post('/orders', anOrder());
-    const { body } = await merchant.client.post(`/orders/${order.id}/complete`);
-    expect(body.completed_at >= order.created_at).toBe(true);
+    const body = await merchant.complete(order);
+    expect(body.completed_at! >= order.created_at).toBe(true);
     expect(body.updated_at).toBe(body.completed_at);
     await expectInvariants(behind);
   });
@@ -125,9 +119,9 @@ describe('instances whose clocks differ', () => {
     const inSeconds = (seconds: number): Date => new Date(behind.clock.now().getTime() + seconds * 1000);
     await grant(behind, merchant, document, '5.00', { availableAt: inSeconds(25) });
     await grant(behind, merchant, document, '3.00', { expiresAt: inSeconds(25) });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '3.00', pending: '5.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '3.00', pending: '5.00' });
     await grant(ahead, merchant, document, '1.00');
-    expect(await walletOf(merchant, document)).toMatchObject({
+    expect(await merchant.wallet(document)).toMatchObject({
       available: '6.00',
       pending: '0.00',
       next_release: null,
@@ -140,7 +134,7 @@ describe('instances whose clocks differ', () => {
     const { body: order } = await client.post('/orders', anOrder());
     const move = async (seconds: number): Promise<number> => {
       const expires_at = new Date(behind.clock.now().getTime() + seconds * 1000).toISOString();
-      return (await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '0.00', expires_at })).status;
+      return (await merchant.hold(order, '0.00', expires_at).answer).status;
     };
     expect([await move(61), await move(120)]).toEqual([400, 200]);
     await expectInvariants(behind);
@@ -149,14 +143,14 @@ describe('instances whose clocks differ', () => {
   it('the time of a change is read after the wallet is locked', async () => {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00', { expiresAt: new Date(behind.clock.now().getTime() + 60_000) });
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '20.00');
     const own = await createDataSource(database.url).initialize();
     const holder = own.createQueryRunner();
     try {
       await holder.startTransaction();
       await holder.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
-      const cancelled = merchant.client.post(`/orders/${order.id}/cancel`);
+      const cancelled = merchant.cancel(order).answer;
       await waitUntilBlocked(holder.manager.query.bind(holder.manager));
       // The credit expires while the request waits.
       behind.clock.skip(120_000);
@@ -166,8 +160,8 @@ describe('instances whose clocks differ', () => {
       await holder.release();
       await own.destroy();
     }
-    expect(await movementsOf(merchant, document)).toEqual(['grant 20.00', 'expire -20.00']);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '0.00' });
+    expect(await merchant.movements(document)).toEqual(['grant 20.00', 'expire -20.00']);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '0.00' });
   });
 });
 

@@ -8,16 +8,8 @@ import { UnitOfWork } from '../../src/database/unit-of-work.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
-import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import {
-  aCnpj,
-  aCompletedOrder,
-  aDocument,
-  aMerchant,
-  anOrder,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
+import { expectInvariants, pointersOf } from '../support/expectations.js';
+import { aCnpj, aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 describe('erasing a customer', () => {
@@ -55,34 +47,32 @@ describe('erasing a customer', () => {
     ['CPF', aDocument()],
     ['CNPJ', aCnpj()],
   ])('erasing a customer with a %s removes the document from all tables and keeps all sums', async (_, document) => {
-    await grant(service, merchant, document, '80.00');
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '20.00' });
+    await merchant.credit(document, '80.00');
+    const order = await merchant.completed({ document }, { redeem: '20.00' });
     expect(await placesOf(document)).toEqual(expect.arrayContaining(['orders.document', 'wallets.document']));
     expect(await erasure.erase(merchant.id, document)).toMatchObject({ orders: 1, wallets: 1 });
     expect(await placesOf(document)).toEqual([]);
     await expectInvariants(service);
 
     // A refund of the erased order still finds its wallet.
-    const refund = await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'late', amount: '150.00' });
+    const refund = await merchant.refund(order, '150.00', { external_id: 'late' }).answer;
     expect(refund).toMatchObject({ status: 201, body: { cashback_returned: '20.00', cashback_taken_back: '6.50' } });
     await expectInvariants(service);
   });
 
   it('an erased customer is new to that merchant and unchanged for other merchants', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    await grant(service, other, document, '30.00');
+    const document = await merchant.customerWith('80.00');
+    await other.credit(document, '30.00');
     await erasure.erase(merchant.id, document);
-    expect((await merchant.client.post('/wallets/search', { document })).body).toMatchObject({
+    expect(await merchant.wallet(document)).toMatchObject({
       id: null,
       available: '0.00',
     });
-    expect((await other.client.post('/wallets/search', { document })).body).toMatchObject({ available: '30.00' });
+    expect(await other.wallet(document)).toMatchObject({ available: '30.00' });
   });
 
   it('erasing a customer twice changes nothing the second time', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
+    const document = await merchant.customerWith('80.00');
     await erasure.erase(merchant.id, document);
     expect(await erasure.erase(merchant.id, document)).toMatchObject({ orders: 0, wallets: 0 });
   });
@@ -100,16 +90,17 @@ describe('erasing a customer', () => {
     /** Creates an order of a customer that the test erases. */
     async function anOrderToErase(): Promise<Record<string, unknown> & { document: string }> {
       const order = anOrder({ total: '150.00' });
-      expect((await merchant.client.post('/orders', order)).status).toBe(201);
+      await merchant.create(order);
       return order;
     }
 
     it('POST /orders replays an identical order of an erased customer with the pseudonym as its document', async () => {
       const order = await anOrderToErase();
       const { pseudonym } = await erasure.erase(merchant.id, order.document);
-      const again = await merchant.client.post('/orders', { ...order, total: '150' });
-      expect(again).toMatchObject({ status: 201, body: { external_id: order.external_id, document: pseudonym } });
-      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(await merchant.create({ ...order, total: '150' }).replayed()).toMatchObject({
+        external_id: order.external_id,
+        document: pseudonym,
+      });
     });
 
     it('POST /orders returns 409 with a pointer to each different member for an order of an erased customer', async () => {
@@ -120,27 +111,24 @@ describe('erasing a customer', () => {
         [['/document'], { document: aDocument() }],
         [['/payment_methods'], { payment_methods: [] }],
       ] as const) {
-        const answer = await merchant.client.post('/orders', { ...order, ...members });
-        expectProblem(answer, 409, 'external_id_conflict');
-        expect(pointersOf(answer)).toEqual(expect.arrayContaining([...pointers]));
+        const problem = await merchant.create({ ...order, ...members }).refused(409, 'external_id_conflict');
+        expect(pointersOf(problem)).toEqual(expect.arrayContaining([...pointers]));
       }
     });
   });
 
   it('erasing a customer during concurrent orders does not separate an order from its wallet', async () => {
     for (let round = 0; round < 10; round++) {
-      const document = aDocument();
-      await grant(service, merchant, document, '80.00');
+      const document = await merchant.customerWith('80.00');
       let isErased = false;
       const buying = atOnce(4, async () => {
         const completed: any[] = [];
-        while (!isErased) completed.push(await aCompletedOrder(merchant, { document }));
+        while (!isErased) completed.push(await merchant.completed({ document }));
         return completed;
       });
       await sleep(100 * Math.random());
       await Promise.all([1, 2].map(() => erasure.erase(merchant.id, document))).finally(() => (isErased = true));
-      for (const order of (await buying).flat())
-        await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+      for (const order of (await buying).flat()) await merchant.refund(order, '150.00');
       const torn = await service.dataSource.query<unknown[]>(
         'SELECT o.id FROM orders o JOIN cashback_credits c ON c.order_id = o.id JOIN wallets w ON w.id = c.wallet_id WHERE w.document <> o.document',
       );

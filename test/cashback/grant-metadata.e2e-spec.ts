@@ -1,12 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { ErasureService } from '../../src/orders/erasure.service.js';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -29,8 +28,8 @@ describe('the metadata of a grant', () => {
     const again = await merchant.client.post('/grants', { ...content, metadata: reversed });
     expect(again).toMatchObject({ status: 201, body });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
-    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(body);
-    expect((await merchant.client.post(`/grants/${body.id}/void`)).body.metadata).toEqual(METADATA);
+    expect(await merchant.readGrant(body)).toEqual(body);
+    expect((await merchant.voidGrant(body)).metadata).toEqual(METADATA);
   });
 
   it('a grant without metadata, with null and with {} is the same grant with the metadata {}', async () => {
@@ -39,7 +38,7 @@ describe('the metadata of a grant', () => {
     expect(body.metadata).toEqual({});
     for (const metadata of [null, {}])
       expect(await merchant.client.post('/grants', { ...content, metadata })).toMatchObject({ status: 201, body });
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 5.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
   });
 
   it.each([
@@ -56,7 +55,7 @@ describe('the metadata of a grant', () => {
         expectProblem(answer, 409, 'external_id_conflict');
         expect(pointersOf(answer)).toEqual(pointers);
       }
-      expect(await movementsOf(merchant, content.document)).toEqual(['grant 5.00']);
+      expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
     },
   );
 
@@ -67,7 +66,7 @@ describe('the metadata of a grant', () => {
       const answer = await merchant.client.post('/grants', content);
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(['/metadata']);
-      expect((await merchant.client.post('/wallets/search', { document: content.document })).body.id).toBeNull();
+      expect((await merchant.wallet(content.document)).id).toBeNull();
     },
   );
 
@@ -78,8 +77,8 @@ describe('the metadata of a grant', () => {
     );
     const [won, ...others] = answers.filter(({ status }) => status === 201);
     expect(others).toEqual([]);
-    expect((await merchant.client.get(`/grants/${won?.body.id}`)).body).toEqual(won?.body);
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 5.00']);
+    expect(await merchant.readGrant(won?.body)).toEqual(won?.body);
+    expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
   });
 
   it('POST /grants grants separately for another merchant with other metadata', async () => {
@@ -97,14 +96,14 @@ describe('the metadata of a grant', () => {
     // A grant of the operator without an external ID has no metadata.
     const { document } = content;
     await service.app.get(GrantsService).grant(merchant.id, { document, amountCents: 100, reason: 'Sorry' });
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, document);
+    const { pseudonym } = await merchant.erase(document);
     for (const before of [body, second])
-      expect((await merchant.client.get(`/grants/${before.id}`)).body).toEqual({
+      expect(await merchant.readGrant(before)).toEqual({
         ...before,
         document: pseudonym,
         metadata: {},
       });
-    expect((await merchant.client.get(`/grants/${kept.id}`)).body).toEqual(kept);
+    expect(await merchant.readGrant(kept)).toEqual(kept);
     expect(await rowsOf(service, "SELECT id FROM cashback_credits WHERE reason = 'Sorry'")).toEqual([]);
     expect((await merchant.client.post('/grants', content)).body).toMatchObject({ id: body.id, document: pseudonym });
   });
@@ -117,7 +116,7 @@ describe('the metadata of a grant', () => {
     try {
       const erased = await own.transaction(async (manager) => {
         await manager.query('SELECT credit_id FROM cashback_grants WHERE credit_id = ? FOR UPDATE', [body.id]);
-        return service.app.get(ErasureService).erase(merchant.id, content.document);
+        return merchant.erase(content.document);
       });
       expect(erased).toMatchObject({ wallets: 1 });
     } finally {

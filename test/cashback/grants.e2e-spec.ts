@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import {
   creationsAmong,
@@ -11,20 +9,11 @@ import {
   expectProblem,
   pointersOf,
 } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  logIn,
-  PASSWORD,
-  type TestMerchant,
-} from '../support/factories.js';
+import { aDocument, aMerchant, logIn, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { sqlOf } from '../support/sql-blocks.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
@@ -38,7 +27,7 @@ const aGrant = (members: Record<string, unknown> = {}): Record<string, unknown> 
 });
 const create = (members: Record<string, unknown> = {}, shop = merchant): Promise<Answer> =>
   shop.client.post('/grants', aGrant(members));
-const voidGrant = (id: string, shop = merchant): Promise<Answer> => shop.client.post(`/grants/${id}/void`);
+const voidGrant = (id: string, shop = merchant): Promise<Answer> => shop.voidGrant({ id }).answer;
 
 /** A day in São Paulo, which has been three hours behind UTC since 2019. */
 const dayIn = (days: number): string =>
@@ -46,8 +35,8 @@ const dayIn = (days: number): string =>
 
 /** Holds an amount for a new order. */
 async function aHold(document: string, amount: string): Promise<any> {
-  const order = await aCreatedOrder(merchant, { document });
-  expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+  const order = await merchant.create({ document });
+  await merchant.hold(order, amount);
   return order;
 }
 
@@ -62,7 +51,7 @@ describe('POST /grants', () => {
     expect(body).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       external_id: 'SORRY-first',
-      wallet_id: (await walletOf(merchant, document)).id,
+      wallet_id: (await merchant.wallet(document)).id,
       document,
       amount: '80.00',
       remaining: '80.00',
@@ -77,8 +66,8 @@ describe('POST /grants', () => {
       created_at: expect.stringMatching(/Z$/),
       voided_at: null,
     });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', pending: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00']);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '80.00', pending: '0.00' });
+    expect(await merchant.movements(document)).toEqual(['grant 80.00']);
   });
 
   it('POST /grants takes calendar days of the merchant: available from the first instant of one until the end of the other', async () => {
@@ -90,7 +79,7 @@ describe('POST /grants', () => {
       expires_on: dayIn(3),
       expires_at: `${dayIn(4)}T03:00:00.000Z`,
     });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '80.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', pending: '80.00' });
   });
 
   it("POST /grants takes the days in the time zone of the merchant's policy", async () => {
@@ -117,14 +106,14 @@ describe('POST /grants', () => {
   it('POST /grants pays a debt first', async () => {
     const shop = await aMerchant(service, { releaseDays: 0 });
     const document = aDocument();
-    const earned = await aCompletedOrder(shop, { document });
-    await aCompletedOrder(shop, { document, total: '15.00' }, { redeem: '7.50' });
-    await shop.client.post(`/orders/${earned.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
-    const { debt } = await walletOf(shop, document);
+    const earned = await shop.completed({ document });
+    await shop.completed({ document, total: '15.00' }, { redeem: '7.50' });
+    await shop.refund(earned, '150.00');
+    const { debt } = await shop.wallet(document);
     expect(Number(debt)).toBeGreaterThan(0);
     const { body } = await create({ document }, shop);
     expect(Number(body.remaining)).toBeCloseTo(80 - Number(debt), 2);
-    expect((await walletOf(shop, document)).debt).toBe('0.00');
+    expect((await shop.wallet(document)).debt).toBe('0.00');
   });
 
   it.each([
@@ -170,7 +159,7 @@ describe('a repeated POST /grants', () => {
       expect(again.headers.get('idempotency-replayed')).toBe('true');
       expect(again.headers.get('location')).toBe(`/grants/${body.id}`);
     }
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
   });
 
   it('a repeated POST /grants still replays after its last day has passed', async () => {
@@ -195,7 +184,7 @@ describe('a repeated POST /grants', () => {
         status: 201,
         body,
       });
-      expect(await movementsOf(merchant, without.document)).toEqual(['grant 80.00']);
+      expect(await merchant.movements(without.document)).toEqual(['grant 80.00']);
     },
   );
 
@@ -214,7 +203,7 @@ describe('a repeated POST /grants', () => {
       expect(answer.body).toMatchObject({ existing_id: granted.id, next_action: 'read_existing' });
       expect(pointersOf(answer)).toEqual([pointer]);
     }
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
   });
 
   it('25 concurrent identical POST /grants requests grant once and all return 201', async () => {
@@ -223,7 +212,7 @@ describe('a repeated POST /grants', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(201));
     expect(creationsAmong(answers)).toBe(1);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(await movementsOf(merchant, content.document)).toEqual(['grant 80.00']);
+    expect(await merchant.movements(content.document)).toEqual(['grant 80.00']);
   });
 
   it('only one of 25 concurrent POST /grants requests with different amounts grants cashback', async () => {
@@ -233,7 +222,7 @@ describe('a repeated POST /grants', () => {
     expect(others).toEqual([]);
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectProblem(answer, 409, 'external_id_conflict');
-    expect(await movementsOf(merchant, content.document)).toEqual([`grant ${won?.body.amount}`]);
+    expect(await merchant.movements(content.document)).toEqual([`grant ${won?.body.amount}`]);
   });
 
   it('POST /grants grants separately for another merchant with the same external_id', async () => {
@@ -251,7 +240,7 @@ describe('a repeated POST /grants', () => {
   it('POST /grants replays the grant of an erased customer with the pseudonym and without the reason', async () => {
     const content = aGrant({ reason: 'Desculpe' });
     const { body } = await merchant.client.post('/grants', content);
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, content.document);
+    const pseudonym = await merchant.erase(content.document);
     const again = await merchant.client.post('/grants', content);
     expect(again).toMatchObject({ status: 201, body: { id: body.id, document: pseudonym, reason: null } });
     const lower = await merchant.client.post('/grants', { ...content, amount: '1.00' });
@@ -268,13 +257,13 @@ describe('a repeated POST /grants', () => {
     async (_title, members, pointers) => {
       const content = aGrant({ reason: 'Desculpe' });
       expect((await merchant.client.post('/grants', content)).status).toBe(201);
-      await service.app.get(ErasureService).erase(merchant.id, content.document);
+      await merchant.erase(content.document);
       const sent = { ...content, ...members };
       for (const answer of await atOnce(3, () => merchant.client.post('/grants', sent))) {
         expectProblem(answer, 409, 'external_id_conflict');
         expect(pointersOf(answer)).toEqual(pointers);
       }
-      expect((await walletOf(merchant, sent.document)).id).toBeNull();
+      expect((await merchant.wallet(sent.document)).id).toBeNull();
       const other = await aMerchant(service);
       expectCreation(await other.client.post('/grants', sent));
     },
@@ -282,8 +271,7 @@ describe('a repeated POST /grants', () => {
 });
 
 describe('the maximum of a grant', () => {
-  const lower = (shop: TestMerchant, cents: number): Promise<unknown> =>
-    service.app.get(MerchantsService).set(shop.id, { policy: { grantMaximumCents: cents } });
+  const lower = (shop: TestMerchant, cents: number): Promise<unknown> => shop.setPolicy({ grantMaximumCents: cents });
 
   it('POST /grants returns 422 above the maximum of the policy and grants nothing, also when repeated or concurrent', async () => {
     const content = aGrant({ amount: '1000.01' });
@@ -295,7 +283,7 @@ describe('the maximum of a grant', () => {
       expect(answer.body).toMatchObject({ maximum: '1000.00', retryable: false, next_action: 'fix_request' });
       expect(pointersOf(answer)).toEqual(['/amount']);
     }
-    expect((await walletOf(merchant, content.document)).id).toBeNull();
+    expect((await merchant.wallet(content.document)).id).toBeNull();
     expect((await merchant.client.post('/grants', { ...content, amount: '1000.00' })).status).toBe(201);
   });
 
@@ -346,21 +334,18 @@ describe('GET /grants/{id}', () => {
     const { body } = await create();
     await aHold(body.document as string, '20.00');
     for (const id of [body.id, body.id.toUpperCase()])
-      expect(await merchant.client.get(`/grants/${id}`)).toMatchObject({
-        status: 200,
-        body: { ...body, remaining: '80.00', held: '20.00' },
-      });
+      expect(await merchant.readGrant({ id })).toMatchObject({ ...body, remaining: '80.00', held: '20.00' });
     await service.clock.advance({ minutes: 31 });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(body);
+    expect(await merchant.readGrant(body)).toEqual(body);
     await service.clock.advance({ minutes: 181 * 24 * 60 });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body.remaining).toBe('0.00');
+    expect((await merchant.readGrant(body)).remaining).toBe('0.00');
   });
 
   it('GET /grants/{id} and POST /grants/{id}/void find a grant of the operator without an external ID', async () => {
     const document = aDocument();
     const content = { document, amountCents: 700 };
     const { credit } = await service.app.get(GrantsService).grant(merchant.id, content);
-    const found = await merchant.client.get(`/grants/${credit.id}`);
+    const found = await merchant.readGrant(credit).answer;
     expect(found).toMatchObject({ status: 200, body: { id: credit.id, external_id: credit.id, amount: '7.00' } });
     expect((await voidGrant(credit.id)).body).toMatchObject({ voided: '7.00', remaining: '0.00' });
   });
@@ -371,9 +356,11 @@ describe('GET /grants/{id}', () => {
     const { credit } = await service.app
       .get(GrantsService)
       .grant(merchant.id, { document, amountCents: 700, externalId: 'OPERATOR-1', expiresAt });
-    expect(await merchant.client.get(`/grants/${credit.id}`)).toMatchObject({
-      status: 200,
-      body: { external_id: 'OPERATOR-1', document, expires_at: expiresAt.toISOString(), expires_on: '2098-12-31' },
+    expect(await merchant.readGrant(credit)).toMatchObject({
+      external_id: 'OPERATOR-1',
+      document,
+      expires_at: expiresAt.toISOString(),
+      expires_on: '2098-12-31',
     });
     const conflict = await create({ external_id: 'OPERATOR-1', document, amount: '7.00', expires_on: '2098-12-31' });
     expectProblem(conflict, 409, 'external_id_conflict');
@@ -383,15 +370,15 @@ describe('GET /grants/{id}', () => {
   it('GET /grants/{id} and POST /grants/{id}/void return 404 for another merchant, an unknown grant, and the credit of an order', async () => {
     const { body } = await create();
     const other = await aMerchant(service);
-    const order = await aCompletedOrder(merchant);
+    const order = await merchant.completed();
     const [{ id: earned }] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
-    expectProblem(await other.client.get(`/grants/${body.id}`), 404, 'not_found');
+    await other.readGrant(body).refused(404, 'not_found');
     expectProblem(await voidGrant(body.id as string, other), 404, 'not_found');
     for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', earned]) {
-      expectProblem(await merchant.client.get(`/grants/${id}`), 404, 'not_found');
+      await merchant.readGrant({ id }).refused(404, 'not_found');
       expectProblem(await voidGrant(String(id)), 404, 'not_found');
     }
-    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(body);
+    expect(await merchant.readGrant(body)).toEqual(body);
   });
 });
 
@@ -405,28 +392,27 @@ describe('POST /grants/{id}/void', () => {
     });
     await service.clock.advance({ minutes: 5 });
     expect(await voidGrant(body.id as string)).toMatchObject({ status: 200, body: first.body });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body).toEqual(first.body);
-    expect(await walletOf(merchant, body.document as string)).toMatchObject({ available: '0.00', debt: '0.00' });
-    expect(await movementsOf(merchant, body.document as string)).toEqual(['grant 80.00', 'void -80.00']);
+    expect(await merchant.readGrant(body)).toEqual(first.body);
+    expect(await merchant.wallet(body.document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'void -80.00']);
   });
 
   it('POST /grants/{id}/void takes back a grant that is still pending and leaves other credits alone', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00');
+    const document = await merchant.customerWith('5.00');
     const { body } = await create({ document, available_on: dayIn(3) });
     expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '5.00', pending: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '5.00', pending: '0.00' });
   });
 
   it('POST /grants/{id}/void leaves what was redeemed, and a refund returns it to the customer', async () => {
     const { body } = await create();
     const document = String(body.document);
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '30.00' });
+    const order = await merchant.completed({ document }, { redeem: '30.00' });
     expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '30.00' });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body).toMatchObject({
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    await merchant.refund(order, '150.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '30.00' });
+    expect(await merchant.readGrant(body)).toMatchObject({
       voided: '50.00',
       remaining: '30.00',
     });
@@ -439,23 +425,23 @@ describe('POST /grants/{id}/void', () => {
     const voided = await voidGrant(body.id as string);
     expect(voided.body).toMatchObject({ voided: '50.00', remaining: '30.00', held: '30.00' });
     expect((await voidGrant(body.id as string)).body).toEqual(voided.body);
-    await merchant.client.post(`/orders/${order.id}/cancel`);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '30.00', held: '0.00' });
+    await merchant.cancel(order);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '30.00', held: '0.00' });
     expect((await voidGrant(body.id as string)).body).toEqual({
       ...voided.body,
       voided: '80.00',
       remaining: '0.00',
       held: '0.00',
     });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00', 'void -50.00', 'void -30.00']);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '0.00' });
+    expect(await merchant.movements(document)).toEqual(['grant 80.00', 'void -50.00', 'void -30.00']);
   });
 
   it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {
     const { body } = await create();
     const order = await aHold(String(body.document), '30.00');
     await voidGrant(body.id as string);
-    const completed = await merchant.client.post(`/orders/${order.id}/complete`);
+    const completed = await merchant.complete(order).answer;
     expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '30.00' } } } });
     expect((await voidGrant(body.id as string)).body.voided).toBe('50.00');
   });
@@ -468,14 +454,14 @@ describe('POST /grants/{id}/void', () => {
         status: 200,
         body: { voided: '0.00', remaining: '0.00', voided_at: expect.stringMatching(/Z$/) },
       });
-    expect(await movementsOf(merchant, String(body.document))).toEqual(['grant 80.00', 'expire -80.00']);
+    expect(await merchant.movements(String(body.document))).toEqual(['grant 80.00', 'expire -80.00']);
   });
 
   it('POST /grants/{id}/void works for the grant of an erased customer', async () => {
     const { body } = await create();
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, String(body.document));
+    const pseudonym = await merchant.erase(String(body.document));
     expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', document: pseudonym });
-    expect((await walletOf(merchant, String(body.document))).id).toBeNull();
+    expect((await merchant.wallet(String(body.document))).id).toBeNull();
   });
 
   it('25 concurrent POST /grants/{id}/void requests take the cashback back once and return the same grant', async () => {
@@ -483,21 +469,21 @@ describe('POST /grants/{id}/void', () => {
     const answers = await atOnce(25, () => voidGrant(body.id as string));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
-    expect(await movementsOf(merchant, String(body.document))).toEqual(['grant 80.00', 'void -80.00']);
+    expect(await merchant.movements(String(body.document))).toEqual(['grant 80.00', 'void -80.00']);
   });
 
   it('POST /grants/{id}/void during concurrent holds neither creates nor destroys cashback', async () => {
     const { body } = await create({ amount: '10.00' });
     const document = String(body.document);
-    const orders = await atOnce(10, () => aCreatedOrder(merchant, { document, total: '2.00' }));
+    const orders = await atOnce(10, () => merchant.create({ document, total: '2.00' }));
     const [answers] = await Promise.all([
-      atOnce(10, (at) => merchant.client.put(`/orders/${orders[at].id}/redemption`, { amount: '1.00' })),
+      atOnce(10, (at) => merchant.hold(orders[at]!, '1.00').answer),
       atOnce(3, () => voidGrant(body.id as string)),
     ]);
     const held = answers.filter(({ status }) => status === 200).length;
     for (const answer of answers.filter(({ status }) => status !== 200))
       expectProblem(answer, 422, 'redemption_exceeds_maximum');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: `${held}.00` });
-    expect((await merchant.client.get(`/grants/${body.id}`)).body.voided).toBe(`${10 - held}.00`);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: `${held}.00` });
+    expect((await merchant.readGrant(body)).voided).toBe(`${10 - held}.00`);
   });
 });

@@ -36,7 +36,7 @@ const complete = (order: { id: string }, redeem?: string): Promise<Answer> =>
 const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
 const credit = (amount: string, expiresAt: number): Promise<void> =>
   grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
-const wallet = (): Promise<any> => walletOf(merchant, document);
+const wallet = async (): Promise<any> => walletOf(merchant, document);
 const movements = (): Promise<string[]> => movementsOf(merchant, document);
 /** Moves the clock to an instant without a sweep. */
 const skipTo = (instant: number): void => clock.skip(instant - clock.ms);

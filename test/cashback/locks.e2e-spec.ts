@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, grant } from '../support/factories.js';
+import { aDocument } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 
@@ -24,8 +23,8 @@ async function whileLocked(sql: string, values: unknown[], run: () => Promise<vo
 }
 
 async function aHeldOrder(document: string, amount: string): Promise<any> {
-  const order = await aCreatedOrder(merchant, { document });
-  const { status } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount });
+  const order = await merchant.create({ document });
+  const { status } = await merchant.hold(order, amount).answer;
   expect(status).toBe(200);
   return order;
 }
@@ -33,12 +32,12 @@ async function aHeldOrder(document: string, amount: string): Promise<any> {
 describe('lock waits', () => {
   it('a change of a wallet with a hold does not wait for a lock on the credits of other customers', async () => {
     const [document, other] = [aDocument(), aDocument()];
-    await grant(service, merchant, document, '20.00');
-    await grant(service, merchant, other, '20.00');
+    await merchant.credit(document, '20.00');
+    await merchant.credit(other, '20.00');
     const order = await aHeldOrder(document, '10.00');
-    const { id } = await walletOf(merchant, other);
+    const { id } = await merchant.wallet(other);
     await whileLocked('SELECT id FROM cashback_credits WHERE wallet_id = ? FOR UPDATE', [id], async () => {
-      const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '5.00' });
+      const held = await merchant.hold(order, '5.00').answer;
       expect(held).toMatchObject({ status: 200, body: { cashback: { to_redeem: { held: '5.00' } } } });
     });
     await expectInvariants(service);

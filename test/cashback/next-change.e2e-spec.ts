@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -22,16 +22,16 @@ describe('the available balance between the dates that change it', () => {
 
   /** Grants an amount that is available from and until a number of hours from now. */
   const grantFor = (amount: string, from: number, until: number): Promise<void> =>
-    grant(service, merchant, document, amount, { availableAt: inHours(from), expiresAt: inHours(until) });
+    merchant.credit(document, amount, { availableAt: inHours(from), expiresAt: inHours(until) });
 
   /** The balance in a new order, which must be the balance of the wallet. */
   async function available(): Promise<string> {
-    const order = await aCreatedOrder(merchant, { document });
-    const { available: sum } = await walletOf(merchant, document);
+    const order = await merchant.create({ document });
+    const { available: sum } = await merchant.wallet(document);
     expect(order.cashback.to_redeem.available).toBe(sum);
-    const { body } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
-    expect(body.data[0].cashback.to_redeem.available).toBe(sum);
-    return sum as string;
+    const body = await merchant.orders(`external_id=${order.external_id}`);
+    expect(body.data[0]!.cashback.to_redeem.available).toBe(sum);
+    return sum;
   }
 
   /** The date in the wallet's row, as hours from an instant. */
@@ -80,17 +80,17 @@ describe('the available balance between the dates that change it', () => {
     expect(await changesAfter(start)).toBe(10);
     await grantFor('50.00', 8, 20);
     expect(await changesAfter(start)).toBe(8);
-    const order = await aCreatedOrder(merchant, { document, total: '200.00' });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '50.00' });
+    const order = await merchant.create({ document, total: '200.00' });
+    await merchant.hold(order, '50.00');
     expect(await changesAfter(start)).toBe(8);
-    await merchant.client.post(`/orders/${order.id}/complete`);
+    await merchant.complete(order);
     expect(await changesAfter(start)).toBe(8);
   });
 
   it('what an expired order held is available in the next order', async () => {
     await grantFor('50.00', 0, 10);
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '20.00');
     await service.clock.advance({ minutes: 29 });
     expect(await available()).toBe('30.00');
     await service.clock.advance({ minutes: 1 });
@@ -100,7 +100,7 @@ describe('the available balance between the dates that change it', () => {
   it('no date changes the balance of a wallet without open credits and holds', async () => {
     merchant = await aLongLivedMerchant(service, { earnRateBps: 0 });
     await grantFor('50.00', 0, 10);
-    await aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '50.00' });
+    await merchant.completed({ document, total: '100.00' }, { redeem: '50.00' });
     expect(await changesAfter(service.clock.now())).toBe('never');
     await service.clock.advance({ days: 400 });
     expect(await available()).toBe('0.00');

@@ -1,25 +1,19 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant } from '../support/factories.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
 async function refund(order: { id: string }, amount: string): Promise<any> {
-  const { status, body } = await merchant.client.post(`/orders/${order.id}/refunds`, {
-    external_id: `DEV-${++counter}`,
-    amount,
-  });
-  expect(status).toBe(201);
+  const body = await merchant.refund(order, amount, { external_id: `DEV-${++counter}` });
   return body;
 }
-
-const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
 
 /** @returns the remaining amount of each credit of a customer, earliest expiry first. */
 async function creditsOf(document: string): Promise<string[]> {
@@ -30,27 +24,25 @@ async function creditsOf(document: string): Promise<string[]> {
 
 describe('cashback returned by a refund', () => {
   it('a refund returns redeemed cashback to the credits that it came from and keeps their dates', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '10.00', { expiresAt: inDays(10) });
-    await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '15.00' });
+    const document = await merchant.customerWith('10.00', { expiresAt: service.clock.inDays(10) });
+    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(20) });
+    const order = await merchant.completed({ document }, { redeem: '15.00' });
     expect(await creditsOf(document)).toEqual(['0.00', '5.00', '6.75']);
     await refund(order, '60.00');
     expect(await creditsOf(document)).toEqual(['1.00', '10.00', '4.05']);
     await refund(order, '90.00');
     expect(await creditsOf(document)).toEqual(['10.00', '10.00', '0.00']);
     await service.clock.advance({ days: 10 });
-    expect((await walletOf(merchant, document)).available).toBe('10.00');
+    expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
   it('a refund does not return the part of a credit that had expired before', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '30.00', { expiresAt: inDays(1) });
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
+    const document = await merchant.customerWith('30.00', { expiresAt: service.clock.inDays(1) });
+    const order = await merchant.completed({ document }, { redeem: '10.00' });
     await service.clock.advance({ days: 3 });
     await refund(order, '150.00');
-    expect((await walletOf(merchant, document)).available).toBe('10.00');
-    expect((await movementsOf(merchant, document)).slice(-3)).toEqual([
+    expect((await merchant.wallet(document)).available).toBe('10.00');
+    expect((await merchant.movements(document)).slice(-3)).toEqual([
       'expire -20.00',
       'return 10.00',
       'take_back -7.00',
@@ -58,12 +50,11 @@ describe('cashback returned by a refund', () => {
   });
 
   it('returned cashback can be redeemed and returned again', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '10.00', { expiresAt: inDays(1) });
+    const document = await merchant.customerWith('10.00', { expiresAt: service.clock.inDays(1) });
     for (let round = 1; round <= 3; round++) {
-      const order = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
+      const order = await merchant.completed({ document }, { redeem: '10.00' });
       await refund(order, '150.00');
-      expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', pending: '0.00', debt: '0.00' });
+      expect(await merchant.wallet(document)).toMatchObject({ available: '10.00', pending: '0.00', debt: '0.00' });
     }
   });
 });
@@ -72,43 +63,42 @@ describe('cashback taken back by a refund', () => {
   it('a refund takes back from the credit of the order first, then from the earliest to expire, pending or available', async () => {
     const shop = await aLongLivedMerchant(service, { releaseDays: 0 });
     const document = aDocument();
-    const order = await aCompletedOrder(shop, { document, total: '400.00' });
-    expect((await walletOf(shop, document)).available).toBe('20.00');
-    await aCompletedOrder(shop, { document, total: '100.00' }, { redeem: '18.00' });
-    await grant(service, shop, document, '6.00', { expiresAt: inDays(2) });
-    await grant(service, shop, document, '6.00', { availableAt: inDays(0.5), expiresAt: inDays(1) });
+    const order = await shop.completed({ document, total: '400.00' });
+    expect((await shop.wallet(document)).available).toBe('20.00');
+    await shop.completed({ document, total: '100.00' }, { redeem: '18.00' });
+    await shop.credit(document, '6.00', { expiresAt: service.clock.inDays(2) });
+    await shop.credit(document, '6.00', { availableAt: service.clock.inDays(0.5), expiresAt: service.clock.inDays(1) });
     // The order's own credit has 2.00 left, the pending grant 6.00, the available one 6.00; the other order's 4.10
     // expire last.
     expect(await creditsOf(document)).toEqual(['6.00', '6.00', '2.00', '4.10']);
-    const body = (await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '100.00' }))
-      .body;
+    const body = (await shop.refund(order, '100.00').answer).body;
     expect(body.cashback_taken_back).toBe('5.00');
     expect(await creditsOf(document)).toEqual(['3.00', '6.00', '0.00', '4.10']);
-    await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-2', amount: '100.00' });
+    await shop.refund(order, '100.00');
     expect(await creditsOf(document)).toEqual(['0.00', '4.00', '0.00', '4.10']);
   });
 
   it('a refund creates debt rather than taking cashback that another order holds', async () => {
     const document = aDocument();
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
-    const open = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
+    const open = await merchant.create({ document });
+    await merchant.hold(open, '5.00');
     expect(await refund(order, '100.00')).toMatchObject({ cashback_taken_back: '5.00', amount_to_pay_back: '100.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '5.00', debt: '5.00' });
-    const { body } = await merchant.client.post(`/orders/${open.id}/complete`);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '5.00' });
+    const body = await merchant.complete(open);
     expect(body.cashback).toMatchObject({ to_redeem: { redeemed: '5.00' }, to_receive: { amount: '7.25' } });
-    expect(await walletOf(merchant, document)).toMatchObject({ pending: '2.25', debt: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ pending: '2.25', debt: '0.00' });
   });
 
   it('a refund takes nothing back for cashback of its order that expired unspent', async () => {
-    const order = await aCompletedOrder(merchant, { total: '100.00' });
+    const order = await merchant.completed({ total: '100.00' });
     await service.clock.advance({ days: 188 });
     expect(await refund(order, '40.00')).toMatchObject({ cashback_taken_back: '0.00', amount_to_pay_back: '40.00' });
     expect(await refund(order, '60.00')).toMatchObject({ cashback_taken_back: '0.00' });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 5.00', 'expire -5.00']);
-    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    const { body } = await merchant.client.get(`/orders/${order.id}`);
+    expect(await merchant.movements(order.document)).toEqual(['earn 5.00', 'expire -5.00']);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    const body = await merchant.order(order);
     expect(body).toMatchObject({
       status: 'refunded',
       cashback: { to_receive: { taken_back: '0.00', status: 'expired' } },
@@ -117,9 +107,9 @@ describe('cashback taken back by a refund', () => {
 
   it('refunds take back only what was spent of the cashback of their order when the rest expired', async () => {
     const document = aDocument();
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
-    await aCompletedOrder(merchant, { document, total: '10.00', payment_methods: [] }, { redeem: '2.00' });
+    await merchant.completed({ document, total: '10.00', payment_methods: [] }, { redeem: '2.00' });
     await service.clock.advance({ days: 180 });
     const taken = [];
     for (const amount of ['33.33', '33.33', '33.34']) taken.push((await refund(order, amount)).cashback_taken_back);
@@ -132,30 +122,26 @@ describe('debt of a wallet', () => {
   /** A customer who spent 5.00 that the refund of the order then could not take back. */
   async function aDebtor(): Promise<{ document: string; spent: any }> {
     const document = aDocument();
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
-    const spent = await aCompletedOrder(
-      merchant,
-      { document, total: '10.00', payment_methods: [] },
-      { redeem: '5.00' },
-    );
+    const spent = await merchant.completed({ document, total: '10.00', payment_methods: [] }, { redeem: '5.00' });
     await refund(order, '100.00');
     return { document, spent };
   }
 
   it('the debt equals the part of what a refund takes back that all credits together did not cover', async () => {
     const { document } = await aDebtor();
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
-    expect((await movementsOf(merchant, document)).slice(-2)).toEqual(['take_back -0.25', 'debt 4.75']);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', pending: '0.00', debt: '4.75' });
+    expect((await merchant.movements(document)).slice(-2)).toEqual(['take_back -0.25', 'debt 4.75']);
   });
 
   it('a grant repays the debt first, in part if the grant is smaller', async () => {
     const { document } = await aDebtor();
-    await grant(service, merchant, document, '2.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '2.75' });
-    await grant(service, merchant, document, '10.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.25', debt: '0.00' });
-    expect((await movementsOf(merchant, document)).slice(-6)).toEqual([
+    await merchant.credit(document, '2.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '2.75' });
+    await merchant.credit(document, '10.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '7.25', debt: '0.00' });
+    expect((await merchant.movements(document)).slice(-6)).toEqual([
       'grant 2.00',
       'take_back -2.00',
       'repay -2.00',
@@ -167,10 +153,10 @@ describe('debt of a wallet', () => {
 
   it('new cashback repays the debt first, and its order still shows the full amount', async () => {
     const { document } = await aDebtor();
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.completed({ document, total: '100.00' });
     expect(order.cashback.to_receive).toMatchObject({ amount: '5.00', taken_back: '0.00', status: 'pending' });
-    expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.25', debt: '0.00' });
-    const entries = await statementOf(merchant, document);
+    expect(await merchant.wallet(document)).toMatchObject({ pending: '0.25', debt: '0.00' });
+    const entries = await merchant.statement(document);
     expect(entries.slice(-3)).toMatchObject([
       { kind: 'earn', balance: '5.00', debt: '4.75' },
       { kind: 'take_back', balance: '0.25', debt: '4.75', refund_id: null, order_id: order.id },
@@ -178,7 +164,7 @@ describe('debt of a wallet', () => {
     ]);
     // The repaid amount is not taken back a second time when the order is refunded.
     await refund(order, '100.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ pending: '0.00', debt: '4.75' });
+    expect(await merchant.wallet(document)).toMatchObject({ pending: '0.00', debt: '4.75' });
   });
 
   it('cashback returned by a refund repays the debt first', async () => {
@@ -188,8 +174,8 @@ describe('debt of a wallet', () => {
       cashback_taken_back: '0.25',
       amount_to_pay_back: '5.00',
     });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
-    expect((await movementsOf(merchant, document)).slice(-5)).toEqual([
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    expect((await merchant.movements(document)).slice(-5)).toEqual([
       'debt 4.75',
       'return 5.00',
       'take_back -4.75',
@@ -200,10 +186,10 @@ describe('debt of a wallet', () => {
 
   it('every line of a refund names it, also those that repay a debt, and an expiry names none', async () => {
     const { document, spent } = await aDebtor();
-    const before = (await statementOf(merchant, document)).length;
+    const before = (await merchant.statement(document)).length;
     const { id: refund_id, external_id: refund_external_id } = await refund(spent, '10.00');
     const ofRefund = { refund_id, refund_external_id, order_id: spent.id };
-    expect((await statementOf(merchant, document)).slice(before)).toMatchObject([
+    expect((await merchant.statement(document)).slice(before)).toMatchObject([
       { kind: 'return', amount: '5.00', ...ofRefund },
       { kind: 'take_back', amount: '-4.75', ...ofRefund },
       { kind: 'repay', amount: '-4.75', ...ofRefund },
@@ -211,11 +197,11 @@ describe('debt of a wallet', () => {
     ]);
 
     const other = aDocument();
-    await grant(service, merchant, other, '30.00', { expiresAt: inDays(1) });
-    const late = await aCompletedOrder(merchant, { document: other }, { redeem: '10.00' });
+    await merchant.credit(other, '30.00', { expiresAt: service.clock.inDays(1) });
+    const late = await merchant.completed({ document: other }, { redeem: '10.00' });
     service.clock.skip(3 * 86_400_000);
     const { id } = await refund(late, '150.00');
-    expect((await statementOf(merchant, other)).slice(-3)).toMatchObject([
+    expect((await merchant.statement(other)).slice(-3)).toMatchObject([
       { kind: 'expire', amount: '-20.00', refund_id: null, order_id: null },
       { kind: 'return', amount: '10.00', refund_id: id },
       { kind: 'take_back', amount: '-7.00', refund_id: id },
@@ -225,21 +211,21 @@ describe('debt of a wallet', () => {
   /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 5.00. */
   async function anOrderOfADebtor(): Promise<any> {
     const document = aDocument();
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
-    const open = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '5.00' });
+    const open = await merchant.create({ document });
+    await merchant.hold(open, '5.00');
     await refund(order, '60.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '5.00', debt: '3.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '5.00', debt: '3.00' });
     return open;
   }
 
   it('a released hold repays the debt first, and only the rest is available', async () => {
     const { id, document } = await anOrderOfADebtor();
-    const { body } = await merchant.client.post(`/orders/${id}/cancel`);
+    const body = await merchant.cancel({ id });
     expect(body.cashback.to_redeem.available).toBe('2.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
-    expect((await statementOf(merchant, document)).slice(-2)).toMatchObject([
+    expect(await merchant.wallet(document)).toMatchObject({ available: '2.00', held: '0.00', debt: '0.00' });
+    expect((await merchant.statement(document)).slice(-2)).toMatchObject([
       { kind: 'take_back', amount: '-3.00', order_id: id, refund_id: null },
       { kind: 'repay', amount: '-3.00', order_id: id, refund_id: null, debt: '0.00' },
     ]);
@@ -249,38 +235,36 @@ describe('debt of a wallet', () => {
     const { id, document, expires_at } = await anOrderOfADebtor();
     await service.clock.advance({ ms: Date.parse(expires_at) - service.clock.now().getTime() });
     const repaid = { available: '2.00', held: '0.00', debt: '0.00', next_expiry: { amount: '2.00' } };
-    expect(await walletOf(merchant, document)).toMatchObject(repaid);
-    expect((await merchant.client.get(`/orders/${id}`)).body.cashback.to_redeem).toMatchObject({ maximum: '2.00' });
-    const order = await aCreatedOrder(merchant, { document });
+    expect(await merchant.wallet(document)).toMatchObject(repaid);
+    expect((await merchant.order({ id })).cashback.to_redeem).toMatchObject({ maximum: '2.00' });
+    const order = await merchant.create({ document });
     expect(order.cashback.to_redeem.available).toBe('2.00');
-    await grant(service, merchant, document, '1.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '3.00', debt: '0.00' });
-    expect((await movementsOf(merchant, document)).slice(-3)).toEqual(['take_back -3.00', 'repay -3.00', 'grant 1.00']);
+    await merchant.credit(document, '1.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '3.00', debt: '0.00' });
+    expect((await merchant.movements(document)).slice(-3)).toEqual(['take_back -3.00', 'repay -3.00', 'grant 1.00']);
   });
 
   it('a lower hold repays the debt only with what the order no longer holds', async () => {
     const { id, document } = await anOrderOfADebtor();
-    const { status, body } = await merchant.client.put(`/orders/${id}/redemption`, { amount: '4.00' });
+    const { status, body } = await merchant.hold({ id }, '4.00').answer;
     expect({ status, ...body.cashback.to_redeem }).toMatchObject({ status: 200, held: '4.00', available: '0.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', held: '4.00', debt: '2.00' });
-    const over = await merchant.client.put(`/orders/${id}/redemption`, { amount: '4.01' });
-    expectProblem(over, 422, 'redemption_exceeds_maximum');
-    expect((await merchant.client.post(`/orders/${id}/complete`)).body.cashback.to_redeem.redeemed).toBe('4.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '4.00', debt: '2.00' });
+    await merchant.hold({ id }, '4.01').refused(422, 'redemption_exceeds_maximum');
+    expect((await merchant.complete({ id })).cashback.to_redeem.redeemed).toBe('4.00');
   });
 
   it('debt with one merchant does not affect the wallet with another merchant', async () => {
     const { document } = await aDebtor();
     const other = await aLongLivedMerchant(service);
-    await grant(service, other, document, '10.00');
-    expect(await walletOf(other, document)).toMatchObject({ available: '10.00', debt: '0.00' });
+    await other.credit(document, '10.00');
+    expect(await other.wallet(document)).toMatchObject({ available: '10.00', debt: '0.00' });
   });
 
   it('concurrent refunds of all orders of a customer give the same result as sequential ones', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '40.00');
-    const orders = await atOnce(8, () => aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '5.00' }));
-    await atOnce(8, (index) => refund(orders[index], '100.00'));
-    expect(await walletOf(merchant, document)).toMatchObject({
+    const document = await merchant.customerWith('40.00');
+    const orders = await atOnce(8, () => merchant.completed({ document, total: '100.00' }, { redeem: '5.00' }));
+    await atOnce(8, (index) => refund(orders[index]!, '100.00'));
+    expect(await merchant.wallet(document)).toMatchObject({
       available: '40.00',
       pending: '0.00',
       held: '0.00',

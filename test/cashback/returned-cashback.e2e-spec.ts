@@ -44,7 +44,7 @@ const credit = (amount: string, expiresAt: number): Promise<void> =>
   grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
 const completed = (redeem: string, members: Record<string, unknown> = {}): Promise<any> =>
   aCompletedOrder(merchant, { document, total: '100.00', ...members }, { redeem });
-const wallet = (): Promise<any> => walletOf(merchant, document);
+const wallet = async (): Promise<any> => walletOf(merchant, document);
 const movements = (): Promise<string[]> => movementsOf(merchant, document);
 /** The end of the 7th day after today. */
 const endOfSevenDays = (zone = ZONE): number => startOfDayAfter(clock.ms, 8, zone);

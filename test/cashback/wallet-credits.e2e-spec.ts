@@ -1,41 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
 import { atOnce } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 
 const UNKNOWN_ID = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
-const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
 /** The day in São Paulo (UTC-3). */
 const dayOf = (instant: Date): string => new Date(instant.getTime() - 3 * 3_600_000).toISOString().slice(0, 10);
 
 /** All open credits of a customer, as the pages list them. */
 async function creditsOf(document: string, limit = 100): Promise<any[]> {
-  const { id } = await walletOf(merchant, document);
+  const { id } = await merchant.wallet(document);
   return (await merchant.client.pages(`/wallets/${id}/credits?limit=${limit}`)).flatMap(({ data }) => data);
 }
 
 /** A customer with `number` credits of 1.00, which all expire in the same millisecond. @returns the wallet. */
 async function aWalletOf(number: number): Promise<{ id: string; document: string; expiresAt: Date }> {
-  const [document, expiresAt] = [aDocument(), inDays(30)];
-  for (let at = 0; at < number; at++) await grant(service, merchant, document, '1.00', { expiresAt });
-  return { id: (await walletOf(merchant, document)).id, document, expiresAt };
+  const [document, expiresAt] = [aDocument(), service.clock.inDays(30)];
+  for (let at = 0; at < number; at++) await merchant.credit(document, '1.00', { expiresAt });
+  return { id: (await merchant.wallet(document)).id, document, expiresAt };
 }
 
 describe('GET /wallets/{id}/credits', () => {
   it('GET /wallets/{id}/credits returns each open credit with its amounts, days and source, earliest expiry first', async () => {
     const document = aDocument();
     const sorry = { external_id: `SORRY-${document}`, document, amount: '12.00', reason: 'Late delivery' };
-    const { body: granted } = await merchant.client.post('/grants', { ...sorry, expires_on: dayOf(inDays(9)) });
-    const order = await aCompletedOrder(merchant, { document });
-    const promo = { external_id: `PROMO-${document}`, document, amount: '5.00', expires_on: dayOf(inDays(3)) };
+    const { body: granted } = await merchant.client.post('/grants', {
+      ...sorry,
+      expires_on: dayOf(service.clock.inDays(9)),
+    });
+    const order = await merchant.completed({ document });
+    const promo = {
+      external_id: `PROMO-${document}`,
+      document,
+      amount: '5.00',
+      expires_on: dayOf(service.clock.inDays(3)),
+    };
     const { body: soon } = await merchant.client.post('/grants', promo);
-    const { id } = await walletOf(merchant, document);
+    const { id } = await merchant.wallet(document);
     const [earned] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
     const { available_at, expires_at, expires_on } = order.cashback.to_receive;
     const pick = ({ amount, remaining, available_at, expires_at, expires_on }: any): object => ({
@@ -72,20 +78,19 @@ describe('GET /wallets/{id}/credits', () => {
   });
 
   it('GET /wallets/{id}/credits adds up to the available, pending and held balance, without credits that are wholly held, spent or expired', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00', { expiresAt: inDays(2) });
-    await grant(service, merchant, document, '10.00', { expiresAt: inDays(20) });
-    await grant(service, merchant, document, '30.00', { expiresAt: inDays(40) });
-    await aCompletedOrder(merchant, { document });
-    const order = await aCreatedOrder(merchant, { document });
+    const document = await merchant.customerWith('5.00', { expiresAt: service.clock.inDays(2) });
+    await merchant.credit(document, '10.00', { expiresAt: service.clock.inDays(20) });
+    await merchant.credit(document, '30.00', { expiresAt: service.clock.inDays(40) });
+    await merchant.completed({ document });
+    const order = await merchant.create({ document });
     const remaining = async (): Promise<string[]> =>
       (await creditsOf(document)).map(({ remaining, held }) =>
         held === '0.00' ? remaining : `${remaining} (${held})`,
       );
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '7.00' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '38.00', pending: '7.50', held: '7.00' });
+    await merchant.hold(order, '7.00');
+    expect(await merchant.wallet(document)).toMatchObject({ available: '38.00', pending: '7.50', held: '7.00' });
     expect(await remaining()).toEqual(['10.00 (2.00)', '30.00', '7.50']);
-    await merchant.client.post(`/orders/${order.id}/cancel`);
+    await merchant.cancel(order);
     expect(await remaining()).toEqual(['5.00', '10.00', '30.00', '7.50']);
     service.clock.skip(3 * 86_400_000);
     // The sweep has not written the expiry yet.
@@ -95,28 +100,27 @@ describe('GET /wallets/{id}/credits', () => {
   });
 
   it('GET /wallets/{id}/credits names a grant of the operator without an external ID by its ID', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00');
+    const document = await merchant.customerWith('5.00');
     const [{ id, source }] = await creditsOf(document);
     expect(source).toEqual({ type: 'grant', id, external_id: id, reason: null, return: false });
-    expect(await merchant.client.get(`/grants/${id}`)).toMatchObject({ status: 200, body: { external_id: id } });
+    expect(await merchant.readGrant({ id })).toMatchObject({ external_id: id });
   });
 
   it.each([1, 3, 7])(
     'GET /wallets/{id}/credits pages of %d return each credit once while credits with the same expiry are granted',
     async (limit) => {
       const { id, document, expiresAt } = await aWalletOf(7);
-      await grant(service, merchant, document, '2.00', { expiresAt: inDays(1) });
-      await grant(service, merchant, document, '3.00', { expiresAt: inDays(60) });
+      await merchant.credit(document, '2.00', { expiresAt: service.clock.inDays(1) });
+      await merchant.credit(document, '3.00', { expiresAt: service.clock.inDays(60) });
       const before = (await creditsOf(document)).map((credit) => credit.id);
       expect(before).toHaveLength(9);
       const seen: string[] = [];
       for (let cursor = ''; ;) {
-        const { body } = await merchant.client.get(`/wallets/${id}/credits?limit=${limit}${cursor}`);
+        const body = await merchant.credits({ id }, `limit=${limit}${cursor}`);
         seen.push(...body.data.map((credit: { id: string }) => credit.id));
         if (body.next_cursor === null) break;
         cursor = `&cursor=${body.next_cursor}`;
-        if (seen.length < 9) await grant(service, merchant, document, '1.00', { expiresAt });
+        if (seen.length < 9) await merchant.credit(document, '1.00', { expiresAt });
       }
       expect(new Set(seen).size).toBe(seen.length);
       expect(seen.filter((credit) => before.includes(credit))).toEqual(before);
@@ -125,24 +129,23 @@ describe('GET /wallets/{id}/credits', () => {
 
   it('GET /wallets/{id}/credits continues after a credit that has expired since', async () => {
     const document = aDocument();
-    for (const days of [1, 2, 3]) await grant(service, merchant, document, `${days}.00`, { expiresAt: inDays(days) });
-    const { id } = await walletOf(merchant, document);
-    const { body } = await merchant.client.get(`/wallets/${id}/credits?limit=1`);
+    for (const days of [1, 2, 3])
+      await merchant.credit(document, `${days}.00`, { expiresAt: service.clock.inDays(days) });
+    const { id } = await merchant.wallet(document);
+    const body = await merchant.credits({ id }, 'limit=1');
     await service.clock.advance({ hours: 49 });
-    const next = await merchant.client.get(`/wallets/${id}/credits?cursor=${body.next_cursor}`);
+    const next = await merchant.credits({ id }, `cursor=${body.next_cursor}`).answer;
     expect(next.body).toMatchObject({ data: [{ amount: '3.00' }], next_cursor: null });
   });
 
   it('GET /wallets/{id}/credits is consistent with the balance while an order holds and releases', async () => {
     const document = aDocument();
-    for (let at = 0; at < 4; at++) await grant(service, merchant, document, '10.00');
-    const { id } = await walletOf(merchant, document);
-    const order = await aCreatedOrder(merchant, { document });
-    const holds = atOnce(10, (at) =>
-      merchant.client.put(`/orders/${order.id}/redemption`, { amount: at % 2 ? '25.00' : '0.00' }),
-    );
+    for (let at = 0; at < 4; at++) await merchant.credit(document, '10.00');
+    const { id } = await merchant.wallet(document);
+    const order = await merchant.create({ document });
+    const holds = atOnce(10, (at) => merchant.hold(order, at % 2 ? '25.00' : '0.00').answer);
     const sums = new Set<number>();
-    for (const { body } of await atOnce(20, () => merchant.client.get(`/wallets/${id}/credits`)))
+    for (const { body } of await atOnce(20, () => merchant.credits({ id }).answer))
       sums.add(body.data.reduce((sum: number, { remaining, held }: any) => sum + Number(remaining) - Number(held), 0));
     await holds;
     expect([...sums].filter((sum) => sum !== 40 && sum !== 15)).toEqual([]);
@@ -152,20 +155,20 @@ describe('GET /wallets/{id}/credits', () => {
     const document = aDocument();
     const sorry = { external_id: `SORRY-${document}`, document, amount: '12.00', reason: 'Late delivery' };
     await merchant.client.post('/grants', sorry);
-    const { id } = await walletOf(merchant, document);
-    await service.app.get(ErasureService).erase(merchant.id, document);
-    const { body } = await merchant.client.get(`/wallets/${id}/credits`);
+    const { id } = await merchant.wallet(document);
+    await merchant.erase(document);
+    const body = await merchant.credits({ id });
     expect(body.data).toMatchObject([{ remaining: '12.00', source: { external_id: sorry.external_id, reason: null } }]);
   });
 
   it('GET /wallets/{id}/credits returns 404 for a wallet of another merchant and for an unknown wallet', async () => {
     const { id } = await aWalletOf(2);
     const other = await aMerchant(service);
-    const { body } = await merchant.client.get(`/wallets/${id}/credits?limit=1`);
+    const body = await merchant.credits({ id }, 'limit=1');
     for (const query of ['', `?cursor=${body.next_cursor}`])
       expectProblem(await other.client.get(`/wallets/${id}/credits${query}`), 404, 'not_found');
     for (const unknown of [UNKNOWN_ID, 'null', aDocument()])
-      expectProblem(await merchant.client.get(`/wallets/${unknown}/credits`), 404, 'not_found');
+      await merchant.credits({ id: unknown }).refused(404, 'not_found');
   });
 
   it.each([
@@ -180,8 +183,6 @@ describe('GET /wallets/{id}/credits', () => {
     ['summary', 'summary=true'],
   ])('GET /wallets/{id}/credits returns 400 when %s is invalid: %s', async (parameter, query) => {
     const { id } = await aWalletOf(1);
-    const answer = await merchant.client.get(`/wallets/${id}/credits?${query}`);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toMatchObject([{ parameter }]);
+    await merchant.credits({ id }, query).refused(400, 'validation_failed', { errors: [{ parameter }] });
   });
 });

@@ -1,15 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
-import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
-import { ErasureService } from '../../src/orders/erasure.service.js';
+import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { startOfDayAfter, walletOf } from '../support/wallets.js';
+import { startOfDayAfter } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
-const inDays = (days: number): Date => new Date(service.clock.now().getTime() + days * 86_400_000);
 const NEVER_SEEN = {
   id: null,
   available: '0.00',
@@ -24,24 +22,24 @@ describe('POST /wallets/search', () => {
   it('POST /wallets/search returns zeros and a null ID for a new customer, however often it is called', async () => {
     const document = aDocument();
     for (const _attempt of ['first', 'second']) {
-      expect(await merchant.client.post('/wallets/search', { document })).toMatchObject({
-        status: 200,
-        body: NEVER_SEEN,
-      });
+      expect(await merchant.wallet(document)).toMatchObject(NEVER_SEEN);
     }
   });
 
   it('POST /wallets/search returns the balance, the next release, and the next expiry', async () => {
     const document = aDocument();
-    const [soon, later] = [inDays(3), inDays(9)];
-    await grant(service, merchant, document, '5.00', { expiresAt: later });
-    await grant(service, merchant, document, '1.00', { expiresAt: soon });
-    await grant(service, merchant, document, '2.00', { expiresAt: soon });
-    await grant(service, merchant, document, '30.00', { availableAt: inDays(20), expiresAt: inDays(21) });
-    const completed = await aCompletedOrder(merchant, { document });
-    const open = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${open.id}/redemption`, { amount: '2.00' });
-    expect(await walletOf(merchant, document)).toEqual({
+    const [soon, later] = [service.clock.inDays(3), service.clock.inDays(9)];
+    await merchant.credit(document, '5.00', { expiresAt: later });
+    await merchant.credit(document, '1.00', { expiresAt: soon });
+    await merchant.credit(document, '2.00', { expiresAt: soon });
+    await merchant.credit(document, '30.00', {
+      availableAt: service.clock.inDays(20),
+      expiresAt: service.clock.inDays(21),
+    });
+    const completed = await merchant.completed({ document });
+    const open = await merchant.create({ document });
+    await merchant.hold(open, '2.00');
+    expect(await merchant.wallet(document)).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       available: '6.00',
       pending: '37.50',
@@ -54,12 +52,12 @@ describe('POST /wallets/search', () => {
 
   it('POST /wallets/search adds up the amounts released or expiring at the same instant', async () => {
     const document = aDocument();
-    const [from, to] = [inDays(1), inDays(2)];
+    const [from, to] = [service.clock.inDays(1), service.clock.inDays(2)];
     for (const amount of ['1.00', '2.50']) {
-      await grant(service, merchant, document, amount, { expiresAt: to });
-      await grant(service, merchant, document, amount, { availableAt: from, expiresAt: to });
+      await merchant.credit(document, amount, { expiresAt: to });
+      await merchant.credit(document, amount, { availableAt: from, expiresAt: to });
     }
-    expect(await walletOf(merchant, document)).toMatchObject({
+    expect(await merchant.wallet(document)).toMatchObject({
       next_release: { amount: '3.50', at: from.toISOString() },
       next_expiry: { amount: '3.50', at: to.toISOString() },
     });
@@ -68,12 +66,12 @@ describe('POST /wallets/search', () => {
   it('POST /wallets/search returns only the wallet with this merchant', async () => {
     const document = aDocument();
     const other = await aMerchant(service);
-    await grant(service, merchant, document, '5.00');
-    expect(await walletOf(other, document)).toEqual(NEVER_SEEN);
-    await grant(service, other, document, '7.00');
-    expect((await walletOf(other, document)).available).toBe('7.00');
-    expect((await walletOf(merchant, document)).available).toBe('5.00');
-    expect((await walletOf(merchant, document)).id).not.toBe((await walletOf(other, document)).id);
+    await merchant.credit(document, '5.00');
+    expect(await other.wallet(document)).toEqual(NEVER_SEEN);
+    await other.credit(document, '7.00');
+    expect((await other.wallet(document)).available).toBe('7.00');
+    expect((await merchant.wallet(document)).available).toBe('5.00');
+    expect((await merchant.wallet(document)).id).not.toBe((await other.wallet(document)).id);
   });
 
   it.each([
@@ -90,43 +88,38 @@ describe('POST /wallets/search', () => {
     [' 52998224725'],
     [['52998224725']],
   ])('POST /wallets/search returns 400 when the document is %j', async (document) => {
-    const answer = await merchant.client.post('/wallets/search', { document });
-    expectProblem(answer, 400, 'validation_failed');
-    expect(pointersOf(answer)).toEqual(['/document']);
+    await merchant.wallet(document).refused(400, 'validation_failed', ['/document']);
   });
 });
 
 describe('GET /wallets/{id}', () => {
   it('GET /wallets/{id} returns the wallet like the search by document, also when repeated and while it changes', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00', { expiresAt: inDays(3) });
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '2.00' });
-    const found = await walletOf(merchant, document);
+    const document = await merchant.customerWith('5.00', { expiresAt: service.clock.inDays(3) });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '2.00');
+    const found = await merchant.wallet(document);
     for (const id of [found.id, found.id.toUpperCase()])
       expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body: found });
-    const grants = atOnce(5, () => grant(service, merchant, document, '1.00'));
+    const grants = atOnce(5, () => merchant.credit(document, '1.00'));
     const seen = await atOnce(5, () => merchant.client.get(`/wallets/${found.id}`));
     await grants;
     for (const { status, body } of seen) {
       expect(status).toBe(200);
       expect(body).toMatchObject({ id: found.id, held: '2.00', available: expect.stringMatching(/^[3-8]\.00$/) });
     }
-    expect((await merchant.client.get(`/wallets/${found.id}`)).body).toEqual(await walletOf(merchant, document));
+    expect((await merchant.client.get(`/wallets/${found.id}`)).body).toEqual(await merchant.wallet(document));
   });
 
   it('GET /wallets/{id} returns the wallet of an erased customer, because its ID stays', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00');
-    const { id } = await walletOf(merchant, document);
-    await service.app.get(ErasureService).erase(merchant.id, document);
+    const document = await merchant.customerWith('5.00');
+    const { id } = await merchant.wallet(document);
+    await merchant.erase(document);
     expect(await merchant.client.get(`/wallets/${id}`)).toMatchObject({ status: 200, body: { id, available: '5.00' } });
   });
 
   it('GET /wallets/{id} returns 404 for a wallet of another merchant and for an unknown wallet', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '5.00');
-    const { id } = await walletOf(merchant, document);
+    const document = await merchant.customerWith('5.00');
+    const { id } = await merchant.wallet(document);
     const other = await aMerchant(service);
     expectProblem(await other.client.get(`/wallets/${id}`), 404, 'not_found');
     for (const unknown of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'null', document])
@@ -137,22 +130,16 @@ describe('GET /wallets/{id}', () => {
 describe('GET /wallets/{id}/entries', () => {
   /** A customer with 80.00 who held 20.00, completed the order, and was partially refunded. */
   async function aWalletWithEntries(): Promise<{ document: string; order: any; refund: any; id: string }> {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const created = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${created.id}/redemption`, { amount: '20.00' });
-    const { body: order } = await merchant.client.post(`/orders/${created.id}/complete`);
-    const { body: refund } = await merchant.client.post(`/orders/${created.id}/refunds`, {
-      external_id: 'DEV-1',
-      amount: '75.00',
-    });
-    return { document, order, refund, id: (await walletOf(merchant, document)).id };
+    const created = await merchant.orderWith('80.00');
+    await merchant.hold(created, '20.00');
+    const order = await merchant.complete(created);
+    const refund = await merchant.refund(created, '75.00');
+    return { document: created.document, order, refund, id: (await merchant.wallet(created.document)).id };
   }
 
   it('GET /wallets/{id}/entries returns every entry with its kind, amount, order, and balance, newest first', async () => {
     const { order, refund, id } = await aWalletWithEntries();
-    const { status, body } = await merchant.client.get(`/wallets/${id}/entries`);
-    expect(status).toBe(200);
+    const body = await merchant.entries({ id });
     const caused = { order_id: order.id, refund_id: null };
     expect(body).toMatchObject({
       next_cursor: null,
@@ -174,8 +161,8 @@ describe('GET /wallets/{id}/entries', () => {
 
   it('GET /wallets/{id}/entries returns the same page when repeated and accepts the ID in upper or lower case', async () => {
     const { id } = await aWalletWithEntries();
-    const { body } = await merchant.client.get(`/wallets/${id}/entries`);
-    expect(await merchant.client.get(`/wallets/${id.toUpperCase()}/entries`)).toMatchObject({ status: 200, body });
+    const body = await merchant.entries({ id });
+    expect(await merchant.entries({ id: id.toUpperCase() })).toMatchObject(body);
   });
 
   it('GET /wallets/{id}/entries pages return each existing entry once while new entries are added', async () => {
@@ -183,10 +170,10 @@ describe('GET /wallets/{id}/entries', () => {
     const seqs: number[] = [];
     let cursor = '';
     for (;;) {
-      const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=2${cursor}`);
+      const body = await merchant.entries({ id }, `limit=2${cursor}`);
       seqs.push(...body.data.map(({ seq }: { seq: number }) => seq));
       if (body.next_cursor === null) break;
-      await grant(service, merchant, document, '1.00');
+      await merchant.credit(document, '1.00');
       cursor = `&cursor=${body.next_cursor}`;
     }
     expect(seqs).toEqual([5, 4, 3, 2, 1]);
@@ -194,32 +181,32 @@ describe('GET /wallets/{id}/entries', () => {
 
   it('GET /wallets/{id}/entries returns 20 entries by default', async () => {
     const document = aDocument();
-    for (let at = 0; at < 21; at++) await grant(service, merchant, document, '1.00');
-    const { id } = await walletOf(merchant, document);
-    const first = await merchant.client.get(`/wallets/${id}/entries`);
+    for (let at = 0; at < 21; at++) await merchant.credit(document, '1.00');
+    const { id } = await merchant.wallet(document);
+    const first = await merchant.entries({ id }).answer;
     expect(first.body.data.map(({ seq }: { seq: number }) => seq)).toEqual(
       Array.from({ length: 20 }, (_, at) => 21 - at),
     );
-    const last = await merchant.client.get(`/wallets/${id}/entries?cursor=${first.body.next_cursor}`);
+    const last = await merchant.entries({ id }, `cursor=${first.body.next_cursor}`).answer;
     expect(last.body).toMatchObject({ data: [{ seq: 1, balance: '1.00' }], next_cursor: null });
   });
 
   it('GET /wallets/{id}/entries returns 404 for a wallet of another merchant', async () => {
     const { id } = await aWalletWithEntries();
     const other = await aMerchant(service);
-    expectProblem(await other.client.get(`/wallets/${id}/entries`), 404, 'not_found');
-    const { body } = await merchant.client.get(`/wallets/${id}/entries?limit=1`);
-    expectProblem(await other.client.get(`/wallets/${id}/entries?cursor=${body.next_cursor}`), 404, 'not_found');
+    await other.entries({ id }).refused(404, 'not_found');
+    const body = await merchant.entries({ id }, 'limit=1');
+    await other.entries({ id }, `cursor=${body.next_cursor}`).refused(404, 'not_found');
     const { id: another } = await aWalletWithEntries();
-    const foreign = await merchant.client.get(`/wallets/${another}/entries?cursor=${body.next_cursor}`);
-    expectProblem(foreign, 400, 'validation_failed');
-    expect(foreign.body.errors).toMatchObject([{ parameter: 'cursor' }]);
+    await merchant
+      .entries({ id: another }, `cursor=${body.next_cursor}`)
+      .refused(400, 'validation_failed', { errors: [{ parameter: 'cursor' }] });
   });
 
   it.each(['null', '1', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '52998224725', '%F0%9F%8D%95'])(
     'GET /wallets/{id}/entries returns 404 when no wallet has the ID %s',
     async (id) => {
-      expectProblem(await merchant.client.get(`/wallets/${id}/entries`), 404, 'not_found');
+      await merchant.entries({ id }).refused(404, 'not_found');
     },
   );
 
@@ -234,8 +221,6 @@ describe('GET /wallets/{id}/entries', () => {
     ['cursor', `cursor=${Buffer.from('["entries",1,"0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
   ])('GET /wallets/{id}/entries returns 400 when %s is invalid: %s', async (parameter, query) => {
     const { id } = await aWalletWithEntries();
-    const answer = await merchant.client.get(`/wallets/${id}/entries?${query}`);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toMatchObject([{ parameter }]);
+    await merchant.entries({ id }, query).refused(400, 'validation_failed', { errors: [{ parameter }] });
   });
 });

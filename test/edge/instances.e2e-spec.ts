@@ -16,6 +16,7 @@ import {
 import { aMerchant, anOrder } from '../support/factories.js';
 import { aRequest } from '../support/raw.js';
 import { startService } from '../support/service.js';
+import type { Tokens } from '../support/shop.js';
 
 const answerWith = (status: number) => (_request: IncomingMessage, response: ServerResponse) =>
   void response.writeHead(status).end();
@@ -105,7 +106,7 @@ describeWithEdge('instances that do not answer', () => {
     const answer = await client.get('/orders');
     expectEdgeProblem(answer, 'unavailable', '/orders');
     expect(answer.headers.get('retry-after')).toBe('1');
-    expectEdgeProblem(await client.post('/auth/login', {}), 'unavailable', '/auth/login');
+    expectEdgeProblem(await client.post<Tokens>('/auth/login', {}), 'unavailable', '/auth/login');
     while (!edge.log().includes(answer.body.request_id as string)) await sleep(50);
   });
 

@@ -35,7 +35,7 @@ describeWithEdge('request IDs through the edge', () => {
   );
 
   it('two requests without a request ID have different ones', async () => {
-    const answers = await Promise.all([merchant.client.get('/orders'), merchant.client.get('/orders')]);
+    const answers = await Promise.all([merchant.orders().answer, merchant.orders().answer]);
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(2);
   });
 });

@@ -127,7 +127,7 @@ describeWithEdge('the settings of the edge', () => {
     const port = await findFreePort();
     edge = await startEdge([stub.url], { EDGE_METRICS_LISTEN: `127.0.0.1:${port}` });
     await new Client(edge).get('/any');
-    const { body } = await new Client({ url: `http://127.0.0.1:${port}` }).get('/metrics');
+    const { body } = await new Client({ url: `http://127.0.0.1:${port}` }).get<string>('/metrics');
     expect(body).toMatch(/haproxy_server_http_responses_total\{proxy="service",server="instance1",code="2xx"\} 1/);
   });
 

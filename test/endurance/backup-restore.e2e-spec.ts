@@ -7,12 +7,13 @@ import { Client } from '../support/client.js';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { dump, findDumpPrograms, restore } from '../support/dump.js';
 import { expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { catchUp } from '../support/load/catch-up.js';
 import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
+import type { Tokens } from '../support/shop.js';
 
 const MERCHANTS = 3;
 /** Of each merchant. Requests of one customer wait for each other. */
@@ -101,7 +102,7 @@ describeIf(programs, 'Backup and restore, because the programs that dump the ser
       expect((await new Client(service!, merchant.tokens.access_token).get('/orders')).status).toBe(200);
       expect((await refresh(service!, merchant.tokens)).status).toBe(201);
       const { email, password } = merchant;
-      expect((await new Client(service!).post('/auth/login', { email, password })).status).toBe(201);
+      expect((await new Client(service!).post<Tokens>('/auth/login', { email, password })).status).toBe(201);
     });
 
     it('merchants that send all their requests again, twice at once, end with the orders and balances they had', async () => {
@@ -125,7 +126,7 @@ describeIf(programs, 'Backup and restore, because the programs that dump the ser
 async function aShop(service: Service, name: string): Promise<Shop> {
   const merchant = await aMerchant(service);
   const documents = Array.from({ length: CUSTOMERS }, aDocument);
-  for (const document of documents) await grant(service, merchant, document, GRANTED);
+  for (const document of documents) await merchant.credit(document, GRANTED);
   return { merchant, documents, load: new Workload(merchant.tokens.access_token, name, documents) };
 }
 
@@ -135,7 +136,7 @@ const ordersOf = (service: Service): Promise<{ id: string; status: string }[]> =
 const clientOf = (service: Service, { merchant }: Shop): Client => new Client(service, merchant.tokens.access_token);
 
 const refresh = (service: Service, { refresh_token }: TestMerchant['tokens']) =>
-  new Client(service).post('/auth/refresh', { refresh_token });
+  new Client(service).post<Tokens>('/auth/refresh', { refresh_token });
 
 /** The orders and balances of a merchant, without the IDs and instants that a repeated request may change. */
 async function stateOf(service: Service, shop: Shop): Promise<unknown> {

@@ -6,7 +6,7 @@ import { run } from '../../tools/support/processes.mjs';
 import { Client } from '../support/client.js';
 import { Compose, Containers, hasContainers, SECRETS } from '../support/containers.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { describeIf } from '../support/requirements.js';
 import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
@@ -189,7 +189,7 @@ function useCompose(containers: () => Containers, files: string[], entry: string
     stage.observer = await startService({ databaseUrl, env: { LOG_LEVEL: 'error' } });
     stage.merchant = await aMerchant(stage.observer);
     const documents = Array.from({ length: 4 }, aDocument);
-    for (const document of documents) await grant(stage.observer, stage.merchant, document, '100000.00');
+    for (const document of documents) await stage.merchant.credit(document, '100000.00');
     stage.load = (name, pauseMs) => new Workload(stage.merchant.tokens.access_token, name, documents, pauseMs);
   });
   afterAll(async () => {

@@ -9,7 +9,7 @@ import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService, TEST_SECRET } from '../support/service.js';
 
@@ -88,31 +88,25 @@ if (servers.length > 0) {
 
     it('with other server defaults, an order that was answered with 201 is stored and replayed', async () => {
       const order = anOrder();
-      const created = await merchant.client.post('/orders', order);
+      const created = await merchant.create(order).answer;
       expect(created.status).toBe(201);
       await expectRow(created.body.id);
-      const replayed = await merchant.client.post('/orders', order);
+      const replayed = await merchant.create(order).answer;
       expect({ status: replayed.status, replayed: replayed.headers.get('idempotency-replayed') }).toEqual({
         status: 201,
         replayed: 'true',
       });
-      expectProblem(
-        await merchant.client.post('/orders', { ...order, document: aDocument() }),
-        409,
-        'external_id_conflict',
-      );
+      await merchant.create({ ...order, document: aDocument() }).refused(409, 'external_id_conflict');
     });
 
     it('with other server defaults, orders can be redeemed, completed, refunded, and listed', async () => {
-      const document = aDocument();
-      await grant(service, merchant, document, '50.00');
-      const { body: order } = await merchant.client.post('/orders', anOrder({ document, total: '100.00' }));
-      const { status } = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+      const order = await merchant.orderWith('50.00', { total: '100.00' });
+      const { status } = await merchant.complete(order, { redeem: '50.00' }).answer;
       expect(status).toBe(200);
       const refund = { external_id: 'DEV-1', amount: '10.00' };
       expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).status).toBe(201);
       expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).status).toBe(201);
-      expect((await merchant.client.get('/orders')).body.data.length).toBeGreaterThan(1);
+      expect((await merchant.orders()).data.length).toBeGreaterThan(1);
       await expectInvariants(service);
     });
 
@@ -139,11 +133,11 @@ if (servers.length > 0) {
       expectProblem(await client.get('/health/ready'), 503, 'unavailable');
       for (let n = 0; n < 12; n++)
         expectProblem(await merchant.client.once.post('/orders', anOrder()), 503, 'unavailable');
-      expect((await merchant.client.get('/orders')).status).toBe(200);
+      await merchant.orders();
 
       await operator.query('SET GLOBAL read_only = 0');
       while ((await client.get('/health/ready')).status !== 200) await sleep(100);
-      expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+      await merchant.create();
     });
 
     it('the service returns 503, not 500, while the database refuses connections', async () => {

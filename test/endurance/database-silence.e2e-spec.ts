@@ -13,6 +13,7 @@ import { expectProblem } from '../support/expectations.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
 import { describeIf } from '../support/requirements.js';
+import type { Tokens } from '../support/shop.js';
 
 /** The documented maximum time for the 503 response and for the recovery. */
 const PROMISED_MS = 5000;
@@ -38,7 +39,7 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
       await migrate(server.url);
       email = await seedMerchant(createDataSource(server.url));
       service = await startBuiltService(server.url, { LOG_LEVEL: 'fatal' });
-      tokens = (await new Client(service).post('/auth/login', { email, password: PASSWORD })).body;
+      tokens = (await new Client(service).post<Tokens>('/auth/login', { email, password: PASSWORD })).body;
       client = new Client(service, tokens.access_token).once;
     });
     afterAll(async () => {
@@ -57,8 +58,8 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
         () => client.post('/orders', anOrder()),
         () => client.get('/orders'),
         () => client.post('/wallets/search', { document: '52998224725' }),
-        () => new Client(service).once.post('/auth/login', { email, password: PASSWORD }),
-        () => new Client(service).once.post('/auth/refresh', { refresh_token: tokens.refresh_token }),
+        () => new Client(service).once.post<Tokens>('/auth/login', { email, password: PASSWORD }),
+        () => new Client(service).once.post<Tokens>('/auth/refresh', { refresh_token: tokens.refresh_token }),
         () => client.get('/health/ready'),
       ];
       // Send more requests than there are connections, and again when every connection is known to be stuck.

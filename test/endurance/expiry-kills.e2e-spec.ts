@@ -5,9 +5,9 @@ import { type BuiltService, startBuiltService } from '../support/built-service.j
 import { atOnce } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const ORDERS = 1500;
 const CUSTOMERS = 5;
@@ -51,8 +51,8 @@ describe('a sweep that is killed', () => {
     for (const document of documents) await grant(observer, merchant, document, String(ORDERS / CUSTOMERS));
     const orders: any[] = [];
     const holding = async (document: string): Promise<any> => {
-      const order = await aCreatedOrder(merchant, { document });
-      const { status } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '1.00' });
+      const order = await merchant.create({ document });
+      const { status } = await merchant.hold(order, '1.00').answer;
       expect(status).toBe(200);
       return order;
     };
@@ -90,7 +90,7 @@ describe('a sweep that is killed', () => {
       `SELECT (SELECT COUNT(*) FROM cashback_entries WHERE kind = 'redeem') AS redemptions, (SELECT COUNT(*) FROM cashback_holds) AS holds`,
     );
     expect([sums.redemptions, sums.holds].map(Number)).toEqual([redeemed, 0]);
-    const wallets = await Promise.all(documents.map((document) => walletOf(merchant, document)));
+    const wallets = await Promise.all(documents.map((document) => merchant.wallet(document)));
     const available = wallets.reduce((sum, wallet) => sum + Number(wallet.available), 0);
     expect({ available, held: wallets.map(({ held }) => held) }).toEqual({
       available: ORDERS - redeemed,

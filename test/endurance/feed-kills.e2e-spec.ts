@@ -11,7 +11,7 @@ import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
 import { FeedReader } from '../support/load/feed-reader.js';
 import { Workload } from '../support/load/workload.js';
 import { describeIf } from '../support/requirements.js';
@@ -78,9 +78,9 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
         });
         await grant(observer, merchant, dated[nth]!, '1.00', { expiresAt: at });
         const expires_at = at.toISOString();
-        const { id } = await aCreatedOrder(merchant, { document: documents[nth % documents.length], expires_at });
-        if (nth % 2 === 0) await merchant.client.put(`/orders/${id}/redemption`, { amount: '1.00' });
-        expiring.push(id as string);
+        const { id } = await merchant.create({ document: documents[nth % documents.length], expires_at });
+        if (nth % 2 === 0) await merchant.hold({ id }, '1.00');
+        expiring.push(id);
       }
       observer.clock.skip(HOUR_MS);
     }

@@ -5,7 +5,7 @@ import { connect } from '../../tools/database/connection.mjs';
 import { Client } from '../support/client.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
@@ -84,7 +84,7 @@ describeIf(parts, 'Galera, because mariadbd or the package galera-4 is missing')
 
   it('a node that is killed under load loses no answered request, its instance returns 503, and it comes back', async () => {
     const documents = Array.from({ length: CUSTOMERS * 3 }, aDocument);
-    for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
+    for (const document of documents) await merchant.credit(document, '100000.00');
     const loads = services.map((_, at) => {
       const own = documents.slice(at * CUSTOMERS, (at + 1) * CUSTOMERS);
       return new Workload(merchant.tokens.access_token, `G${at}`, own);

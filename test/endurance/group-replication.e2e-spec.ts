@@ -7,12 +7,13 @@ import { findServers, type ServerBinary } from '../../tools/database/server-bina
 import { Client } from '../support/client.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { duringLoads, untilAnsweredAgain, watchPauses } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { testAcrossInstances } from '../support/races/across-instances.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
+import type { Tokens } from '../support/shop.js';
 
 const WORKERS = 3;
 const ENV = { LOG_LEVEL: 'error', DATABASE_POOL_SIZE: '10' };
@@ -39,7 +40,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
       await untilReady();
       merchant = await aMerchant(services[0]!);
       documents = Array.from({ length: 4 }, aDocument);
-      for (const document of documents) await grant(services[0]!, merchant, document, '100000.00');
+      for (const document of documents) await merchant.credit(document, '100000.00');
     });
     afterAll(async () => {
       await Promise.all(services.map((service) => service.stop()));
@@ -86,7 +87,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
         for (const answer of [
           await client.get('/health/ready'),
           await client.post('/orders', anOrder()),
-          await client.post('/auth/login', { email: merchant.email, password: merchant.password }),
+          await client.post<Tokens>('/auth/login', { email: merchant.email, password: merchant.password }),
         ]) {
           expectProblem(answer, 503, 'unavailable');
           expect(answer.headers.get('retry-after')).toBe('1');

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import mysql, { type Connection } from 'mysql2/promise';
-import { aCreatedOrder } from '../support/factories.js';
 import { expectProblem } from '../support/expectations.js';
 import { sqlOf } from '../support/sql-blocks.js';
 import { useService } from '../support/use-service.js';
+import type { EndpointWithSecret } from '../support/shop.js';
 
 const PAGE = 'docs/incidents.md';
 
@@ -26,14 +26,14 @@ describe('the queries of docs/incidents.md', () => {
   afterAll(() => administrator?.end());
 
   it('the query for a lock that stays names the idle session that holds it, and KILL lets the waiting request through', async () => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     const person = await mysql.createConnection(service.databaseUrl);
     // The server says so when it ends the session.
     person.on('error', () => undefined);
     await person.query('START TRANSACTION');
     await person.query('SELECT id FROM orders WHERE id = ? FOR UPDATE', [order.id]);
 
-    const complete = () => merchant.client.post(`/orders/${order.id}/complete`);
+    const complete = () => merchant.complete(order).answer;
     expectProblem(await complete(), 503, 'unavailable');
     const query = sqlOf(PAGE, 'the sessions with an open transaction');
     const database = new URL(service.databaseUrl).pathname.slice(1);
@@ -56,7 +56,9 @@ describe('the queries of docs/incidents.md', () => {
   });
 
   it('the query for webhooks names the endpoints by how far they are behind', async () => {
-    const { body } = await merchant.client.post('/webhook-endpoints', { url: 'https://shop.example/hook' });
+    const { body } = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', {
+      url: 'https://shop.example/hook',
+    });
     const [endpoint] = await rowsOf(administrator, sqlOf(PAGE, 'the webhook endpoints'));
     expect(endpoint).toMatchObject({ id: body.id, merchant_id: merchant.id, status: 'active' });
   });

@@ -6,6 +6,7 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
+import type { Tokens } from '../support/shop.js';
 
 const ORDERS = 100;
 const CONNECTIONS = 12;
@@ -25,7 +26,7 @@ afterAll(async () => {
 
 async function logIn(): Promise<Client> {
   const email = await seedMerchant(createDataSource(database.url));
-  const { body } = await new Client(service).post('/auth/login', { email, password: PASSWORD });
+  const { body } = await new Client(service).post<Tokens>('/auth/login', { email, password: PASSWORD });
   return new Client(service, body.access_token);
 }
 

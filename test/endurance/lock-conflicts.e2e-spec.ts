@@ -2,14 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -49,15 +42,13 @@ describe('lock conflicts in the database', () => {
   }
 
   it('a transaction that the database rolls back in a deadlock is retried and its caller gets a 200', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '50.00');
-    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
+    const order = await merchant.orderWith('50.00', { total: '100.00' });
 
     await other.beginTransaction();
     // The server rolls back the transaction that wrote less, so this one writes more.
     await other.query(`INSERT INTO ballast VALUES ${Array.from({ length: 500 }, (_, n) => `(${n})`).join(',')}`);
-    await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
-    const completion = merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    await other.query('SELECT id FROM wallets WHERE order.document = ? FOR UPDATE', [order.document]);
+    const completion = merchant.complete(order, { redeem: '50.00' }).answer;
     for (let attempt = 0; attempt < 100 && !(await isLocked(order.id)); attempt++) await sleep(20);
     expect(await isLocked(order.id)).toBe(true);
     // The service holds the order and waits for the wallet. Locking the order here causes a deadlock.
@@ -70,9 +61,8 @@ describe('lock conflicts in the database', () => {
   });
 
   it('a lock wait timeout returns 503, changes nothing, and the retried request succeeds', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '50.00');
-    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
+    const document = await merchant.customerWith('50.00');
+    const order = await merchant.create({ document, total: '100.00' });
 
     await other.beginTransaction();
     await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [document]);
@@ -85,7 +75,7 @@ describe('lock conflicts in the database', () => {
     expectProblem(answer, 503, 'unavailable');
     expect(answer.headers.get('retry-after')).toBe('1');
 
-    const again = await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
+    const again = await merchant.complete(order, { redeem: '50.00' }).answer;
     expect({ status: again.status, redeemed: again.body.cashback.to_redeem.redeemed }).toEqual({
       status: 200,
       redeemed: '50.00',
@@ -101,7 +91,7 @@ describe('lock conflicts in the database', () => {
     beforeEach(async () => {
       // Auto-increment values are not rolled back, so they count the attempts.
       await other.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');
-      order = await aCompletedOrder(merchant, { total: '100.00' });
+      order = await merchant.completed({ total: '100.00' });
     });
     afterEach(async () => {
       await other.query('DROP TRIGGER tr_conflict');
@@ -127,10 +117,7 @@ describe('lock conflicts in the database', () => {
 
     it('a request succeeds when the database reports a few lock conflicts in a row', async () => {
       await conflict(3);
-      const { status, body } = await merchant.client.post(`/orders/${order.id}/refunds`, {
-        external_id: 'DEV-1',
-        amount: '10.00',
-      });
+      const { status, body } = await merchant.refund(order, '10.00').answer;
       expect({ status, amount: body.amount, attempts: await attempts() }).toEqual({
         status: 201,
         amount: '10.00',
@@ -148,7 +135,7 @@ describe('lock conflicts in the database', () => {
       expectProblem(answer, 503, 'unavailable');
       expect(answer.headers.get('retry-after')).toBe('1');
       expect(await attempts()).toBe(6);
-      const { body } = await merchant.client.get(`/orders/${order.id}`);
+      const body = await merchant.order(order);
       expect({ status: body.status, refunded: body.refunded.amount }).toEqual({
         status: 'completed',
         refunded: '0.00',

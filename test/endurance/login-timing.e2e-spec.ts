@@ -9,6 +9,7 @@ import { createMigratedDatabase } from '../support/database.js';
 import { aMerchant, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
+import type { Tokens } from '../support/shop.js';
 
 /**
  * These tests count the bcrypt comparisons of one login and read their cost, because they determine how long a login
@@ -31,7 +32,7 @@ describe('the cost of a login', () => {
 
   async function costsOf(email: string, password: string, of = service): Promise<number[]> {
     comparisons.hashes.length = 0;
-    await new Client(of).post('/auth/login', { email, password });
+    await new Client(of).post<Tokens>('/auth/login', { email, password });
     return comparisons.costs;
   }
 
@@ -64,7 +65,7 @@ describe('the cost of a login', () => {
       expect(await costsOf(user.email, PASSWORD)).toEqual([4]);
       expect(bcrypt.getRounds(await hashOf(user))).toBe(6);
       expect(await costsOf(user.email, PASSWORD)).toEqual([6]);
-      expect((await user.client.get('/orders')).status).toBe(200);
+      await user.orders();
     });
 
     it('concurrent logins of a user succeed while its password is rehashed', async () => {
@@ -74,7 +75,7 @@ describe('the cost of a login', () => {
         user.email,
       ]);
       const answers = await atOnce(3, () =>
-        new Client(service).post('/auth/login', { email: user.email, password: PASSWORD }),
+        new Client(service).post<Tokens>('/auth/login', { email: user.email, password: PASSWORD }),
       );
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     });

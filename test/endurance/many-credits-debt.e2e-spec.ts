@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
 import type { Answer } from '../support/client.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { useService } from '../support/use-service.js';
 import { rowsReadBy } from '../support/server-counters.js';
-import { walletOf } from '../support/wallets.js';
 
 const days = (count: number): Date => new Date(Date.now() + count * 86_400_000);
 
@@ -22,38 +21,38 @@ describe('a wallet with a debt and 50,000 open credits', () => {
     };
     /** An order whose eligible total is the redemption, so that it earns nothing. */
     const anOrderHolding = async (amount: string): Promise<string> => {
-      const { id } = await aCreatedOrder(shop, { document, total: '20.00', eligible_total: amount });
-      await ok(shop.client.put(`/orders/${id}/redemption`, { amount }));
+      const { id } = await shop.create({ document, total: '20.00', eligible_total: amount });
+      await ok(shop.hold({ id }, amount).answer);
       return `/orders/${id}`;
     };
     const refundOf = (path: string, amount: string): Promise<any> =>
       ok(shop.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount }));
-    const first = await aCompletedOrder(shop, { document, total: '200.00' });
+    const first = await shop.completed({ document, total: '200.00' });
     await ok(shop.client.post(`${await anOrderHolding('10.00')}/complete`));
-    await grant(service, shop, document, '14.00');
+    await shop.credit(document, '14.00');
     const [released, returned] = [await anOrderHolding('8.00'), await anOrderHolding('6.00')];
     await ok(shop.client.post(`${returned}/complete`));
     await refundOf(`/orders/${first.id}`, '200.00');
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '8.00', debt: '10.00' });
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '8.00', debt: '10.00' });
 
     // The credits are written directly, because granted cashback would repay the debt.
     const credits = { document, count: 50_000, amount: '0.02', availableAt: days(-1), expiresAt: days(100) };
     await aCustomerWithCredits(service, shop, credits);
-    await grant(service, shop, document, '0.01');
-    expect(await walletOf(shop, document)).toMatchObject({ available: '1000.00', held: '8.00', debt: '9.98' });
+    await shop.credit(document, '0.01');
+    expect(await shop.wallet(document)).toMatchObject({ available: '1000.00', held: '8.00', debt: '9.98' });
     // A request reads about ten rows for each credit that it changes, of which there are up to 150.
-    const few = async (act: () => Promise<unknown>): Promise<void> =>
+    const few = async (act: () => PromiseLike<unknown>): Promise<void> =>
       expect(await rowsReadBy(service, act)).toBeLessThan(5000);
     await few(() => ok(shop.client.post(`${released}/cancel`)));
-    await few(() => aCreatedOrder(shop, { document }));
+    await few(() => shop.create({ document }));
     await few(() => refundOf(returned, '20.00'));
-    expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    expect(await shop.wallet(document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
     let path = '';
     await few(async () => (path = await anOrderHolding('3.00')));
     await few(() => ok(shop.client.put(`${path}/redemption`, { amount: '1.00' })));
     await few(() => ok(shop.client.post(`${path}/complete`, { redeem: '2.00' })));
     await few(() => refundOf(path, '20.00'));
-    expect(await walletOf(shop, document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    expect(await shop.wallet(document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
     // The operator's command has no time limit per statement.
     expect(await new AdminCommandLine(service).run('reconcile')).toMatchObject({ code: 0 });
   });

@@ -3,13 +3,12 @@ import type { DataSource } from 'typeorm';
 import { encodeCursor } from '../../src/common/cursor.js';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { rowsReadBy } from '../support/server-counters.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const CREDITS = 5000;
 const DAY_MS = 86_400_000;
@@ -38,21 +37,21 @@ describe('a wallet with 10,000 open credits', () => {
   });
   afterAll(() => reconciler?.stop());
 
-  const rowsRead = (request: () => Promise<unknown>): Promise<number> => rowsReadBy(service, request);
+  const rowsRead = (request: () => PromiseLike<unknown>): Promise<number> => rowsReadBy(service, request);
 
   it.each(['available', 'pending'])('requests read few rows for a wallet with 10,000 credits: %s', async (kind) => {
     const document = documents[kind]!;
     const all = { available: '10000.01', pending: '0.01' }[kind];
-    expect((await aCreatedOrder(merchant, { document })).cashback.to_redeem.available).toBe(all);
-    await grant(service, merchant, document, '1.00');
+    expect((await merchant.create({ document })).cashback.to_redeem.available).toBe(all);
+    await merchant.credit(document, '1.00');
     const after = { available: '10001.01', pending: '1.01' }[kind];
     let created: any;
-    const read = await rowsRead(async () => (created = await aCreatedOrder(merchant, { document })));
+    const read = await rowsRead(async () => (created = await merchant.create({ document })));
     expect(created.cashback.to_redeem.available).toBe(after);
     expect(read).toBeLessThan(200);
-    expect(await rowsRead(() => merchant.client.get(`/orders/${created.id}`))).toBeLessThan(200);
-    expect(await rowsRead(() => merchant.client.get('/orders?limit=5'))).toBeLessThan(400);
-    expect(await rowsRead(() => walletOf(merchant, document))).toBeLessThan(kind === 'available' ? 200 : 21_000);
+    expect(await rowsRead(() => merchant.order(created))).toBeLessThan(200);
+    expect(await rowsRead(() => merchant.orders('limit=5'))).toBeLessThan(400);
+    expect(await rowsRead(() => merchant.wallet(document))).toBeLessThan(kind === 'available' ? 200 : 21_000);
     await expectInvariants(reconciler);
   });
 
@@ -60,7 +59,7 @@ describe('a wallet with 10,000 open credits', () => {
     'redeeming, completing, and refunding read few rows for a wallet with 10,000 credits: %s',
     async (kind) => {
       const document = documents[kind]!;
-      const order = await aCreatedOrder(merchant, { document, total: '4.00' });
+      const order = await merchant.create({ document, total: '4.00' });
       const path = `/orders/${order.id}`;
       const amount = kind === 'available' ? '2.00' : '1.00';
       const { client } = merchant;
@@ -75,13 +74,13 @@ describe('a wallet with 10,000 open credits', () => {
   );
 
   it('POST /wallets/search returns the next release and expiry of a wallet with 10,000 credits', async () => {
-    expect(await walletOf(merchant, documents.available!)).toMatchObject({
+    expect(await merchant.wallet(documents.available!)).toMatchObject({
       pending: '0.00',
       held: '0.00',
       next_release: null,
       next_expiry: { amount: '0.01' },
     });
-    expect(await walletOf(merchant, documents.pending!)).toMatchObject({
+    expect(await merchant.wallet(documents.pending!)).toMatchObject({
       pending: '10000.00',
       next_release: { amount: '10000.00', at: expect.any(String) },
       next_expiry: { amount: '0.01' },
@@ -95,17 +94,17 @@ describe('a wallet with 10,000 open credits', () => {
       availableAt: days(-1),
       expiresAt: days(100),
     });
-    const order = await aCreatedOrder(merchant, { document, total: '100.00' });
-    const held = await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '8.01' });
+    const order = await merchant.create({ document, total: '100.00' });
+    const held = await merchant.hold(order, '8.01').answer;
     expect(held).toMatchObject({
       status: 200,
       body: { cashback: { to_redeem: { available: '0.00', held: '8.01' } } },
     });
-    const completed = await merchant.client.post(`/orders/${order.id}/complete`);
+    const completed = await merchant.complete(order).answer;
     expect(completed.body.cashback.to_redeem).toMatchObject({ available: '0.00', redeemed: '8.01' });
     const refund = { external_id: 'DEV-1', amount: '100.00' };
     expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).body.cashback_returned).toBe('8.01');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '8.01', pending: '0.00', held: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '8.01', pending: '0.00', held: '0.00' });
     await expectInvariants(reconciler);
   });
 
@@ -114,13 +113,13 @@ describe('a wallet with 10,000 open credits', () => {
     const credits = { count: 1200, amount: '1.00', availableAt: days(-1), expiresAt: days(10) };
     const document = await aCustomerWithCredits(service, lasting, credits);
     for (const { clock } of [service, reconciler]) clock.skip(40 * DAY_MS);
-    await grant(service, lasting, document, '1.00');
+    await lasting.credit(document, '1.00');
     const left = { available: '1.00', pending: '0.00' };
-    expect(await walletOf(lasting, document)).toMatchObject(left);
-    expect((await aCreatedOrder(lasting, { document })).cashback.to_redeem.available).toBe('1.00');
+    expect(await lasting.wallet(document)).toMatchObject(left);
+    expect((await lasting.create({ document })).cashback.to_redeem.available).toBe('1.00');
     await expectInvariants(reconciler);
     await service.clock.sweep();
-    expect(await walletOf(lasting, document)).toMatchObject(left);
+    expect(await lasting.wallet(document)).toMatchObject(left);
     const [row] = await rowsOf(
       service,
       'SELECT COUNT(*) AS n FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? AND c.is_open = 1',
@@ -146,9 +145,8 @@ describe('a wallet with a million open credits and as many entries', () => {
 
   beforeAll(async () => {
     dataSource = await createDataSource(service.databaseUrl).initialize();
-    const document = aDocument();
-    await grant(service, merchant, document, '1.00', { expiresAt: days(1) });
-    wallet = (await walletOf(merchant, document)).id;
+    const document = await merchant.customerWith('1.00', { expiresAt: days(1) });
+    wallet = (await merchant.wallet(document)).id;
     const [now, expiresAt] = [service.clock.now(), days(100)];
     await dataSource.query(
       `INSERT INTO cashback_credits (id, wallet_id, merchant_id, seq, amount_cents, remaining_cents, held_cents, available_at, expires_at, created_at) ${NUMBERS}
@@ -186,7 +184,7 @@ describe('a wallet with a million open credits and as many entries', () => {
           : `&cursor=${encodeCursor(`credits ${wallet}`, [last.expires_at.getTime(), Number(last.seq)])}`;
       let answer: any;
       const read = await rowsReadBy(service, async () => {
-        answer = await merchant.client.get(`/wallets/${wallet}/credits?limit=20${cursor}`);
+        answer = await merchant.credits({ id: wallet }, `limit=20${cursor}`).answer;
       });
       const expected = (depth === 0 ? rows : rows.slice(1)).slice(0, 20).map(({ id }) => id);
       expect(answer.body.data.map(({ id }: { id: string }) => id)).toEqual(expected);
@@ -204,7 +202,7 @@ describe('a wallet with a million open credits and as many entries', () => {
       const cursor = encodeCursor(`entries ${wallet}`, [before]);
       let answer: any;
       const read = await rowsReadBy(service, async () => {
-        answer = await merchant.client.get(`/wallets/${wallet}/entries?cursor=${cursor}`);
+        answer = await merchant.entries({ id: wallet }, `cursor=${cursor}`).answer;
       });
       expect(answer.body.data).toHaveLength(length);
       expect(answer.body.data[0].seq).toBe(before - 1);

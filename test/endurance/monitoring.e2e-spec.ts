@@ -11,7 +11,7 @@ import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aCompletedOrder, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { BEHIND_EDGE } from '../support/edge.js';
 import {
   copyConfiguration,
@@ -22,6 +22,7 @@ import {
 } from '../support/prometheus.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
+import type { Tokens } from '../support/shop.js';
 
 const describeWithPrometheus = describeIf(hasPrometheus, 'Alerts, because Prometheus is missing');
 const describeWithEdge = describeIf(
@@ -96,8 +97,8 @@ describeWithEdge('the dashboard', () => {
 
   /** What a shop does, with a refusal. */
   async function useService(): Promise<void> {
-    const { id } = await aCompletedOrder(merchant);
-    await merchant.client.get(`/orders/${id}`);
+    const { id } = await merchant.completed();
+    await merchant.order({ id });
     await new Client(edge).get('/orders');
   }
 
@@ -114,10 +115,10 @@ describeWithEdge('the dashboard', () => {
   it('a theft of a refresh token is counted', async () => {
     const thefts = async (): Promise<string | undefined> =>
       /^session_thefts_detected_total (\d+)$/m.exec(
-        (await new Client(service, METRICS_TOKEN).get('/metrics')).body as string,
+        (await new Client(service, METRICS_TOKEN).get<string>('/metrics')).body,
       )?.[1];
     expect(await thefts()).toBe('0');
-    const refresh = (token: string) => new Client(service).post('/auth/refresh', { refresh_token: token });
+    const refresh = (token: string) => new Client(service).post<Tokens>('/auth/refresh', { refresh_token: token });
     const { body: second } = await refresh(merchant.tokens.refresh_token);
     await refresh(second.refresh_token);
     expect((await refresh(merchant.tokens.refresh_token)).status).toBe(401);

@@ -191,7 +191,7 @@ async function readPage(
   const page = cursor === undefined ? '' : `&cursor=${after(cursor)}`;
   let answer!: Answer;
   const read = await rowsReadBy(service, async () => {
-    answer = await merchant.client.get(`/orders?limit=${LIMIT}&${query}${page}`);
+    answer = await merchant.orders(`limit=${LIMIT}&${query}${page}`).answer;
   });
   const { status, body } = answer;
   const start = cursor === undefined ? 0 : orders.indexOf(cursor) + 1;
@@ -270,10 +270,10 @@ describe('POST /orders/search of a customer with a million orders', () => {
         const cursor = start < 0 ? undefined : await cursorAfter(start);
         let answer!: Answer;
         const read = await rowsReadBy(service, async () => {
-          answer = await merchant.client.post('/orders/search', {
+          answer = await merchant.searchOrders({
             ...{ document: CUSTOMER, limit: LIMIT, cursor },
             ...(filter && { status: filter }),
-          });
+          }).answer;
         });
         const expected: string[] = [];
         for (let n = start + 1; n < MILLION && expected.length <= LIMIT; n++)

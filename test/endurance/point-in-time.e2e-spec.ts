@@ -9,7 +9,7 @@ import { makeTempFolder, run } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { migrate } from '../support/database.js';
 import { dump, findDumpPrograms, restore } from '../support/dump.js';
-import { aDocument, aMerchant, grant } from '../support/factories.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { Workload } from '../support/load/workload.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
@@ -78,7 +78,7 @@ describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB 
     it('a dump and the binary logs since it have every row that was there before the mistake', async () => {
       const merchant = await aMerchant(service);
       const documents = Array.from({ length: 6 }, aDocument);
-      for (const document of documents) await grant(service, merchant, document, '1000.00');
+      for (const document of documents) await merchant.credit(document, '1000.00');
       const load = new Workload(merchant.tokens.access_token, 'S', documents);
       const work = (answered: number): Promise<void> => load.work(service.url, 4, () => load.answered >= answered);
       await work(REQUESTS);

@@ -66,8 +66,8 @@ describe('requests that exceed the capacity', () => {
   /** Waits until that number of requests is queued. */
   async function waiting(wanted: number, isEnough = (found: number, least: number) => found >= least): Promise<void> {
     for (;;) {
-      const { body } = await new Client(service).get('/metrics');
-      const found = /^http_requests\{state="waiting"\} (\d+)$/m.exec(body as string);
+      const { body } = await new Client(service).get<string>('/metrics');
+      const found = /^http_requests\{state="waiting"\} (\d+)$/m.exec(body);
       if (isEnough(Number(found?.[1]), wanted)) return;
     }
   }

@@ -6,6 +6,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { expectProblem } from '../support/expectations.js';
 import { PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
+import type { Tokens } from '../support/shop.js';
 
 const OLD = 'the-secret-before-the-change-0123456789';
 const NEW = 'the-secret-after-the-change-9876543210';
@@ -47,10 +48,10 @@ describe('a change of JWT_SECRET', () => {
 
   const at = (name: string): Client => new Client(instances.get(name)!);
   const logIn = async (name: string): Promise<void> => {
-    tokens = (await at(name).post('/auth/login', { email, password: PASSWORD })).body;
+    tokens = (await at(name).post<Tokens>('/auth/login', { email, password: PASSWORD })).body;
   };
   const refresh = (name: string, token: string): Promise<Answer> =>
-    at(name).post('/auth/refresh', { refresh_token: token });
+    at(name).post<Tokens>('/auth/refresh', { refresh_token: token });
 
   describe.each([
     [NAMES[0]!, NAMES[1]!],

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { OrderStream } from '../support/load/order-stream.js';
 import { type Service, startService } from '../support/service.js';
@@ -80,7 +80,7 @@ describe('SIGTERM', () => {
 
   it('on SIGTERM, a request in progress finishes after the service stops accepting connections', async () => {
     await start(1);
-    const order = await aCreatedOrder({ ...merchant, client });
+    const order = await merchant.with(client).create();
     const lock = await lockOrder(database.url, order.id);
     const completing = client.post(`/orders/${order.id}/complete`, {});
     await lock.untilWaiting();

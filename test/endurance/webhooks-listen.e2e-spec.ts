@@ -9,6 +9,7 @@ import { type BuiltService, freePort, startBuiltService } from '../support/built
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { anOrder } from '../support/factories.js';
+import type { Tokens, Endpoint, EndpointWithSecret, FeedEvent } from '../support/shop.js';
 
 describe('npm run webhooks:listen', () => {
   let database: TestDatabase;
@@ -23,7 +24,7 @@ describe('npm run webhooks:listen', () => {
     database = await createMigratedDatabase();
     service = await startBuiltService(database.url);
     await seedDemo({ ...process.env, DATABASE_URL: database.url });
-    const login = await new Client(service).post('/auth/login', { email: EMAIL, password: PASSWORD });
+    const login = await new Client(service).post<Tokens>('/auth/login', { email: EMAIL, password: PASSWORD });
     client = new Client(service, login.body.access_token);
   });
   afterAll(async () => {
@@ -56,7 +57,9 @@ describe('npm run webhooks:listen', () => {
   }
 
   async function urls(): Promise<string[]> {
-    return (await client.get('/webhook-endpoints')).body.data.map(({ url }: { url: string }) => url);
+    return (await client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data.map(
+      ({ url }: { url: string }) => url,
+    );
   }
 
   async function complete(): Promise<string> {
@@ -69,7 +72,7 @@ describe('npm run webhooks:listen', () => {
   it('npm run webhooks:listen prints one line per event, and deletes its endpoint and those of killed listeners', async () => {
     // A shop's own endpoint has the same address with another path.
     const own = `http://127.0.0.1:${await freePort()}/webhooks`;
-    await client.post('/webhook-endpoints', { url: own });
+    await client.post<EndpointWithSecret>('/webhook-endpoints', { url: own });
     const killed = await listen(service.url);
     await killed.until('Waiting for');
     await killed.kill();
@@ -108,7 +111,7 @@ describe('npm run webhooks:listen', () => {
     const printed = await listener.until(`"debt"`);
     const event = JSON.parse(printed.slice(printed.indexOf('{'))) as { id: string; data: any };
     expect(event.data.order.external_id).toBe(externalId);
-    expect(event).toEqual((await client.get(`/events/${event.id}`)).body);
+    expect(event).toEqual((await client.get<FeedEvent>(`/events/${event.id}`)).body);
     await listener.end(10_000);
   });
 

@@ -7,7 +7,7 @@ import { newId } from '../../src/common/ids.js';
 import { createDataSource } from '../../src/schema.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete, numberEvents, readFeed } from '../support/events.js';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -54,27 +54,26 @@ function newWallet(document: string): unknown[] {
 
 describe('concurrent events', () => {
   it('16 operations at once on two instances have the numbers 1 to n and one event per version of the order', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '100.00');
-    const orders = await atOnce(4, () => aCreatedOrder(merchant, { document }));
+    const document = await merchant.customerWith('100.00');
+    const orders = await atOnce(4, () => merchant.create({ document }));
     const amounts = (at: number): string => `${1 + (at % 7)}.00`;
     await Promise.all([
-      atOnce(16, (at) => client(at).put(`/orders/${orders[at % 4].id}/redemption`, { amount: amounts(at) })),
+      atOnce(16, (at) => client(at).put(`/orders/${orders[at % 4]!.id}/redemption`, { amount: amounts(at) })),
       numberAtOnce(),
     ]);
     await Promise.all([
-      atOnce(16, (at) => client(at).post(`/orders/${orders[at % 4].id}/${at % 3 === 0 ? 'cancel' : 'complete'}`)),
+      atOnce(16, (at) => client(at).post(`/orders/${orders[at % 4]!.id}/${at % 3 === 0 ? 'cancel' : 'complete'}`)),
       numberAtOnce(),
     ]);
     await numberAtOnce();
     const events = await eventsOf(service, merchant);
     expectComplete(events);
     for (const { id } of orders) {
-      const { version, status } = (await merchant.client.get(`/orders/${id}`)).body;
+      const { version, status } = await merchant.order({ id });
       const last = events.findLast(({ data }) => data.order?.id === id);
-      expect(last.data.order).toMatchObject({ version, status });
+      expect(last?.data.order).toMatchObject({ version, status });
     }
-    expect(events.at(-1).data.wallet).toEqual(await eventWalletOf(merchant, document));
+    expect(events.at(-1)?.data.wallet).toEqual(await eventWalletOf(merchant, document));
   });
 
   it('a reader that polls while 8 writers work on two instances reads each event once and in order', async () => {
@@ -94,7 +93,7 @@ describe('concurrent events', () => {
     };
     const writer = async (at: number): Promise<void> => {
       for (let round = 0; round < 12; round++) {
-        const order = await aCreatedOrder({ ...merchant, client: client(at) });
+        const order = await merchant.with(client(at)).create();
         await client(at).post(`/orders/${order.id}/${round % 2 === 0 ? 'cancel' : 'complete'}`);
       }
     };
@@ -107,9 +106,7 @@ describe('concurrent events', () => {
   });
 
   it('a use case that is retried after a conflict records its events once', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '50.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('50.00');
     let retries = 0;
     service.app.get(UnitOfWork).retries.subscribe(() => retries++);
     // The first attempt waits for its last statement, which stores the events, until the lock timeout.
@@ -135,8 +132,8 @@ describe('concurrent events', () => {
     ['the creation', '0.00', NEW_WALLET, newWallet],
   ])('an expiry that waits for %s of the wallet says what the wallet has after it', async (_, granted, sql, values) => {
     const document = aDocument();
-    if (granted !== '0.00') await grant(service, merchant, document, granted);
-    await aCreatedOrder(merchant, { document });
+    if (granted !== '0.00') await merchant.credit(document, granted);
+    await merchant.create({ document });
     const release = await lockRows(sql, values(document));
     service.clock.skip(30 * 60_000);
     const expiry = numberEvents(service);
@@ -145,16 +142,16 @@ describe('concurrent events', () => {
     await expiry;
     const event = (await eventsOf(service, merchant)).at(-1);
     expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { debt: '7.00' } } });
-    expect(event.data.wallet).toEqual(await eventWalletOf(merchant, document));
+    expect(event?.data.wallet).toEqual(await eventWalletOf(merchant, document));
   });
 
   it('orders that expire while their customers get their first cashback: the last event has it', async () => {
     const documents = Array.from({ length: 100 }, aDocument);
-    for (const document of documents) await aCreatedOrder(merchant, { document });
+    for (const document of documents) await merchant.create({ document });
     service.clock.skip(30 * 60_000);
     const grants = documents.values();
     const grantAll = async (): Promise<void> => {
-      for (const document of grants) await grant(service, merchant, document, '5.00');
+      for (const document of grants) await merchant.credit(document, '5.00');
     };
     await Promise.all([numberAtOnce(), ...Array.from({ length: 6 }, grantAll)]);
     const last = new Map((await eventsOf(service, merchant)).map(({ data: { wallet } }) => [wallet.document, wallet]));

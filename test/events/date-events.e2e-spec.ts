@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { addDays, dayOf, startOfDay } from '../../src/common/calendar-days.js';
 import { eventWalletOf, numberEvents, readFeed } from '../support/events.js';
-import { aCompletedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
@@ -38,16 +38,16 @@ async function eventsAt(instant: Date, after = 0): Promise<any[]> {
 /** Grants cashback by days. */
 async function grantUntil(document: string, amount: string, expires_on: string, available_on?: string): Promise<void> {
   const external_id = `G-${document}-${amount}`;
-  const { status } = await merchant.client.post('/grants', { external_id, document, amount, expires_on, available_on });
+  const { status } = await merchant.grant({ external_id, document, amount, expires_on, available_on }).answer;
   expect(status).toBe(201);
 }
 
 describe('the events of dates', () => {
   it('what becomes available on a day is one cashback.available per wallet with the sum, once for two instances', async () => {
     const [document, other] = [aDocument(), aDocument()];
-    for (const total of ['100.00', '60.00']) await aCompletedOrder(merchant, { document, total });
-    await aCompletedOrder(merchant, { document: other });
-    await grant(service, merchant, document, '1.00');
+    for (const total of ['100.00', '60.00']) await merchant.completed({ document, total });
+    await merchant.completed({ document: other });
+    await merchant.credit(document, '1.00');
     const start = startOfDay(addDays(today(), 2), ZONE);
     expect(await eventsAt(new Date(+start + MINUTE))).toEqual([]);
     const events = await eventsAt(new Date(+start + 2 * MINUTE));
@@ -68,7 +68,7 @@ describe('the events of dates', () => {
     await grantUntil(document, '9.00', addDays(today(), 40));
     const expiresAt = startOfDay(addDays(lastDay, 1), ZONE);
     await eventsAt(new Date(+expiresAt - 8 * 24 * 60 * MINUTE));
-    const [{ sequence: after }] = (await readFeed(merchant, 0, TYPES)).slice(-1);
+    const after = (await readFeed(merchant, 0, TYPES)).at(-1)!.sequence;
     const day = startOfDay(addDays(lastDay, -6), ZONE);
     expect(await eventsAt(day, after)).toEqual([]);
     const [expiring, ...others] = await eventsAt(new Date(+day + 63 * MINUTE), after);
@@ -92,7 +92,7 @@ describe('the events of dates', () => {
     const [late, spent] = [aDocument(), aDocument()];
     await grantUntil(late, '5.00', addDays(today(), 5));
     await grantUntil(spent, '6.00', addDays(today(), 9));
-    await aCompletedOrder(merchant, { document: spent, total: '6.00' }, { redeem: '6.00' });
+    await merchant.completed({ document: spent, total: '6.00' }, { redeem: '6.00' });
     const events = await eventsAt(startOfDay(addDays(today(), 8), ZONE));
     expect(events.map(({ type, data }) => [type, data.wallet.document])).toEqual([['cashback.expired', late]]);
   });

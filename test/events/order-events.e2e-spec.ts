@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete } from '../support/events.js';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -17,37 +17,31 @@ const HALF_AN_HOUR = 30 * 60_000;
 
 /** Creates an order of a customer with 80.00 that holds an amount. */
 async function anOrderHolding(amount = '0.00'): Promise<any> {
-  const document = aDocument();
-  await grant(service, merchant, document, '80.00');
-  const order = await aCreatedOrder(merchant, { document, metadata: { store: 'SP-014' } });
+  const order = await merchant.orderWith('80.00', { metadata: { store: 'SP-014' } });
   if (amount !== '0.00') await hold(order, amount);
   return order;
 }
 
-const hold = (order: any, amount: string, minutes?: number): Promise<Answer> =>
-  merchant.client.put(`/orders/${order.id}/redemption`, {
-    amount,
-    expires_at: minutes && new Date(Date.parse(order.expires_at) + minutes * 60_000).toISOString(),
-  });
-const amend = (order: any, total: string, redeem?: string): Promise<Answer> =>
-  merchant.client.put(`/orders/${order.id}`, {
+const hold = (order: any, amount: string, minutes?: number) =>
+  merchant.hold(order, amount, minutes && new Date(Date.parse(order.expires_at) + minutes * 60_000).toISOString())
+    .answer;
+const amend = (order: any, total: string, redeem?: string) =>
+  merchant.amend(order, {
     items: order.items,
     metadata: order.metadata,
     total,
     payment_methods: [],
     redeem,
-  });
-const complete = (order: any): Promise<Answer> => merchant.client.post(`/orders/${order.id}/complete`, {});
-const cancel = (order: any): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
-const refund = (order: any): Promise<Answer> =>
-  merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '50.00' });
+  }).answer;
+const complete = (order: any) => merchant.complete(order, {}).answer;
+const refund = (order: any) => merchant.refund(order, '50.00', { external_id: 'DEV-1' }).answer;
 
 const ofOrder = async ({ id }: any): Promise<any[]> =>
   (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === id);
 
 /** The order as an event has it. */
 async function eventOrderOf({ id }: any): Promise<object> {
-  const { document: _, items: _items, ...shown } = (await merchant.client.get(`/orders/${id}`)).body;
+  const { document: _, items: _items, ...shown } = await merchant.order({ id });
   return shown;
 }
 
@@ -80,7 +74,7 @@ describe('the events of orders', () => {
       (order) => hold(order, '20.00', 5),
     ],
     ['POST …/complete', 'order.completed', () => anOrderHolding('20.00'), complete],
-    ['POST …/cancel', 'order.cancelled', () => anOrderHolding('20.00'), cancel],
+    ['POST …/cancel', 'order.cancelled', () => anOrderHolding('20.00'), (order) => merchant.cancel(order).answer],
   ])(
     '%s is one %s, with the order and the wallet as they are read then, and a repeat is none',
     async (_, type, arrange, act) => {
@@ -138,7 +132,7 @@ describe('the events of orders', () => {
   });
 
   it('an expired order of a customer who never had cashback has an empty wallet', async () => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     service.clock.skip(HALF_AN_HOUR);
     const [event] = await ofOrder(order);
     expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { available: '0.00', held: '0.00' } } });
@@ -146,7 +140,7 @@ describe('the events of orders', () => {
   });
 
   it.each<[string, string, (order: any) => Promise<Answer>]>([
-    ['cancelled', 'order.cancelled', cancel],
+    ['cancelled', 'order.cancelled', (order) => merchant.cancel(order).answer],
     ['held again', 'order.redemption_held', (order) => hold(order, '30.00')],
     ['renewed', 'order.renewed', (order) => hold(order, '0.00')],
   ])('an order that is due and %s before the sweep has order.expired first', async (_, type, act) => {
@@ -174,12 +168,12 @@ describe('the events of orders', () => {
       await hold(order, '99.00'),
       await hold(order, '10.00', 60 * 24 * 365),
       await amend(order, '10.00'),
-      await merchant.client.post(`/orders/${order.id}/cancel`, undefined, stale),
-      await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '99.00' }),
+      await merchant.cancel(order, stale).answer,
+      await merchant.complete(order, { redeem: '99.00' }).answer,
       await refund(order),
-      await cancel(completed),
-      await merchant.client.post(`/orders/${completed.id}/refunds`, { external_id: 'DEV', amount: '999.00' }),
-      await other.client.post(`/orders/${order.id}/cancel`),
+      await merchant.cancel(completed).answer,
+      await merchant.refund(completed, '999.00', { external_id: 'DEV' }).answer,
+      await other.cancel(order).answer,
     ];
     expect(refusals.map(({ status }) => status)).toEqual([422, 400, 422, 412, 422, 409, 409, 422, 404]);
     expect(await eventsOf(service, merchant)).toEqual(events);

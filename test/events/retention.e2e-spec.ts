@@ -6,6 +6,7 @@ import type { TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
+import type { EventPage, FeedEvent } from '../support/shop.js';
 
 const { service } = useService();
 let merchant: TestMerchant;
@@ -14,7 +15,7 @@ beforeEach(async () => {
   merchant = await aLongLivedMerchant(service);
 });
 
-const list = (query: string): Promise<Answer> => merchant.client.get(`/events${query}`);
+const list = (query: string): Promise<Answer> => merchant.client.get<EventPage>(`/events${query}`);
 const daysAgo = (days: number): Date => new Date(+service.clock.now() - days * 86_400_000);
 
 describe('the retention of events', () => {
@@ -32,7 +33,7 @@ describe('the retention of events', () => {
     expectProblem(await list('?types=order.expired'), 410, 'events_expired');
     const { body } = await list('?after=3');
     expect(body).toMatchObject({ data: [{ sequence: 4 }, { sequence: 5 }], next_after: 5, has_more: false });
-    expectProblem(await merchant.client.get(`/events/${first.id}`), 404, 'not_found');
+    expectProblem(await merchant.client.get<FeedEvent>(`/events/${first!.id}`), 404, 'not_found');
   });
 
   it('a feed whose events are all deleted goes on with its next number', async () => {

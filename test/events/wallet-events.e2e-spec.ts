@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
 import { atOnce } from '../support/client.js';
 import { eventsOf, eventWalletOf, numberEvents } from '../support/events.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
+import type { FeedEvent } from '../support/shop.js';
 
 const { service } = useService();
 let merchant: TestMerchant;
@@ -30,12 +30,9 @@ function eventGrant({ id, external_id, amount, available_at, expires_at, expires
 
 /** Lets a customer spend 10.00 of an order, which is then refunded: 10.00 of debt. */
 async function aDebtOf10(document: string): Promise<void> {
-  const earning = await aCompletedOrder(merchant, { document, total: '200.00' });
-  await aCompletedOrder(merchant, { document, total: '10.00' }, { redeem: '10.00' });
-  const { status } = await merchant.client.post(`/orders/${earning.id}/refunds`, {
-    external_id: 'DEV-1',
-    amount: '200.00',
-  });
+  const earning = await merchant.completed({ document, total: '200.00' });
+  await merchant.completed({ document, total: '10.00' }, { redeem: '10.00' });
+  const { status } = await merchant.refund(earning, '200.00').answer;
   expect(status).toBe(201);
 }
 
@@ -67,13 +64,13 @@ describe('the events of wallets', () => {
   it('POST /grants/{id}/void is one cashback.voided with the voided amount, and a repeat is none', async () => {
     const document = aDocument();
     const granted = await postGrant({ external_id: `G-${document}`, document, amount: '80.00' });
-    await aCompletedOrder(merchant, { document, total: '30.00' }, { redeem: '30.00' });
-    const { body } = await merchant.client.post(`/grants/${granted.id}/void`);
+    await merchant.completed({ document, total: '30.00' }, { redeem: '30.00' });
+    const body = await merchant.voidGrant(granted);
     const events = await ofCustomer(document);
     expect(typesOf(events)).toEqual(['cashback.granted', 'order.completed', 'cashback.voided']);
     const wallet = await eventWalletOf(merchant, document);
     expect(events[2].data).toEqual({ amount: '50.00', grant: eventGrant(body), wallet });
-    await merchant.client.post(`/grants/${granted.id}/void`);
+    await merchant.voidGrant(granted);
     expect(await ofCustomer(document)).toEqual(events);
   });
 
@@ -86,7 +83,7 @@ describe('the events of wallets', () => {
     expect(owing).toMatchObject({ debt: '10.00' });
     expect(events[2].data).toEqual({ change: '10.00', wallet: owing });
     expect(events[3].data.wallet).toEqual(owing);
-    await grant(service, merchant, document, '4.00');
+    await merchant.credit(document, '4.00');
     const [repaid, granted] = (await ofCustomer(document)).slice(4);
     expect(repaid).toMatchObject({ type: 'wallet.debt_changed', data: { change: '-4.00', wallet: { debt: '6.00' } } });
     expect(granted).toMatchObject({ type: 'cashback.granted', data: { amount: '4.00', wallet: repaid.data.wallet } });
@@ -95,8 +92,8 @@ describe('the events of wallets', () => {
   it('cashback that expires is one cashback.expired per wallet with the sum, and another sweep writes none', async () => {
     const document = aDocument();
     const expiresAt = new Date(+service.clock.now() + 3_600_000);
-    for (const amount of ['5.00', '7.00']) await grant(service, merchant, document, amount, { expiresAt });
-    await grant(service, merchant, document, '1.00');
+    for (const amount of ['5.00', '7.00']) await merchant.credit(document, amount, { expiresAt });
+    await merchant.credit(document, '1.00');
     service.clock.skip(3_600_000);
     await numberEvents(service);
     const events = await ofCustomer(document);
@@ -108,11 +105,11 @@ describe('the events of wallets', () => {
   it('cashback that an operation finds expired is cashback.expired before the event of the operation', async () => {
     const document = aDocument();
     const expiresAt = new Date(+service.clock.now() + 600_000);
-    await grant(service, merchant, document, '9.00', { expiresAt });
-    const order = await aCreatedOrder(merchant, { document });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '4.00' });
+    await merchant.credit(document, '9.00', { expiresAt });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '4.00');
     service.clock.skip(600_000);
-    await merchant.client.post(`/orders/${order.id}/complete`, {});
+    await merchant.complete(order, {});
     const events = await ofCustomer(document);
     expect(typesOf(events).slice(2)).toEqual(['cashback.expired', 'order.completed']);
     expect(events[2].data).toMatchObject({ amount: '5.00', wallet: { available: '7.30', held: '0.00' } });
@@ -123,20 +120,20 @@ describe('the events of wallets', () => {
     const pending = await aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 3 });
     const document = aDocument();
     const expiresAt = new Date(+service.clock.now() + 300_000);
-    await grant(service, pending, document, '3.00', { expiresAt });
-    await grant(service, pending, document, '50.00');
-    const orders = await atOnce(3, () => aCreatedOrder(pending, { document }));
-    for (const order of orders) await pending.client.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
+    await pending.credit(document, '3.00', { expiresAt });
+    await pending.credit(document, '50.00');
+    const orders = await atOnce(3, () => pending.create({ document }));
+    for (const order of orders) await pending.hold(order, '10.00');
     service.clock.skip(300_000);
-    await pending.client.post(`/orders/${orders[0].id}/complete`, {});
+    await pending.complete(orders[0]!, {});
     const wallet = await eventWalletOf(pending, document);
     expect(wallet).toMatchObject({ pending: '7.00', held: '20.00' });
-    expect((await eventsOf(service, pending)).findLast(({ type }) => type === 'order.completed').data.wallet).toEqual(
+    expect((await eventsOf(service, pending)).findLast(({ type }) => type === 'order.completed')?.data.wallet).toEqual(
       wallet,
     );
-    await pending.client.post(`/orders/${orders[1].id}/cancel`);
+    await pending.cancel(orders[1]!);
     const [cancelled] = await eventsOf(service, pending, '&types=order.cancelled');
-    expect(cancelled.data.wallet).toEqual(await eventWalletOf(pending, document));
+    expect(cancelled?.data.wallet).toEqual(await eventWalletOf(pending, document));
   });
 });
 
@@ -151,9 +148,9 @@ describe('what events store', () => {
       reason: secrets[1],
       metadata: { campaign: secrets[2] },
     });
-    const order = await aCreatedOrder(merchant, { document, metadata: { store: secrets[3] } });
-    await merchant.client.post(`/orders/${order.id}/complete`, { redeem: '5.00' });
-    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV', amount: '10.00' });
+    const order = await merchant.create({ document, metadata: { store: secrets[3] } });
+    await merchant.complete(order, { redeem: '5.00' });
+    await merchant.refund(order, '10.00', { external_id: 'DEV' });
     const stored = async (table: string): Promise<string> =>
       JSON.stringify(await rowsOf(service, `SELECT * FROM ${table}`));
     const outbox = await stored('event_outbox');
@@ -165,12 +162,12 @@ describe('what events store', () => {
       expect(outbox).not.toContain(secret);
       expect(await stored('events')).not.toContain(secret);
     }
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, document);
+    const { pseudonym } = await merchant.erase(document);
     const erased = await ofCustomer(pseudonym);
     for (const secret of secrets) expect(JSON.stringify(erased)).not.toContain(secret);
     expect(erased.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     expect(erased[0].data).toMatchObject({ grant: { reason: null, metadata: {} }, wallet: { document: pseudonym } });
     expect(erased[1].data.order).toEqual({ ...events[1].data.order, metadata: {} });
-    expect((await merchant.client.get(`/events/${events[1].id}`)).body).toEqual(erased[1]);
+    expect((await merchant.client.get<FeedEvent>(`/events/${events[1].id}`)).body).toEqual(erased[1]);
   });
 });

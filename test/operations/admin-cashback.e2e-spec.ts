@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCnpj, aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { movementsOf, rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
+import type { Tokens } from '../support/shop.js';
 
 const { service, admin } = useAdmin();
 
@@ -26,14 +27,14 @@ describe('admin commands for cashback and wallets', () => {
       credit.id,
     ]);
     expect(row.text).toBe('2099-01-01 03:00:00.000');
-    expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '80.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ id: credit.wallet_id, available: '80.00' });
 
     const later = await admin.json(...args, '--amount', '5.5', '--available-on', '2098-01-01');
     expect(later).toMatchObject({ available_on: '2098-01-01', available_at: '2098-01-01T03:00:00.000Z' });
     expect(later).toMatchObject({ expires_on: '2098-06-29', expires_at: '2098-06-30T03:00:00.000Z' });
     const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
     expect(shown).toMatchObject({
-      ...(await walletOf(merchant, document)),
+      ...(await merchant.wallet(document)),
       pending: '5.50',
       entries: [{ seq: 2 }, { seq: 1, grant_id: credit.id, grant_external_id: credit.id }],
     });
@@ -53,10 +54,10 @@ describe('admin commands for cashback and wallets', () => {
   ])('admin commands read a %s from stdin, so it does not appear in the process list', async (_, document) => {
     const of = ['--merchant', merchant.id, '--document-stdin'];
     const credit = await admin.builtJson(['cashback', 'grant', ...of, '--amount', '3.00'], `${document}\n`);
-    expect(await walletOf(merchant, document)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
     expect(await admin.builtJson(['wallet', 'show', ...of], document)).toMatchObject({ available: '3.00' });
     expect(await admin.builtJson(['customer', 'erase', ...of], document)).toMatchObject({ wallets: 1 });
-    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect((await merchant.wallet(document)).id).toBeNull();
     const invalid = await admin.built(['wallet', 'show', ...of], '529.982.247-25\n');
     expect(invalid).toMatchObject({
       code: 1,
@@ -70,8 +71,7 @@ describe('admin commands for cashback and wallets', () => {
   });
 
   it('`wallet show` finds the wallet of an erased customer by its ID and lists its credits and entries', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '3.00');
+    const document = await merchant.customerWith('3.00');
     const before = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
     const of = ['--merchant', merchant.id, '--document', document];
     const { wallet_id: walletId } = await admin.json('customer', 'erase', ...of);
@@ -85,7 +85,7 @@ describe('admin commands for cashback and wallets', () => {
 
   it('`wallet show` prints at most 100 open credits and their number', async () => {
     const document = aDocument();
-    for (let granted = 0; granted < 103; granted++) await grant(service, merchant, document, '1.00');
+    for (let granted = 0; granted < 103; granted++) await merchant.credit(document, '1.00');
     const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
     expect(shown).toMatchObject({ available: '103.00', open_credits: 103 });
     expect([shown.credits.length, shown.entries.length]).toEqual([100, 100]);
@@ -99,7 +99,7 @@ describe('admin commands for cashback and wallets', () => {
     expect(first).toMatchObject({ external_id: 'SORRY-1', amount: '7.00' });
     expect(atTheSameTime).toEqual(first);
     expect(await admin.json(...args)).toEqual(first);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '7.00' });
     const refusals = [
       await admin.refusal(...shared, '--amount', '7.01', '--reason', 'Desculpe'),
       await admin.refusal(...args, '--expires-on', '2099-01-01'),
@@ -107,7 +107,7 @@ describe('admin commands for cashback and wallets', () => {
     ];
     for (const [at, member] of ['amount', 'expires_on', 'document'].entries())
       expect(refusals[at]).toMatch(new RegExp(`differs in 1 member ${member} differs`));
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '7.00' });
   });
 
   it('`cashback grant` recognizes the repeated grant of an erased customer and grants separately for another merchant', async () => {
@@ -116,7 +116,7 @@ describe('admin commands for cashback and wallets', () => {
     const first = await admin.json(...args, '--merchant', merchant.id);
     await admin.json('customer', 'erase', '--merchant', merchant.id, '--document', document);
     expect(await admin.json(...args, '--merchant', merchant.id)).toEqual(first);
-    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect((await merchant.wallet(document)).id).toBeNull();
     const other = await aMerchant(service);
     expect((await admin.json(...args, '--merchant', other.id)).id).not.toBe(first.id);
   });
@@ -129,7 +129,7 @@ describe('admin commands for cashback and wallets', () => {
     expect(await admin.json(...args)).toEqual(first);
     await admin.json('customer', 'erase', ...of);
     expect(await admin.refusal(...args)).toMatch(/differs in 1 member document differs/);
-    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect((await merchant.wallet(document)).id).toBeNull();
   });
 
   it.each([
@@ -156,7 +156,7 @@ describe('admin commands for cashback and wallets', () => {
       ...Object.entries(given).map(([name, text]) => `${name}=${text}`),
     );
     expect(said).toMatch(value.startsWith('9998') ? /available_on must/ : new RegExp(`${option}|expires_on must`));
-    expect((await walletOf(merchant, document)).id).toBeNull();
+    expect((await merchant.wallet(document)).id).toBeNull();
   });
 });
 
@@ -172,7 +172,7 @@ describe("the operator's grants above the maximum of the merchant", () => {
     });
     expect(await admin.json(...args, '--amount', '5.01')).toEqual(JSON.parse(stdout));
     await admin.json(...args.slice(0, -1), 'LITTLE', '--amount', '5.00');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.01' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '10.01' });
   });
 });
 
@@ -201,7 +201,7 @@ describe('`cashback void`', () => {
       voided_at: expect.stringMatching(/Z$/),
     });
     expect(await admin.json(...voiding('--grant', id as string))).toEqual(voided);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '0.00', debt: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
     const [record] = await admin.list('audit', 'list', '--limit', '1');
     expect(record).toMatchObject({
       command: 'cashback void',
@@ -212,12 +212,12 @@ describe('`cashback void`', () => {
   });
 
   it('`cashback void` finds a grant of the API by its external ID and leaves what an order holds', async () => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     const { document } = order;
-    const { body } = await merchant.client.post('/grants', { external_id: 'MISTAKE', document, amount: '50.00' });
-    await merchant.client.put(`/orders/${order.id}/redemption`, { amount: '20.00' });
+    const body = await merchant.grant({ external_id: 'MISTAKE', document, amount: '50.00' });
+    await merchant.hold(order, '20.00');
     expect(await admin.json(...voiding('--external-id', 'MISTAKE'))).toMatchObject({ id: body.id, voided: '30.00' });
-    expect(await walletOf(merchant, document as string)).toMatchObject({ available: '0.00', held: '20.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', held: '20.00' });
     await expectInvariants(service);
   });
 
@@ -227,7 +227,7 @@ describe('`cashback void`', () => {
     const [first, second] = await atOnce(2, () => admin.builtJson(voiding('--grant', id as string)));
     expect(first).toMatchObject({ voided: '7.00' });
     expect(second).toEqual(first);
-    expect(await movementsOf(merchant, document)).toEqual(['grant 7.00', 'void -7.00']);
+    expect(await merchant.movements(document)).toEqual(['grant 7.00', 'void -7.00']);
   });
 
   it('`cashback void` changes nothing for another merchant, an unknown grant, and without one', async () => {
@@ -242,7 +242,7 @@ describe('`cashback void`', () => {
     await admin.refusal(...voiding('--grant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'));
     expect(await admin.refusal(...voiding())).toContain('--external-id');
     expect(await admin.refusal(...voiding('--grant', id as string, '--external-id', 'KEPT'))).toContain('--grant');
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '7.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '7.00' });
   });
 });
 
@@ -255,7 +255,7 @@ describe('`session prune`', () => {
       [at, merchant.email.toLowerCase()],
     );
   const refresh = (merchant: TestMerchant) =>
-    new Client(service).post('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
+    new Client(service).post<Tokens>('/auth/refresh', { refresh_token: merchant.tokens.refresh_token });
 
   it('`session prune` deletes sessions that ended long ago with their token sets and finds nothing the second time', async () => {
     const [expired, revoked, lately, live] = (await Promise.all(
@@ -268,9 +268,9 @@ describe('`session prune`', () => {
 
     expect(await admin.json('session', 'prune')).toEqual({ sessions: 2, token_sets: 3 });
     expect(await admin.json('session', 'prune')).toEqual({ sessions: 0, token_sets: 0 });
-    expect((await live.client.get('/orders')).status).toBe(200);
+    await live.orders();
     for (const gone of [expired, revoked, lately]) {
-      expectProblem(await gone.client.get('/orders'), 401, 'invalid_token');
+      await gone.orders().refused(401, 'invalid_token');
       expectProblem(await refresh(gone), 401, 'invalid_refresh_token');
     }
     expect(await admin.json('session', 'prune', '--ended-days', '1')).toEqual({ sessions: 1, token_sets: 1 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { aCreatedOrder, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
@@ -19,25 +19,24 @@ describe('`report expiring`', () => {
     merchant = await aMerchant(service, { redeemShareBps: 10_000 });
     other = await aMerchant(service);
     findMonths();
-    const document = aDocument();
-    await grant(service, merchant, document, '9.00');
+    const document = await merchant.customerWith('9.00');
     await hold(document, '9.00');
     // The command uses the real time, so the credit expires in the past.
     const past = new Date(Date.now() - 1000);
     await rowsOf(service, 'UPDATE cashback_credits SET expires_at = ? WHERE merchant_id = ?', [past, merchant.id]);
-    await grant(service, merchant, aDocument(), '2.00', { expiresAt: before(1) });
-    await grant(service, merchant, aDocument(), '3.00', { expiresAt: starts[1]! });
-    await grant(service, merchant, aDocument(), '4.00', { availableAt: starts[1]!, expiresAt: before(2) });
-    await grant(service, merchant, aDocument(), '100.00', { expiresAt: starts[3]! });
-    await grant(service, other, aDocument(), '7.00', { expiresAt: starts[3]! });
+    await merchant.credit(aDocument(), '2.00', { expiresAt: before(1) });
+    await merchant.credit(aDocument(), '3.00', { expiresAt: starts[1]! });
+    await merchant.credit(aDocument(), '4.00', { availableAt: starts[1]!, expiresAt: before(2) });
+    await merchant.credit(aDocument(), '100.00', { expiresAt: starts[3]! });
+    await other.credit(aDocument(), '7.00', { expiresAt: starts[3]! });
     const holder = aDocument();
-    await grant(service, merchant, holder, '20.00', { expiresAt: starts[2]! });
+    await merchant.credit(holder, '20.00', { expiresAt: starts[2]! });
     await hold(holder, '15.00');
   });
 
   async function hold(document: string, amount: string): Promise<void> {
-    const order = await aCreatedOrder(merchant, { document, total: amount });
-    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+    const order = await merchant.create({ document, total: amount });
+    await merchant.hold(order, amount);
   }
 
   const before = (month: number): Date => new Date(starts[month]!.getTime() - 1);
@@ -90,7 +89,7 @@ describe('`report expiring`', () => {
 
   it("`report expiring` counts months in the merchant's time zone", async () => {
     const east = await aMerchant(service, { timeZone: 'Pacific/Kiritimati' });
-    await grant(service, east, aDocument(), '5.00', { expiresAt: before(2) });
+    await east.credit(aDocument(), '5.00', { expiresAt: before(2) });
     const rows = await report('--merchant', east.id);
     expect(rows.filter(({ expiring }) => expiring !== ZERO)).toMatchObject([{ month: months[2], expiring: '5.00' }]);
   });

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCnpj, aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;
@@ -27,7 +27,7 @@ async function aFile(lines: (string | Buffer)[]): Promise<string> {
   return file;
 }
 
-const command = (file: string, shop = merchant): string[] => [
+const command = (file: string, shop: { id: string } = merchant): string[] => [
   'cashback',
   'import',
   '--merchant',
@@ -76,8 +76,8 @@ describe('`cashback import`', () => {
       bad: [],
       summary: { lines: 3, granted: 3, existing: 0, bad: 0 },
     });
-    expect(await walletOf(merchant, first)).toMatchObject({ available: '80.00', pending: '0.50' });
-    expect(await walletOf(merchant, second)).toMatchObject({
+    expect(await merchant.wallet(first)).toMatchObject({ available: '80.00', pending: '0.50' });
+    expect(await merchant.wallet(second)).toMatchObject({
       available: '7.00',
       next_expiry: { amount: '7.00', at: '2099-01-01T03:00:00.000Z' },
     });
@@ -101,7 +101,7 @@ describe('`cashback import`', () => {
       });
       expect(summary).toMatchObject({ lines: 2, bad: 1, ...outcome });
     }
-    expect((await walletOf(merchant, document)).available).toBe('10.00');
+    expect((await merchant.wallet(document)).available).toBe('10.00');
   });
 
   it('`cashback import` changes nothing the second time, and grants only the new lines of a longer file', async () => {
@@ -127,12 +127,12 @@ describe('`cashback import`', () => {
     ]);
     expect(runs[0].summary.granted + runs[1].summary.granted).toBe(150);
     expect(runs[0].summary.existing + runs[1].summary.existing).toBe(150);
-    for (const document of documents) expect((await walletOf(merchant, document)).available).toBe('50.00');
+    for (const document of documents) expect((await merchant.wallet(document)).available).toBe('50.00');
     await expectInvariants(service);
   });
 
   it('`cashback import` reports every bad line with its number and the reason, grants all others, and exits with 1', async () => {
-    await grant(service, merchant, aDocument(), '1.00');
+    await merchant.credit(aDocument(), '1.00');
     const good = Array.from({ length: 3 }, (_, at) => aLine({ external_id: `GOOD-${at}` }));
     const repeated = aLine({ external_id: 'TWICE' });
     const file = await aFile([
@@ -185,7 +185,7 @@ describe('`cashback import`', () => {
     expect(bad).toEqual([
       { line: 2, external_id: 'FROM-API', errors: ['expires_on differs from the earlier request'] },
     ]);
-    expect((await walletOf(merchant, document)).available).toBe('5.00');
+    expect((await merchant.wallet(document)).available).toBe('5.00');
   });
 
   it("`cashback import` recognizes an erased customer's line and reports another customer's line with its external ID", async () => {
@@ -206,9 +206,9 @@ describe('`cashback import`', () => {
       expect(bad).toEqual([{ line: 3, external_id: 'ERASED', errors: ['document differs from the earlier request'] }]);
       expect(summary).toEqual({ lines: 3, granted, existing: 2 - granted, bad: 1 });
     }
-    expect((await walletOf(merchant, mine)).id).toBeNull();
-    expect((await walletOf(merchant, document)).id).toBeNull();
-    expect((await walletOf(merchant, theirs)).available).toBe('10.00');
+    expect((await merchant.wallet(mine)).id).toBeNull();
+    expect((await merchant.wallet(document)).id).toBeNull();
+    expect((await merchant.wallet(theirs)).available).toBe('10.00');
   });
 
   it('`cashback import` warns of lines above the maximum of the merchant and grants them, once', async () => {
@@ -234,7 +234,7 @@ describe('`cashback import`', () => {
     const document = aDocument();
     const file = await aFile(['external_id;amount;document', `"A;B";3.00;${document}`]);
     expect((await importFile(file)).summary).toMatchObject({ granted: 1 });
-    expect((await walletOf(merchant, document)).available).toBe('3.00');
+    expect((await merchant.wallet(document)).available).toBe('3.00');
   });
 
   it.each([
@@ -250,7 +250,7 @@ describe('`cashback import`', () => {
   });
 
   it('`cashback import` exits with 1 for an unknown merchant and for a file that does not exist', async () => {
-    const unknown = { ...merchant, id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' };
+    const unknown = { id: '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10' };
     await admin.refusal(...command(await aFile([HEADER, aLine()]), unknown));
     expect(await admin.refusal(...command(path.join(folder, 'missing.csv')))).toContain('missing.csv');
   });

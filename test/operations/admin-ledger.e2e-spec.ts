@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
 import { useAdmin } from '../support/use-admin.js';
-import { walletOf } from '../support/wallets.js';
 
 const ZONE = 'America/Sao_Paulo';
 const ZERO = '0.00';
@@ -69,12 +68,12 @@ describe('`report ledger`', () => {
   let refunded: any;
 
   async function fillMonth(): Promise<void> {
-    await grant(service, merchant, redeemer, '80.00');
-    refunded = await aCompletedOrder(merchant, { document: redeemer, total: '100.00' }, { redeem: '30.00' });
+    await merchant.credit(redeemer, '80.00');
+    refunded = await merchant.completed({ document: redeemer, total: '100.00' }, { redeem: '30.00' });
     const { id } = await post('/grants', { external_id: 'G-1', document: voided, amount: '10.00' });
     await post(`/grants/${id}/void`);
-    const first = await aCompletedOrder(merchant, { document: debtor, total: '100.00' });
-    await aCompletedOrder(merchant, { document: debtor, total: '9.00' }, { redeem: '9.00' });
+    const first = await merchant.completed({ document: debtor, total: '100.00' });
+    await merchant.completed({ document: debtor, total: '9.00' }, { redeem: '9.00' });
     await post(`/orders/${first.id}/refunds`, { external_id: 'DEV-1', amount: '100.00' });
     await post('/grants', { external_id: 'G-2', document: holder, amount: '20.00', expires_on: '2998-01-01' });
     await hold(holder, '15.00');
@@ -82,16 +81,16 @@ describe('`report ledger`', () => {
 
   async function hold(document: string, amount: string): Promise<void> {
     const expires = new Date(now() + 6 * 86_400_000).toISOString();
-    const order = await aCreatedOrder(merchant, { document, expires_at: expires });
-    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+    const order = await merchant.create({ document, expires_at: expires });
+    await merchant.hold(order, amount);
   }
 
   async function fillNext(): Promise<void> {
     // Writes down what expired in the month before, and repays a part of the debt.
     await post(`/orders/${refunded.id}/refunds`, { external_id: 'DEV-1', amount: '50.00' });
-    await aCompletedOrder(merchant, { document: debtor, total: '60.00' });
-    await grant(service, merchant, latecomer, '1.11');
-    await grant(service, samoa, latecomer, '1.11');
+    await merchant.completed({ document: debtor, total: '60.00' });
+    await merchant.credit(latecomer, '1.11');
+    await samoa.credit(latecomer, '1.11');
   }
 
   it('`report ledger` explains exactly how what customers own changed in a month', async () => {
@@ -133,9 +132,10 @@ describe('`report ledger`', () => {
     const row = await reportOf(merchant, next);
     const cents = (amount: string): number => Math.round(Number(amount) * 100);
     const wallets = await Promise.all(
-      [redeemer, voided, debtor, holder, latecomer].map((document) => walletOf(merchant, document)),
+      [redeemer, voided, debtor, holder, latecomer].map((document) => merchant.wallet(document)),
     );
-    const sum = (member: string): number => wallets.reduce((left, wallet) => left + cents(wallet[member]), 0);
+    const sum = (member: 'available' | 'pending' | 'held' | 'debt'): number =>
+      wallets.reduce((left, wallet) => left + cents(wallet[member]), 0);
     expect(cents(row.closing_debt)).toBe(sum('debt'));
     expect(cents(row.closing)).toBe(sum('available') + sum('pending') + sum('held') - sum('debt'));
     await expectInvariants(service);
@@ -164,7 +164,7 @@ describe('`report ledger`', () => {
   it('`report ledger` closes while customers get cashback', async () => {
     const document = aDocument();
     const busy = await aLongLivedMerchant(service);
-    const grants = Array.from({ length: 20 }, () => grant(service, busy, document, '1.00'));
+    const grants = Array.from({ length: 20 }, () => busy.credit(document, '1.00'));
     const [row] = await Promise.all([reportOf(busy, monthOf(now())), ...grants]);
     expect(row).toMatchObject({ opening: ZERO, closing: row.granted });
     expect(await reportOf(busy, monthOf(now()))).toMatchObject({ granted: '20.00', closing: '20.00' });

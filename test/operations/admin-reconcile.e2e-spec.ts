@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { makeTempFolder } from '../../tools/support/processes.mjs';
-import { aCompletedOrder, aMerchant } from '../support/factories.js';
+import { aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -19,7 +19,7 @@ describe('the reconcile command', () => {
   });
 
   it('`reconcile` prints one JSON line per finding, then the counts, and exits with 1', async () => {
-    const order = await aCompletedOrder(await aMerchant(service));
+    const order = await (await aMerchant(service)).completed();
     await rowsOf(service, 'UPDATE cashback_credits SET remaining_cents = remaining_cents - 1 WHERE order_id = ?', [
       order.id,
     ]);

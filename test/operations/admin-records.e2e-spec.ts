@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { numberEvents } from '../support/events.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;
@@ -17,12 +17,12 @@ async function aCustomer(shop: TestMerchant): Promise<{ document: string; order:
   const document = aDocument();
   const grant = { external_id: `G-${document}`, document, amount: '40.00', reason: 'Desculpe' };
   expect((await shop.client.post('/grants', grant)).status).toBe(201);
-  const order = await aCompletedOrder(shop, { document, total: '100.00' }, { redeem: '10.00' });
+  const order = await shop.completed({ document, total: '100.00' }, { redeem: '10.00' });
   const { body: refund } = await shop.client.post(`/orders/${order.id}/refunds`, {
     ...{ external_id: 'DEV-1', amount: '50.00' },
   });
-  const pending = await aCreatedOrder(shop, { document });
-  expect((await shop.client.put(`/orders/${pending.id}/redemption`, { amount: '3.00' })).status).toBe(200);
+  const pending = await shop.create({ document });
+  await shop.hold(pending, '3.00');
   return { document, order, pending, refund };
 }
 
@@ -31,7 +31,7 @@ describe('`order show`', () => {
     const { document, order, refund } = await aCustomer(merchant);
     const shown = await admin.json('order', 'show', '--order', order.id as string);
     expect(shown).toEqual({
-      ...(await merchant.client.get(`/orders/${order.id}`)).body,
+      ...(await merchant.order(order)),
       merchant_id: merchant.id,
       policy: expect.objectContaining({ earn_rate: '7.5%', redeem_share: '50%', release_days: 0 }),
       refunds: [expect.objectContaining({ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' })],
@@ -39,21 +39,21 @@ describe('`order show`', () => {
     });
     const movements = (entries: any[]): string[] =>
       entries.filter(({ order_id: id }) => id === order.id).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`);
-    expect(movements(shown.entries)).toEqual(movements(await statementOf(merchant, document)).reverse());
+    expect(movements(shown.entries)).toEqual(movements(await merchant.statement(document)).reverse());
     const named = ['--merchant', merchant.id, '--external-id', order.external_id as string];
     expect(await admin.json('order', 'show', ...named)).toEqual(shown);
   });
 
   it('`order show` finds no order of another merchant by its external ID and says which options it needs', async () => {
-    const { external_id: externalId, id } = await aCreatedOrder(merchant);
-    const of = ['--external-id', externalId as string];
+    const { external_id: externalId, id } = await merchant.create();
+    const of = ['--external-id', externalId];
     expect(await admin.refusal('order', 'show', '--merchant', other.id, ...of)).toContain(
       'no order has this external_id',
     );
     expect(await admin.refusal('order', 'show', '--order', other.id)).toContain('no order has this ID');
     for (const options of [[], of, ['--merchant', merchant.id]])
       expect(await admin.refusal('order', 'show', ...options)).toContain("either '--order' or both");
-    expect(await admin.refusal('order', 'show', '--order', id as string, ...of)).toContain('cannot be used with');
+    expect(await admin.refusal('order', 'show', '--order', id, ...of)).toContain('cannot be used with');
   });
 });
 
@@ -64,9 +64,9 @@ describe('`customer export`', () => {
   it('`customer export` prints every row that is stored about a customer and nothing about anybody else', async () => {
     const { document, order, pending, refund } = await aCustomer(merchant);
     await aCustomer(merchant);
-    const elsewhere = await aCompletedOrder(other, { document });
+    const elsewhere = await other.completed({ document });
     const found = await exported(document);
-    const wallet = await walletOf(merchant, document);
+    const wallet = await merchant.wallet(document);
     expect(found).toMatchObject({
       document,
       merchant_id: merchant.id,
@@ -87,7 +87,7 @@ describe('`customer export`', () => {
       payment_methods: [{ id: 'credit_card', amount: '100.00' }],
     });
     expect(found.entries.map(({ seq, kind, amount }: any) => `${seq} ${kind} ${amount}`)).toEqual(
-      (await statementOf(merchant, document)).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`),
+      (await merchant.statement(document)).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`),
     );
     expect(JSON.stringify(found)).not.toContain(elsewhere.id);
     expect((await exported(document, other)).orders).toMatchObject([{ id: elsewhere.id }]);
@@ -118,7 +118,7 @@ describe('`customer export`', () => {
 
   it('`customer export` prints a customer who has orders and no wallet', async () => {
     const document = aDocument();
-    const { id } = await aCreatedOrder(merchant, { document });
+    const { id } = await merchant.create({ document });
     expect(await exported(document)).toMatchObject({ wallet: null, entries: [], credits: [], orders: [{ id }] });
   });
 

@@ -1,15 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvariants } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
 
 describe('`report outstanding`', () => {
   const { service, admin } = useAdmin();
@@ -25,32 +18,30 @@ describe('`report outstanding`', () => {
     await makeWallets();
   });
 
-  const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
-
   /**
    * One customer each with a lapsed hold, an expired credit, a hold, pending cashback, and a debt with another
    * merchant.
    */
   async function makeWallets(): Promise<void> {
     const [lapsed, expired, held, pending, debtor] = documents as [string, string, string, string, string];
-    await grant(service, merchant, lapsed, '50.00');
+    await merchant.credit(lapsed, '50.00');
     await hold(lapsed, '20.00');
-    await grant(service, merchant, expired, '5.00', { expiresAt: inMinutes(35) });
+    await merchant.credit(expired, '5.00', { expiresAt: service.clock.inMinutes(35) });
     await service.clock.advance({ minutes: 30 });
     // The sweep has not written off the credit yet.
     service.clock.skip(10 * 60_000);
-    await grant(service, merchant, held, '7.00', { expiresAt: inMinutes(29 * 24 * 60) });
-    await grant(service, merchant, held, '30.00', { expiresAt: inMinutes(31 * 24 * 60) });
+    await merchant.credit(held, '7.00', { expiresAt: service.clock.inMinutes(29 * 24 * 60) });
+    await merchant.credit(held, '30.00', { expiresAt: service.clock.inMinutes(31 * 24 * 60) });
     await hold(held, '3.00');
-    await aCompletedOrder(merchant, { document: pending });
-    const first = await aCompletedOrder(other, { document: debtor });
-    await aCompletedOrder(other, { document: debtor, total: '15.00' }, { redeem: '7.50' });
-    await other.client.post(`/orders/${first.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    await merchant.completed({ document: pending });
+    const first = await other.completed({ document: debtor });
+    await other.completed({ document: debtor, total: '15.00' }, { redeem: '7.50' });
+    await other.refund(first, '150.00');
   }
 
   async function hold(document: string, amount: string): Promise<void> {
-    const order = await aCreatedOrder(merchant, { document });
-    expect((await merchant.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
+    const order = await merchant.create({ document });
+    await merchant.hold(order, amount);
   }
 
   async function report(...args: string[]): Promise<{ rows: any[]; sums: any }> {
@@ -88,8 +79,8 @@ describe('`report outstanding`', () => {
   it('`report outstanding` adds up what the API says of each wallet', async () => {
     const { rows } = await report();
     for (const [at, shop] of [merchant, other].entries()) {
-      const wallets = await Promise.all(documents.map((document) => walletOf(shop, document)));
-      for (const member of ['available', 'pending', 'held', 'debt'])
+      const wallets = await Promise.all(documents.map((document) => shop.wallet(document)));
+      for (const member of ['available', 'pending', 'held', 'debt'] as const)
         expect({ member, cents: cents(rows[at][member]) }).toEqual({
           member,
           cents: wallets.reduce((sum, wallet) => sum + cents(wallet[member]), 0),

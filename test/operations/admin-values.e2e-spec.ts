@@ -14,7 +14,7 @@ describe('rates on the command line', () => {
       ...{ earn_rate: '4.5%', earn_rates_by_payment_method: { Pix: '7%' }, redeem_share: '33.3%' },
     });
     const body = { total: '100.00', payment_methods: [{ id: 'pix', amount: '50.00' }] };
-    const quote = await merchant.client.post('/quotes', body);
+    const quote = await merchant.quote(body).answer;
     expect(quote.body).toMatchObject({
       payment_methods: [{ earn_rate: '0.07' }],
       policy: { earn_rate: '0.045', redeem_share: '0.333' },

@@ -7,6 +7,7 @@ import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 import { anEndpoint, endpointOf, rowOf, someEvents } from '../support/webhooks.js';
+import type { Endpoint } from '../support/shop.js';
 
 const { service, admin } = useAdmin();
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
@@ -48,7 +49,7 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
     );
     expect(await admin.refusal(...create())).toContain('--url');
     expect(await admin.refusal('webhook', 'create', '--url', receiver.url)).toContain('--merchant');
-    expect((await merchant.client.get('/webhook-endpoints')).body.data).toHaveLength(1);
+    expect((await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data).toHaveLength(1);
   });
 
   it('`webhook create` refuses an unknown merchant and says so', async () => {
@@ -64,9 +65,9 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
     await someEvents(merchant, 1);
     await deliver(service);
     const listed = await admin.list('webhook', 'list', ...of(merchant));
-    expect(listed.map(({ id }) => id as string)).toEqual(endpoints.map(({ id }) => id as string));
-    const [{ id }] = endpoints;
-    const shown = await admin.json('webhook', 'show', id as string, ...of(merchant));
+    expect(listed.map(({ id }) => id)).toEqual(endpoints.map(({ id }) => id));
+    const { id } = endpoints[0]!;
+    const shown = await admin.json('webhook', 'show', id, ...of(merchant));
     expect(shown).toEqual(await endpointOf(merchant, { id }));
     expect(shown.last_attempt).toMatchObject({ status: 500, response: 'out of order' });
     expect(JSON.stringify([shown, listed])).not.toContain('whsec_');
@@ -76,7 +77,7 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
 describe('the commands that change an endpoint', () => {
   it('`webhook update` replaces the URL and the types', async () => {
     const { id } = await anEndpoint(merchant, receiver, { types: ['order.completed'] });
-    const update = ['webhook', 'update', id as string, ...of(merchant), '--url'];
+    const update = ['webhook', 'update', id, ...of(merchant), '--url'];
     const url = `${receiver.url}/new`;
     expect(await admin.json(...update, url)).toMatchObject({ id, url, types: null });
     expect(await endpointOf(merchant, { id })).toMatchObject({ url, types: null });
@@ -86,17 +87,17 @@ describe('the commands that change an endpoint', () => {
 
   it('`webhook ping` prints the outcome, also of a failure', async () => {
     const { id, secret } = await anEndpoint(merchant, receiver);
-    const ping = (): Promise<any> => admin.json('webhook', 'ping', id as string, ...of(merchant));
+    const ping = (): Promise<any> => admin.json('webhook', 'ping', id, ...of(merchant));
     expect(await ping()).toMatchObject({ status: 204, error: null });
     const [{ raw, headers }] = receiver.received as [any];
-    expect(new Webhook(secret as string).verify(raw as string, headers)).toMatchObject({ type: 'ping' });
+    expect(new Webhook(secret).verify(raw as string, headers)).toMatchObject({ type: 'ping' });
     receiver.answer = answerWith(503, {}, 'later');
     expect(await ping()).toMatchObject({ status: 503, response: 'later' });
   });
 
   it('`webhook rotate-secret` prints a secret that signs beside the earlier one', async () => {
     const endpoint = await anEndpoint(merchant, receiver);
-    const rotated = await admin.json('webhook', 'rotate-secret', endpoint.id as string, ...of(merchant));
+    const rotated = await admin.json('webhook', 'rotate-secret', endpoint.id, ...of(merchant));
     await someEvents(merchant, 1);
     await deliver(service);
     const [{ raw, headers }] = receiver.received as [any];
@@ -113,7 +114,7 @@ describe('the commands that change an endpoint', () => {
     const on = (command: string, ...options: string[]): string[] => [
       'webhook',
       command,
-      id as string,
+      id,
       ...of(merchant),
       ...options,
     ];
@@ -141,7 +142,7 @@ describe('the commands that change an endpoint', () => {
   ])('`webhook %s` refuses an endpoint of another merchant, and changes nothing', async (command, options) => {
     const endpoint = await anEndpoint(other, receiver);
     const row = await rowOf(service, endpoint);
-    for (const id of [endpoint.id as string, UNKNOWN])
+    for (const id of [endpoint.id, UNKNOWN])
       expect(await admin.refusal('webhook', command, id, ...of(merchant), ...options)).toContain(
         'no webhook endpoint has this ID',
       );
@@ -157,7 +158,7 @@ describe('the secrets of the command line', () => {
     const on = (command: string, ...options: string[]): string[] => [
       'webhook',
       command,
-      id as string,
+      id,
       ...of(merchant),
       ...options,
     ];
@@ -169,7 +170,7 @@ describe('the secrets of the command line', () => {
     await admin.run(...on('delete'));
     for (const command of ['create', 'rotate-secret', 'update', 'ping', 'enable', 'seek', 'delete']) {
       const entries = (await auditOf(`webhook ${command}`)).map((row) => JSON.stringify(row));
-      const mine = entries.filter((entry) => entry.includes(id as string));
+      const mine = entries.filter((entry) => entry.includes(id));
       expect(mine).not.toEqual([]);
       expect(mine.join()).toContain(merchant.id);
       for (const text of ['hunter2', 'whsec_', String(secret).slice(6), String(rotated.secret).slice(6)])
@@ -185,15 +186,15 @@ describe('the secrets of the command line', () => {
     const row = await rowOf(service, { id });
     for (const args of [
       ['create', '--url', `${receiver.url}/2`],
-      ['ping', id as string],
-      ['rotate-secret', id as string],
+      ['ping', id],
+      ['rotate-secret', id],
     ]) {
       const { code, stdout, stderr } = await run(...args);
       expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining('JWT_SECRET') });
     }
     expect(await rowOf(service, { id })).toEqual(row);
     expect(receiver.connections()).toBe(0);
-    for (const args of [['list'], ['show', id as string], ['enable', id as string]])
+    for (const args of [['list'], ['show', id], ['enable', id]])
       expect(await run(...args)).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -9,11 +9,12 @@ import { aDocument } from '../support/factories.js';
 import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
+import type { Tokens } from '../support/shop.js';
 
 const { service, admin } = useAdmin();
 
 const aMerchantId = async (): Promise<string> => (await admin.json('merchant', 'create', '--name', 'Shop')).id;
-const logIn = (email: string, password: string) => new Client(service).post('/auth/login', { email, password });
+const logIn = (email: string, password: string) => new Client(service).post<Tokens>('/auth/login', { email, password });
 let counter = 0;
 const anEmail = (): string => `Operator-${++counter}@Shop.example`;
 /** Creates a user of a new merchant. */

@@ -35,7 +35,7 @@ describe('the bare server of the bench', () => {
     });
     expect(response.status).toBe(201);
     const created = (await response.json()) as { id: string; cashback: { to_receive: object } };
-    const { body } = await merchant.client.get(`/orders/${created.id}`);
+    const body = await merchant.order(created);
     // The bare server does not know time zones.
     const { available_at, expires_at, expires_on } = body.cashback.to_receive;
     Object.assign(created.cashback.to_receive, { available_at, expires_at, expires_on });

@@ -2,10 +2,9 @@ import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, anOrder } from '../support/factories.js';
+import { aDocument, anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
-import { walletOf } from '../support/wallets.js';
 
 const KIB = 1024;
 
@@ -71,16 +70,16 @@ describe('request bodies', () => {
     ['a text', '"x"', '/0'],
   ])('an operation that takes no body refuses %s, changes nothing, and accepts {}', async (_, raw, pointer) => {
     const document = aDocument();
-    const { body: given } = await merchant.client.post('/grants', { external_id: document, document, amount: '50.00' });
-    const order = await aCreatedOrder(merchant, { document });
+    const given = await merchant.grant({ external_id: document, document, amount: '50.00' });
+    const order = await merchant.create({ document });
     for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`, '/auth/logout'])
       for (const _attempt of ['first', 'second']) {
         const answer = await noBody(path, raw);
         expectProblem(answer, 400, 'validation_failed');
         expect(answer.body.errors).toEqual([{ pointer, detail: 'is not a member of this request' }]);
       }
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '50.00' });
+    expect(await merchant.order(order)).toEqual(order);
+    expect(await merchant.wallet(document)).toMatchObject({ available: '50.00' });
     expect(await noBody(`/orders/${order.id}/cancel`, '{}')).toMatchObject({ body: { status: 'cancelled' } });
     expect(await noBody(`/grants/${given.id}/void`, '{}')).toMatchObject({ body: { voided: '50.00' } });
   });
@@ -89,7 +88,7 @@ describe('request bodies', () => {
     ['invalid JSON', '{', 'application/json', 400, 'malformed_json'],
     ['a text', 'x', 'text/plain', 415, 'unsupported_media_type'],
   ] as const)('an operation that takes no body refuses %s', async (_, raw, type, status, code) => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     expectProblem(await noBody(`/orders/${order.id}/cancel`, raw, type), status, code);
   });
 
@@ -99,7 +98,7 @@ describe('request bodies', () => {
   });
 
   it('POST /orders reports one error for 4,000 items where 500 are allowed', async () => {
-    const { body } = await merchant.client.post('/orders', anOrder({ items: Array(4_000).fill({}) }));
-    expect(body.errors).toEqual([{ pointer: '/items', detail: 'must be an array of 1 to 500 items' }]);
+    const { errors } = await merchant.create({ items: Array(4_000).fill({}) }).refused(400, 'validation_failed');
+    expect(errors).toEqual([{ pointer: '/items', detail: 'must be an array of 1 to 500 items' }]);
   });
 });

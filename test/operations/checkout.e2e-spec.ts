@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { expectInvariants } from '../support/expectations.js';
-import { grant } from '../support/factories.js';
 import { describeIf } from '../support/requirements.js';
 import { hasShell, Shell } from '../support/shell.js';
 import { useService } from '../support/use-service.js';
@@ -53,7 +52,7 @@ describeShell('docs/checkout.md', () => {
   beforeAll(async () => {
     shell = new Shell();
     await service.app.get(ApiUsersService).create(merchant.id, DEMO.email, DEMO.password, true);
-    await grant(service, merchant, DEMO.document, DEMO.balance);
+    await merchant.credit(DEMO.document, DEMO.balance);
   });
   afterAll(() => shell.end());
 

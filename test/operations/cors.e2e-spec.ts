@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
 const SHOP = 'https://shop.example';
@@ -42,7 +42,7 @@ describe('with CORS_ORIGINS', () => {
     );
     expect(allowed.headers.has('access-control-allow-credentials')).toBe(false);
 
-    const created = await merchant.client.post('/orders', anOrder(), { headers: { origin } });
+    const created = await merchant.create({}, { headers: { origin } }).answer;
     expect({ status: created.status, allowed: created.headers.get('access-control-allow-origin') }).toEqual({
       status: 201,
       allowed: origin,
@@ -94,7 +94,7 @@ describe('without CORS_ORIGINS', () => {
     const asked = await preflight(SHOP);
     expectProblem(asked, 405, 'method_not_allowed');
     expect(asked.headers.get('allow')).toBe('GET, HEAD, POST');
-    const created = await merchant.client.post('/orders', anOrder(), { headers: { origin: SHOP } });
+    const created = await merchant.create({}, { headers: { origin: SHOP } }).answer;
     expect(created.status).toBe(201);
     expect([corsFields(asked), corsFields(created)]).toEqual([[], []]);
     expect(created.headers.get('vary') ?? '').not.toContain('Origin');

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import mysql from 'mysql2/promise';
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aCompletedOrder, aMerchant, anOrder, logIn, type TestMerchant } from '../support/factories.js';
+import { aMerchant, anOrder, logIn, type TestMerchant } from '../support/factories.js';
 import { expectCreation, expectProblem } from '../support/expectations.js';
 import { aRequest, parseAnswer } from '../support/raw.js';
 import { lockOrder } from '../support/locked-order.js';
@@ -80,7 +80,7 @@ describe('a database that rejects writes', () => {
     });
 
     await operator.query('DROP TRIGGER tr_refuse');
-    expectCreation(await merchant.client.post('/orders', order));
+    expectCreation(await merchant.create(order).answer);
   });
 
   it('GET /health/ready returns 503 while the disk is full and 200 after it has space again', async () => {
@@ -91,7 +91,7 @@ describe('a database that rejects writes', () => {
     expectProblem(await client.get('/health/ready'), 503, 'unavailable');
     await operator.query('DROP TRIGGER tr_refuse');
     while ((await client.get('/health/ready')).status !== 200) await sleep(200);
-    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    await merchant.create();
   });
 });
 
@@ -102,9 +102,9 @@ describe('slow lists of one merchant', () => {
   beforeAll(async () => {
     other = await aMerchant(service);
     const document = anOrder().document;
-    const { body } = await merchant.client.post('/orders', anOrder({ document }));
-    await merchant.client.post(`/orders/${body.id}/complete`, {});
-    walletId = (await merchant.client.post('/wallets/search', { document })).body.id;
+    const body = await merchant.create({ document });
+    await merchant.complete(body, {});
+    walletId = (await merchant.wallet(document)).id;
     // From here on, each row that a statement reads takes one minute.
     await operator.query('RENAME TABLE cashback_entries TO real_entries');
     await operator.query('CREATE VIEW cashback_entries AS SELECT * FROM real_entries WHERE SLEEP(60) = 0');
@@ -118,7 +118,7 @@ describe('slow lists of one merchant', () => {
     const slow = Array.from({ length: 24 }, () => merchant.client.once.get(`/wallets/${walletId}/entries`));
     while ((await running()) === 0) await sleep(20);
     for (let n = 0; n < 5; n++) {
-      expect((await other.client.post('/orders', anOrder())).status).toBe(201);
+      await other.create();
       expect((await new Client(service).get('/health/ready')).status).toBe(200);
     }
     for (const answer of await Promise.all(slow)) expectProblem(answer, 503, 'unavailable');
@@ -151,8 +151,8 @@ describe('contended wallets', () => {
 
   /** Locks a wallet of the merchant, and returns an order that waits for it. */
   async function anOrderWithLockedWallet(owner: TestMerchant): Promise<string> {
-    const { document } = await aCompletedOrder(owner);
-    const { body: order } = await owner.client.post('/orders', anOrder({ document }));
+    const { document } = await owner.completed();
+    const order = await owner.create({ document });
     const wallet = 'SELECT id FROM wallets WHERE merchant_id = ? AND document = ? FOR UPDATE';
     await operator.query(wallet, [owner.id, document]);
     return order.id;
@@ -176,7 +176,7 @@ describe('contended wallets', () => {
     // One merchant gets half of the connections that changes may take.
     while ((await running()) < 4) await sleep(20);
     await sleep(500);
-    for (let n = 0; n < 10; n++) await aCompletedOrder(other);
+    for (let n = 0; n < 10; n++) await other.completed();
     await operator.query('ROLLBACK');
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([200]));
   });
@@ -196,7 +196,7 @@ describe('conflicts that are retried', () => {
         INSERT INTO attempts VALUES ();
         IF LAST_INSERT_ID() <= 2 THEN SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1213, MESSAGE_TEXT = 'a deadlock'; END IF;
       END`);
-    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    await merchant.create();
     const metrics = await fetch(new URL('/metrics', service.url)).then((answer) => answer.text());
     expect(metrics).toContain('database_retries_total{reason="deadlock"} 2');
     const lines = service.logged.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'deadlock');

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from '../support/client.js';
-import { aDocument, anOrder, grant, PASSWORD } from '../support/factories.js';
+import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 /** The tests exercise every feature at LOG_LEVEL=trace and search everything that the service logs. */
 describe('the log', () => {
@@ -28,33 +29,33 @@ describe('the log', () => {
 
   async function exerciseTokens(): Promise<void> {
     const first = remember(merchant.tokens);
-    await anyone.post('/auth/login', { email: merchant.email, password: 'not the password' });
-    await anyone.post('/auth/login', { email: 'nobody', password: ['not the password'] });
+    await anyone.post<Tokens>('/auth/login', { email: merchant.email, password: 'not the password' });
+    await anyone.post<Tokens>('/auth/login', { email: 'nobody', password: ['not the password'] });
     await anyone.send('POST', '/auth/login', { raw: `{"email":"${merchant.email}","password":"${PASSWORD}` });
-    const { body: session } = await anyone.post('/auth/login', { email: merchant.email, password: PASSWORD });
-    const { body: second } = await anyone.post('/auth/refresh', { refresh_token: remember(session) });
-    await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
-    const { body: third } = await anyone.post('/auth/refresh', { refresh_token: remember(second) });
+    const { body: session } = await anyone.post<Tokens>('/auth/login', { email: merchant.email, password: PASSWORD });
+    const { body: second } = await anyone.post<Tokens>('/auth/refresh', { refresh_token: remember(session) });
+    await anyone.post<Tokens>('/auth/refresh', { refresh_token: session.refresh_token });
+    const { body: third } = await anyone.post<Tokens>('/auth/refresh', { refresh_token: remember(second) });
     remember(third);
-    await anyone.post('/auth/refresh', { refresh_token: session.refresh_token });
+    await anyone.post<Tokens>('/auth/refresh', { refresh_token: session.refresh_token });
     await anyone.get(`/orders?access_token=${session.access_token}`, { token: session.access_token });
     await anyone.get('/orders', { token: first });
   }
 
   async function exerciseOrders(): Promise<void> {
-    await grant(service, merchant, document, '80.00');
+    await merchant.credit(document, '80.00');
     const order = anOrder({ document });
-    const { body } = await merchant.client.post('/orders', order);
-    await merchant.client.post('/orders', order);
-    await merchant.client.post('/orders', { ...order, total: '151.00' });
-    await merchant.client.post('/orders', { ...order, total: 1, document: `${document}x` });
+    const body = await merchant.create(order);
+    await merchant.create(order);
+    await merchant.create({ ...order, total: '151.00' }).refused(409, 'external_id_conflict');
+    await merchant.create({ ...order, total: 1, document: `${document}x` }).refused(400, 'validation_failed');
     await merchant.client.send('POST', '/orders', { raw: `{"document":"${document}",` });
-    await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
-    await merchant.client.post(`/orders/${body.id}/complete`, {});
-    await merchant.client.post(`/orders/${body.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
-    const { body: wallet } = await merchant.client.post('/wallets/search', { document });
-    await merchant.client.get(`/wallets/${wallet.id}/entries`);
-    await merchant.client.get(`/orders?document=${document}`);
+    await merchant.hold(body, '20.00');
+    await merchant.complete(body, {});
+    await merchant.refund(body, '150.00');
+    const wallet = await merchant.wallet(document);
+    await merchant.entries(wallet);
+    await merchant.orders(`document=${document}`).refused(400, 'validation_failed');
   }
 
   /**
@@ -62,10 +63,10 @@ describe('the log', () => {
    */
   async function causeServerErrors(): Promise<void> {
     // The service does not expect a violation of this key, and the database message repeats the value.
-    await merchant.client.post('/orders', anOrder({ document: company }));
+    await merchant.create({ document: company });
     await service.dataSource.query('CREATE UNIQUE INDEX uq_orders_document ON orders (document)');
     for (const known of [document, company])
-      expect((await merchant.client.post('/orders', anOrder({ document: known }))).status).toBe(500);
+      expect((await merchant.create({ document: known }).answer).status).toBe(500);
     await service.dataSource.query('DROP INDEX uq_orders_document ON orders');
     for (const [table, column] of [
       ['token_sets', 'jwt'],
@@ -77,7 +78,7 @@ describe('the log', () => {
       const answers = [
         await merchant.client.once.post('/orders', anOrder({ document })),
         await merchant.client.once.post('/wallets/search', { document }),
-        await anyone.once.post('/auth/login', { email: merchant.email, password: PASSWORD }),
+        await anyone.once.post<Tokens>('/auth/login', { email: merchant.email, password: PASSWORD }),
       ];
       answers.forEach(({ body }) => remember(body));
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);
@@ -116,7 +117,7 @@ describe('the log', () => {
   });
 
   it('the log says that a client disconnected before the response', async () => {
-    const { body } = await merchant.client.post('/orders', anOrder());
+    const body = await merchant.create();
     const lock = await lockOrder(service.databaseUrl, body.id);
     const caller = new AbortController();
     const headers = { authorization: `Bearer ${merchant.tokens.access_token}`, 'x-request-id': 'hung-up' };

@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { AdminCommandLine } from '../support/admin.js';
-import { type Answer, Client } from '../support/client.js';
-import { aCompletedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { Client } from '../support/client.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 describe('GET /metrics', () => {
   const { service, merchant } = useService();
 
   async function valueOf(line: string): Promise<number> {
-    const { body } = await new Client(service).get('/metrics');
-    const found = (body as string).split('\n').find((candidate) => candidate.startsWith(`${line} `));
+    const { body } = await new Client(service).get<string>('/metrics');
+    const found = body.split('\n').find((candidate) => candidate.startsWith(`${line} `));
     return Number(found?.split(' ').at(-1) ?? 0);
   }
 
   it('GET /metrics needs no token and uses the Prometheus text format', async () => {
-    const { status, headers, body } = await new Client(service).get('/metrics');
+    const { status, headers, body } = await new Client(service).get<string>('/metrics');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(body).toContain('nodejs_eventloop_lag_seconds');
@@ -32,8 +32,8 @@ describe('GET /metrics', () => {
         ),
       );
     const before = await countsOf(merchant.id);
-    await merchant.client.get('/policy');
-    await merchant.client.get('/orders?limit=none');
+    await merchant.policy();
+    await merchant.orders('limit=none').refused(400, 'validation_failed');
     await new Client(service, 'cbat_00000000-0000-4000-8000-000000000000').get('/policy');
     expect((await countsOf(merchant.id)).map((count, at) => count - before[at]!)).toEqual([1, 1]);
     expect(await countsOf(other.id)).toEqual([0, 0]);
@@ -44,13 +44,12 @@ describe('GET /metrics', () => {
       created: await valueOf('orders_total{event="created"}'),
       replayed: await valueOf('orders_total{event="replayed"}'),
     };
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const order = await aCompletedOrder(merchant, { document }, { redeem: '20.00' });
-    await merchant.client.post(`/orders/${order.id}/complete`);
+    const document = await merchant.customerWith('80.00');
+    const order = await merchant.completed({ document }, { redeem: '20.00' });
+    await merchant.complete(order);
     const sent = anOrder();
-    await merchant.client.post('/orders', sent);
-    await merchant.client.post('/orders', sent);
+    await merchant.create(sent);
+    await merchant.create(sent);
     expect(await valueOf('orders_total{event="created"}')).toBe(before.created + 2);
     expect(await valueOf('orders_total{event="replayed"}')).toBe(before.replayed + 1);
     expect(await valueOf('orders_total{event="completed"}')).toBe(1);
@@ -69,18 +68,18 @@ describe('GET /metrics', () => {
       return Object.fromEntries(differences.flatMap((value, at) => (value === 0 ? [] : [[events[at], value]])));
     };
     const document = aDocument();
-    const aGrant = (external_id: string, amount: string, expires_on?: string): Promise<Answer> =>
-      merchant.client.post('/grants', { external_id, document, amount, expires_on });
+    const aGrant = (external_id: string, amount: string, expires_on?: string) =>
+      merchant.grant({ external_id, document, amount, expires_on }).answer;
     const { body: mistake } = await aGrant('MISTAKE', '7.00');
     for (const amount of ['7.00', '7.01', '1000.01']) await aGrant('MISTAKE', amount);
     await aGrant('TOO-MUCH', '1000.01');
     expect(await since()).toEqual({ granted: 7 });
-    for (const _attempt of ['first', 'second']) await merchant.client.post(`/grants/${mistake.id}/void`);
+    for (const _attempt of ['first', 'second']) await merchant.voidGrant(mistake);
     expect(await since()).toEqual({ granted: 7, voided: 7 });
 
     const expiresAt = new Date(service.clock.now().getTime() + 10 * 60_000);
-    await grant(service, merchant, document, '20.00', { expiresAt });
-    const order = await aCompletedOrder(merchant, { document, total: '100.00' }, { redeem: '20.00' });
+    await merchant.credit(document, '20.00', { expiresAt });
+    const order = await merchant.completed({ document, total: '100.00' }, { redeem: '20.00' });
     const refund = { external_id: 'DEV-1', amount: '50.00' };
     for (const _attempt of ['first', 'second']) await merchant.client.post(`/orders/${order.id}/refunds`, refund);
     expect(await since()).toEqual({ granted: 27, voided: 7, redeemed: 20, earned: 4, returned: 10, taken_back: 2 });
@@ -92,10 +91,10 @@ describe('GET /metrics', () => {
   });
 
   it('the order metrics count an amendment once even if it is sent again, and none that is refused', async () => {
-    const { body: order } = await merchant.client.post('/orders', anOrder());
+    const order = await merchant.create();
     const { items } = anOrder({ total: '10.00' });
-    for (const total of ['10.00', '10.00', '0.00'])
-      await merchant.client.put(`/orders/${order.id}`, { total, items, payment_methods: [] });
+    for (const total of ['10.00', '10.00']) await merchant.amend(order, { total, items, payment_methods: [] });
+    await merchant.amend(order, { total: '0.00', items, payment_methods: [] }).refused(400, 'validation_failed');
     expect(await valueOf('orders_total{event="amended"}')).toBe(1);
   });
 
@@ -116,8 +115,8 @@ describe('GET /metrics', () => {
     ];
     const used = new Set(expressions.flatMap(metricsIn));
     expect([...used]).toEqual(expect.arrayContaining(['http_request_duration_seconds_count', 'webhook_behind_events']));
-    const { body } = await new Client(service).get('/metrics');
-    const exported = [...(body as string).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? '');
+    const { body } = await new Client(service).get<string>('/metrics');
+    const exported = [...body.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? '');
     const recorded = [...rules.matchAll(/- record: (\S+)/g)].map(([, name]) => name ?? '');
     const known = [...exported, ...recorded, 'up'];
     const unknown = [...used].filter(
@@ -139,7 +138,7 @@ describe('GET /metrics', () => {
       expect(
         await admin.run('cashback', 'grant', ...of, '--amount', '12000.50', '--external-id', 'BIG-1'),
       ).toMatchObject({ code: 0 });
-    await merchant.client.post('/grants', { external_id: 'BY-API', document: aDocument(), amount: '7.00' });
+    await merchant.grant({ external_id: 'BY-API', document: aDocument(), amount: '7.00' });
     expect((await measured()) - before).toBeCloseTo(12_000.5);
     await service.clock.advance({ hours: 2 });
     expect(await measured()).toBe(0);

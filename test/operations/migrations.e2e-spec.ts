@@ -11,7 +11,7 @@ import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { createDatabase, createMigratedDatabase, migrate, type TestDatabase } from '../support/database.js';
 import { expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aDocument, aMerchant, anOrder } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { describeSchema, tableNames, tablesWithoutKey } from '../support/schema.js';
 import { type Service, startService, testEnvironment } from '../support/service.js';
 
@@ -273,8 +273,8 @@ describe('rows written by the service', () => {
     for (const zone of ['-03:00', '+12:45']) {
       await service.dataSource.query('SET SESSION time_zone = ?', [zone]);
       const merchant = await aMerchant(service);
-      const order = await aCompletedOrder(merchant);
-      expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
+      const order = await merchant.completed();
+      expect(await merchant.order(order)).toEqual(order);
       const [row] = await rows(
         'SELECT CAST(created_at AS CHAR) AS created, CAST(expires_at AS CHAR) AS expires, CAST(completed_at AS CHAR) AS completed FROM orders WHERE id = ?',
         [order.id],
@@ -283,15 +283,15 @@ describe('rows written by the service', () => {
       expect(row).toEqual({
         created: stored(order.created_at),
         expires: stored(order.expires_at),
-        completed: stored(order.completed_at),
+        completed: stored(order.completed_at!),
       });
-      const listed = await merchant.client.get(`/orders?created_from=${order.created_at}`);
+      const listed = await merchant.orders(`created_from=${order.created_at}`).answer;
       expect(listed.body.data).toHaveLength(1);
     }
   });
 
   it('ledger entries cannot be updated or deleted', async () => {
-    await aCompletedOrder(await aMerchant(service));
+    await (await aMerchant(service)).completed();
     for (const sql of [
       'UPDATE cashback_entries SET amount_cents = amount_cents',
       'DELETE FROM cashback_entries',
@@ -328,7 +328,7 @@ describe('rows written by the service', () => {
       'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
     ],
   ])('the constraint %s rejects an invalid row', async (constraint, sql) => {
-    await aCompletedOrder(await aMerchant(service));
+    await (await aMerchant(service)).completed();
     await expect(service.dataSource.query(sql)).rejects.toThrow(constraint);
   });
 });

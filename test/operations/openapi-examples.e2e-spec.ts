@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
 import { type Answer, Client } from '../support/client.js';
 import { expectCreation } from '../support/expectations.js';
-import { aMerchant, grant } from '../support/factories.js';
+import { aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -52,7 +52,7 @@ describe('the examples of the OpenAPI document', () => {
 
   it('every example of a request succeeds when it is executed in order on the demo data', async () => {
     const { document: customer } = requestOf('post', '/orders');
-    await grant(service, merchant, customer, '80.00');
+    await merchant.credit(customer, '80.00');
     const created = await execute('post', '/orders');
     const { id } = created.body;
     const answers = [
@@ -86,7 +86,7 @@ describe('the examples of the OpenAPI document', () => {
   it('Try it out sends the example order twice and creates two orders, each like the example of the response', async () => {
     const another = await aMerchant(service);
     const { document: customer } = requestOf('post', '/orders');
-    await grant(service, another, customer, '80.00');
+    await another.credit(customer, '80.00');
     const intercept = await requestInterceptor();
     const created: any[] = [];
     for (let click = 1; click <= 2; click++) {

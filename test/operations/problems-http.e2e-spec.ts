@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Answer, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -55,7 +55,7 @@ describe('malformed HTTP', () => {
   });
 
   it('the service works after malformed requests', async () => {
-    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    await merchant.create();
     expect(service.logged.filter((line) => line.includes('internal_error'))).toEqual([]);
   });
 });
@@ -90,9 +90,9 @@ describe('request IDs', () => {
   /** Responses of every kind: created, found, empty, refused, not found. */
   const everyKind = (headers: Record<string, string>): Promise<Answer[]> =>
     Promise.all([
-      merchant.client.post('/orders', anOrder(), { headers }),
+      merchant.create({}, { headers }).answer,
       merchant.client.get('/orders', { headers }),
-      anyone.post('/auth/login', {}, { headers }),
+      anyone.post<Tokens>('/auth/login', {}, { headers }),
       anyone.get('/nowhere', { headers }),
       anyone.get('/orders', { headers }),
       anyone.send('DELETE', '/orders', { headers }),
@@ -169,10 +169,10 @@ describe('response headers and server errors', () => {
   it('a server error reveals no details to the caller and logs them', async () => {
     const refusal = "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'nobody expects this'";
     await service.dataSource.query(`CREATE TRIGGER tr_none BEFORE INSERT ON orders FOR EACH ROW ${refusal}`);
-    const answer = await merchant.client.post('/orders', anOrder());
+    const answer = await merchant.create().answer;
     await service.dataSource.query('DROP TRIGGER tr_none');
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.body).toEqual({
+    const problem = expectProblem(answer, 500, 'internal_error');
+    expect(problem).toEqual({
       type: 'urn:problem:cashback:internal_error',
       title: 'Internal server error',
       status: 500,
@@ -183,7 +183,7 @@ describe('response headers and server errors', () => {
       retryable: true,
       next_action: 'contact_support',
     });
-    const lines = service.logged.filter((line) => line.includes(answer.body.request_id));
+    const lines = service.logged.filter((line) => line.includes(problem.request_id));
     expect(lines.join('')).toContain('nobody expects this');
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
-import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { eventsOf, statusesOf } from '../support/rate-limits.js';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.js';
 import { describeIf } from '../support/requirements.js';
@@ -35,7 +35,7 @@ async function passedBy(services: Service[], merchant: TestMerchant): Promise<{ 
 async function expectEachCountsForItself(services: Service[]): Promise<void> {
   for (const service of services) {
     const merchant = await aMerchant(service);
-    expect((await merchant.client.post('/orders', anOrder())).status).toBe(201);
+    await merchant.create();
     const { passed, most } = await passedBy([service], merchant);
     expect(passed).toBeGreaterThanOrEqual(LEAST);
     expect(passed).toBeLessThanOrEqual(most);
@@ -43,8 +43,8 @@ async function expectEachCountsForItself(services: Service[]): Promise<void> {
 }
 
 async function failuresOf(service: Service): Promise<number> {
-  const { body } = await new Client(service).get('/metrics');
-  return Number(/^rate_limit_store_failures_total (\d+)$/m.exec(body as string)?.[1]);
+  const { body } = await new Client(service).get<string>('/metrics');
+  return Number(/^rate_limit_store_failures_total (\d+)$/m.exec(body)?.[1]);
 }
 
 describe('a Redis that is unreachable at startup', () => {

@@ -7,10 +7,10 @@ import { Webhook } from 'standardwebhooks';
 import { type Guarded, startGuarded } from '../../tools/support/guarded-process.mjs';
 import { makeTempFolder, PROJECT, run } from '../../tools/support/processes.mjs';
 import { freePort } from '../support/built-service.js';
-import { aCompletedOrder } from '../support/factories.js';
 import { deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { describeIf } from '../support/requirements.js';
 import { useService } from '../support/use-service.js';
+import type { Endpoint, EndpointWithSecret, FeedEvent } from '../support/shop.js';
 
 const PAGE = readFileSync('docs/events.md', 'utf8');
 const MINUTE = 60;
@@ -125,8 +125,8 @@ for (const language of LANGUAGES) {
 
     beforeAll(async () => {
       recorder = await startReceiver();
-      endpoint = (await merchant.client.post('/webhook-endpoints', { url: recorder.url })).body;
-      await aCompletedOrder(merchant);
+      endpoint = (await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url: recorder.url })).body;
+      await merchant.completed();
       await deliver(service);
       const { headers, raw } = recorder.received[0]!;
       const names = ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature'];
@@ -145,12 +145,12 @@ for (const language of LANGUAGES) {
 
     /** Completes an order, and expects that the program accepts its event from the service. */
     async function expectAccepted(): Promise<void> {
-      const { id } = await aCompletedOrder(merchant);
+      const { id } = await merchant.completed();
       await deliver(service);
-      const { body } = await merchant.client.get(`/webhook-endpoints/${endpoint.id}`);
+      const { body } = await merchant.client.get<Endpoint>(`/webhook-endpoints/${endpoint.id}`);
       expect(body).toMatchObject({ behind: 0, failures: 0, last_attempt: { status: 204 } });
-      const event = (await merchant.client.get(`/events/${body.last_attempt.event_id}`)).body;
-      expect(event.data.order.id).toBe(id);
+      const event = (await merchant.client.get<FeedEvent>(`/events/${body.last_attempt?.event_id}`)).body;
+      expect(event.data.order?.id).toBe(id);
       expect(program.printed()).toContain(`${event.id} order.completed`);
     }
 

@@ -9,6 +9,7 @@ import { aMerchant, anOrder } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 const METRICS_TOKEN = 'a-token-for-the-metrics';
@@ -108,12 +109,12 @@ describe('DOCS=false and METRICS_TOKEN', () => {
   });
 
   it('GET /metrics requires the bearer token METRICS_TOKEN', async () => {
-    const without = await new Client(closed).get('/metrics');
+    const without = await new Client(closed).get<string>('/metrics');
     expectProblem(without, 401, 'missing_token');
     expect(without.headers.get('www-authenticate')).toBe('Bearer realm="metrics"');
     for (const token of ['', 'wrong', `${METRICS_TOKEN}x`, METRICS_TOKEN.toUpperCase()])
-      expectProblem(await new Client(closed, token).get('/metrics'), 401, 'invalid_token');
-    expect((await new Client(closed, METRICS_TOKEN).get('/metrics')).status).toBe(200);
+      expectProblem(await new Client(closed, token).get<string>('/metrics'), 401, 'invalid_token');
+    expect((await new Client(closed, METRICS_TOKEN).get<string>('/metrics')).status).toBe(200);
   });
 });
 
@@ -130,8 +131,8 @@ describe('connections', () => {
 
   it('a malformed request is logged under the request ID of its response and counted in the metrics', async () => {
     const refusedCount = async (): Promise<number> => {
-      const { body } = await anyone.get('/metrics');
-      const line = /^http_refused_connections_total\{code="malformed_request"\} (\d+)$/m.exec(body as string);
+      const { body } = await anyone.get<string>('/metrics');
+      const line = /^http_refused_connections_total\{code="malformed_request"\} (\d+)$/m.exec(body);
       return Number(line?.[1] ?? 0);
     };
     const before = await refusedCount();
@@ -181,17 +182,17 @@ describe('responses and query parameters', () => {
   it('responses with personal data or tokens have Cache-Control: no-store', async () => {
     const order = anOrder();
     const answers = [
-      await merchant.client.post('/orders', order),
-      await merchant.client.get('/orders'),
-      await merchant.client.post('/wallets/search', { document: order.document }),
-      await anyone.post('/auth/login', { email: merchant.email, password: merchant.password }),
-      await merchant.client.post('/orders', { ...order, total: '1.00' }),
+      await merchant.create(order).answer,
+      await merchant.orders().answer,
+      await merchant.wallet(order.document).answer,
+      await anyone.post<Tokens>('/auth/login', { email: merchant.email, password: merchant.password }),
+      await merchant.create({ ...order, total: '1.00' }).answer,
     ];
     for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store');
   });
 
   it('the error for an invalid query does not mention a body', async () => {
-    const { body } = await merchant.client.get('/orders?limit=0');
+    const body = await merchant.orders('limit=0').refused(400, 'validation_failed');
     expect(body.title).toBe('The request is not valid');
     expect(body.errors).toEqual([{ parameter: 'limit', detail: 'must be a whole number from 1 to 100' }]);
   });
@@ -199,8 +200,7 @@ describe('responses and query parameters', () => {
   it.each(['1e1', '0x10', '+5', '-1', ' 5', '5.0', '', '1_0', '٣'])(
     'GET /orders returns 400 for limit=%s because only digits are valid',
     async (limit) => {
-      const answer = await merchant.client.get(`/orders?limit=${encodeURIComponent(limit)}`);
-      expectProblem(answer, 400, 'validation_failed');
+      await merchant.orders(`limit=${encodeURIComponent(limit)}`).refused(400, 'validation_failed');
     },
   );
 
@@ -229,9 +229,8 @@ describe('responses and query parameters', () => {
   );
 
   it('GET /orders reports unknown and invalid query parameters together', async () => {
-    const answer = await merchant.client.get('/orders?limit=0&offset=20');
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(['limit', 'offset']);
+    const problem = await merchant.orders('limit=0&offset=20').refused(400, 'validation_failed');
+    expect(problem.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(['limit', 'offset']);
   });
 
   it.each([
@@ -248,7 +247,7 @@ describe('responses and query parameters', () => {
   it('POST /orders with a query parameter returns 400 and creates no order', async () => {
     const order = anOrder();
     expectProblem(await merchant.client.post('/orders?dry_run=true', order), 400, 'validation_failed');
-    const { body } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    const body = await merchant.orders(`external_id=${order.external_id}`);
     expect(body.data).toEqual([]);
   });
 
@@ -257,7 +256,7 @@ describe('responses and query parameters', () => {
   });
 
   it('a question mark without parameters is accepted', async () => {
-    expect((await merchant.client.get('/orders?')).status).toBe(200);
+    await merchant.orders('');
     expect((await merchant.client.get('/health/live?')).status).toBe(200);
   });
 });

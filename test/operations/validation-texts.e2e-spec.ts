@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { aDocument, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import type { Tokens } from '../support/shop.js';
 
 const { merchant } = useService();
 
@@ -22,15 +23,17 @@ describe('the errors of a validation', () => {
     expect(detailsOf(await merchant.client.post('/orders', {}))).toEqual({ ...required, ...lists });
     const nulls = { external_id: null, document: null, total: null, items: null, payment_methods: null };
     expect(detailsOf(await merchant.client.post('/orders', nulls))).toEqual({ ...required, ...lists });
-    expect(detailsOf(await merchant.client.post('/orders', anOrder({ items: [{ price: null }] })))).toEqual({
+    expect(detailsOf(await merchant.create({ items: [{ price: null }] }).answer)).toEqual({
       '/items/0/id': 'is required',
       '/items/0/price': 'is required',
     });
-    expect(detailsOf(await merchant.client.post('/auth/login', {}))).toEqual({
+    expect(detailsOf(await merchant.client.post<Tokens>('/auth/login', {}))).toEqual({
       '/email': 'is required',
       '/password': 'is required',
     });
-    expect(detailsOf(await merchant.client.post('/auth/refresh', {}))).toEqual({ '/refresh_token': 'is required' });
+    expect(detailsOf(await merchant.client.post<Tokens>('/auth/refresh', {}))).toEqual({
+      '/refresh_token': 'is required',
+    });
   });
 
   it.each([
@@ -54,7 +57,7 @@ describe('the errors of a validation', () => {
     [['1.00'], MONEY],
   ])('the error for the total %j is: %s', async (total, detail) => {
     const order = anOrder({ total, items: [{ id: 'sku-1', price: '1.00' }], payment_methods: [] });
-    expect(detailsOf(await merchant.client.post('/orders', order))).toEqual({ '/total': detail });
+    expect(detailsOf(await merchant.create(order).answer)).toEqual({ '/total': detail });
   });
 
   it.each([
@@ -86,7 +89,7 @@ describe('the errors of a validation', () => {
     [true, ID],
     [['PED-1'], ID],
   ])('the error for the external_id %j is: %s', async (external_id, detail) => {
-    expect(detailsOf(await merchant.client.post('/orders', anOrder({ external_id })))).toEqual({
+    expect(detailsOf(await merchant.create({ external_id }).answer)).toEqual({
       '/external_id': detail,
     });
   });
@@ -99,13 +102,13 @@ describe('the errors of a validation', () => {
     ['2026-02-30T13:45:00Z', 'must be an instant such as "2026-11-20T13:45:00.000Z"'],
     [1763646300, 'must be an instant such as "2026-11-20T13:45:00.000Z"'],
   ])('the error for the expires_at %j is: %s', async (expires_at, detail) => {
-    expect(detailsOf(await merchant.client.post('/orders', anOrder({ expires_at })))).toEqual({
+    expect(detailsOf(await merchant.create({ expires_at }).answer)).toEqual({
       '/expires_at': detail,
     });
   });
 
   it('an error of the query names the parameter that was meant', async () => {
-    const { body } = await merchant.client.get('/orders?stauts=pending');
+    const body = await merchant.orders('stauts=pending').refused(400, 'validation_failed');
     const detail = 'is not a query parameter of this operation; did you mean "status"?';
     expect(body.errors).toEqual([{ parameter: 'stauts', detail }]);
   });
@@ -139,7 +142,7 @@ describe('the detail of a 404', () => {
   });
 
   it('GET /orders/{id}/refunds/{refund_id} says whether the order or the refund does not exist', async () => {
-    const { body: order } = await merchant.client.post('/orders', anOrder({ document: aDocument() }));
+    const order = await merchant.create({ document: aDocument() });
     const { body } = await merchant.client.get(`/orders/${order.id}/refunds/${ID}`);
     expect(body.detail).toBe('no refund of this order has this ID');
   });

@@ -1,50 +1,21 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { formatMoney, parseMoney } from '../../src/common/money.js';
-import { ErasureService } from '../../src/orders/erasure.service.js';
-import { type Answer, atOnce } from '../support/client.js';
+import { type Answer, atOnce, sameAtOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, walletOf } from '../support/wallets.js';
+import { aCart } from '../support/shop.js';
 
 // Some tests move the clock by half an hour.
 const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
 afterEach(() => expectInvariants(service));
 
-/** The content of an order. Pass only the members that matter for the test. */
-function aCart(total: string, members: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    total,
-    items: [{ id: 'sku-2', price: total }],
-    payment_methods: [{ id: 'credit_card', amount: total }],
-    ...members,
-  };
-}
-
-const amend = (order: { id: string }, body: unknown, shop = merchant): Promise<Answer> =>
-  shop.client.put(`/orders/${order.id}`, body);
-const read = async (order: { id: string }, shop = merchant): Promise<any> =>
-  (await shop.client.get(`/orders/${order.id}`)).body;
-const hold = (order: { id: string }, amount: string, shop = merchant): Promise<Answer> =>
-  shop.client.put(`/orders/${order.id}/redemption`, { amount });
-
-/** An order of 150.00 that holds an amount of the customer's 80.00. */
-async function anOrderThatHolds(amount: string, members: Record<string, unknown> = {}): Promise<any> {
-  const document = aDocument();
-  await grant(service, merchant, document, '80.00');
-  const order = await aCreatedOrder(merchant, { document, ...members });
-  return (await hold(order, amount)).body;
-}
-
 describe('PUT /orders/{id}', () => {
   it('PUT /orders/{id} replaces the content, quotes it again, and keeps the identity and the dates of the order', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const order = await aCreatedOrder(merchant, { document, expires_at: inMinutes(90) });
+    const order = await merchant.orderWith('80.00', { expires_at: service.clock.inMinutes(90) });
     await service.clock.advance({ seconds: 5 });
-    const { status, body } = await amend(order, {
+    const body = await merchant.amend(order, {
       total: '99.9',
       eligible_total: '80',
       items: [
@@ -53,9 +24,16 @@ describe('PUT /orders/{id}', () => {
       ],
       payment_methods: [{ id: 'pix', amount: '50' }],
     });
-    expect(status).toBe(200);
     const { id, external_id, created_at, expires_at } = order;
-    expect(body).toMatchObject({ id, external_id, document, created_at, expires_at, status: 'pending', version: 2 });
+    expect(body).toMatchObject({
+      id,
+      external_id,
+      document: order.document,
+      created_at,
+      expires_at,
+      status: 'pending',
+      version: 2,
+    });
     expect(Date.parse(body.updated_at)).toBeGreaterThanOrEqual(Date.parse(created_at) + 5000);
     expect(body).toMatchObject({ total: '99.90', eligible_total: '80.00', amount_to_pay: '99.90' });
     expect(body.items).toEqual([
@@ -67,11 +45,8 @@ describe('PUT /orders/{id}', () => {
       to_redeem: { available: '80.00', maximum: '40.00', limited_by: 'order_share', held: '0.00' },
       to_receive: { amount: '4.00', status: 'quoted' },
     });
-    expect(await read(order)).toEqual(body);
+    expect(await merchant.order(order)).toEqual(body);
   });
-
-  const inMinutes = (minutes: number): string =>
-    new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
 
   it.each([
     ['the same body', {}],
@@ -80,24 +55,20 @@ describe('PUT /orders/{id}', () => {
     ['a null for an absent member', { eligible_total: null, redeem: null }],
     ['redeem, where there is nothing to lower', { redeem: 'maximum' }],
   ])('PUT /orders/{id} with the content that the order has changes nothing: %s', async (_what, members) => {
-    const order = await anOrderThatHolds('20.00');
-    const first = await amend(order, aCart('120.00'));
+    const order = await merchant.orderThatHolds('20.00');
+    const first = await merchant.amend(order, aCart('120.00')).answer;
     expect(first.body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '20.00' } } });
     await service.clock.advance({ seconds: 1 });
     for (const _attempt of ['second', 'third'])
-      expect(await amend(order, { ...aCart('120.00'), ...members })).toMatchObject({ status: 200, body: first.body });
-    expect(await movementsOf(merchant, order.document as string)).toEqual(['grant 80.00']);
+      expect(await merchant.amend(order, { ...aCart('120.00'), ...members })).toMatchObject(first.body);
+    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
 
   it('PUT /orders/{id} quotes under the policy of the order, not under a later policy of the merchant', async () => {
     const shop = await aMerchant(service, { earnRateBps: 1000, redeemShareBps: 2000 });
-    const document = aDocument();
-    await grant(service, shop, document, '80.00');
-    const order = await aCreatedOrder(shop, { document });
-    await service.app
-      .get(MerchantsService)
-      .set(shop.id, { policy: { earnRateBps: 100, redeemShareBps: 10_000, orderTtlMinutes: 5 } });
-    const { body } = await amend(order, aCart('100.00'), shop);
+    const order = await shop.orderWith('80.00');
+    await shop.setPolicy({ earnRateBps: 100, redeemShareBps: 10_000, orderTtlMinutes: 5 });
+    const body = await shop.amend(order, aCart('100.00'));
     expect(body.cashback).toMatchObject({ to_redeem: { maximum: '20.00' }, to_receive: { amount: '10.00' } });
     expect(body.expires_at).toBe(order.expires_at);
   });
@@ -107,63 +78,63 @@ describe('PUT /orders/{id}', () => {
     async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
       const document = aDocument();
       const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
-      if (balance !== '0.00') await grant(service, shop, document, balance);
-      const created = await aCreatedOrder(shop, { document, total: '1000.00', eligible_total: '900.00' });
-      if (redeem !== '0.00') await hold(created, redeem, shop);
+      if (balance !== '0.00') await shop.credit(document, balance);
+      const created = await shop.create({ document, total: '1000.00', eligible_total: '900.00' });
+      if (redeem !== '0.00') await shop.hold(created, redeem);
       const eligible = E === undefined ? {} : { eligible_total: E };
-      const { body: order } = await amend(created, aCart(total, { payment_methods, ...eligible }), shop);
+      const order = await shop.amend(created, aCart(total, { payment_methods, ...eligible }));
       expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
       expect(order.cashback.to_receive.amount).toBe(receive);
       const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
       expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
 
-      const { status, body } = await shop.client.post(`/orders/${order.id}/complete`);
+      const { status, body } = await shop.complete(order).answer;
       expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
-      expect((await walletOf(shop, document)).pending).toBe(receive);
+      expect((await shop.wallet(document)).pending).toBe(receive);
     },
   );
 });
 
 describe('PUT /orders/{id} with what identifies the order', () => {
   it('PUT /orders/{id} accepts the external_id and the document of the order, also when it is repeated', async () => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     const { external_id, document } = order;
-    const amended = await amend(order, { ...aCart('120.00'), external_id, document });
+    const amended = await merchant.amend(order, { ...aCart('120.00'), external_id, document }).answer;
     expect(amended).toMatchObject({ status: 200, body: { external_id, document, total: '120.00', version: 2 } });
-    expect(await amend(order, { ...aCart('120.00'), external_id })).toMatchObject({ status: 200, body: amended.body });
+    expect(await merchant.amend(order, { ...aCart('120.00'), external_id })).toMatchObject(amended.body);
   });
 
   it('PUT /orders/{id} returns 400 for another external_id or document, and nothing changes', async () => {
-    const order = await aCreatedOrder(merchant);
-    const other = await aCreatedOrder(merchant);
+    const order = await merchant.create();
+    const other = await merchant.create();
     const { external_id, document } = other;
-    const answer = await amend(order, { ...aCart('120.00'), external_id, document });
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toEqual([
-      { pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' },
-      { pointer: '/document', detail: 'must be the document of the order, which cannot be changed' },
-    ]);
+    await merchant.amend(order, { ...aCart('120.00'), external_id, document }).refused(400, 'validation_failed', {
+      errors: [
+        { pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' },
+        { pointer: '/document', detail: 'must be the document of the order, which cannot be changed' },
+      ],
+    });
     for (const external_id of [`${order.external_id} `, order.external_id.toLowerCase()])
-      expectProblem(await amend(order, { ...aCart('120.00'), external_id }), 400, 'validation_failed');
+      await merchant.amend(order, { ...aCart('120.00'), external_id }).refused(400, 'validation_failed');
     for (const wrong of [{ external_id: 1 }, { document: 1 }, { document: [] }])
-      expectProblem(await amend(order, { ...aCart('120.00'), ...wrong }), 400, 'validation_failed');
-    expect([await read(order), await read(other)]).toEqual([order, other]);
+      await merchant.amend(order, { ...aCart('120.00'), ...wrong }).refused(400, 'validation_failed');
+    expect([await merchant.order(order), await merchant.order(other)]).toEqual([order, other]);
   });
 
   it('PUT /orders/{id} of a completed order or of another merchant says so, whatever document the body has', async () => {
-    const completed = await aCompletedOrder(merchant);
+    const completed = await merchant.completed();
     const { external_id, document } = completed;
-    expectProblem(await amend(completed, { ...aCart('1.00'), external_id, document }), 409, 'invalid_transition');
+    await merchant.amend(completed, { ...aCart('1.00'), external_id, document }).refused(409, 'invalid_transition');
     const shop = await aMerchant(service);
-    expectProblem(await amend(completed, { ...aCart('1.00'), document: aDocument() }, shop), 404, 'not_found');
+    await shop.amend(completed, { ...aCart('1.00'), document: aDocument() }).refused(404, 'not_found');
   });
 
   it('PUT /orders/{id} of an erased order accepts the pseudonym that the order has instead of the document', async () => {
-    const order = await aCreatedOrder(merchant);
-    await service.app.get(ErasureService).erase(merchant.id, order.document as string);
-    const { document } = await read(order);
-    expect((await amend(order, { ...aCart('1.00'), document })).status).toBe(200);
-    expectProblem(await amend(order, { ...aCart('1.00'), document: order.document }), 400, 'validation_failed');
+    const order = await merchant.create();
+    await merchant.erase(order.document);
+    const { document } = await merchant.order(order);
+    await merchant.amend(order, { ...aCart('1.00'), document });
+    await merchant.amend(order, { ...aCart('1.00'), document: order.document }).refused(400, 'validation_failed');
   });
 });
 
@@ -171,12 +142,11 @@ describe('PUT /orders/{id} with a hold', () => {
   it.each(['200.00', '100.00', '40.00'])(
     'PUT /orders/{id} keeps a hold of 20.00 that the new total of %s allows',
     async (total) => {
-      const order = await anOrderThatHolds('20.00');
-      const { status, body } = await amend(order, aCart(total));
-      expect(status).toBe(200);
+      const order = await merchant.orderThatHolds('20.00');
+      const body = await merchant.amend(order, aCart(total));
       expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', available: '60.00' });
       expect(body.amount_to_pay).toBe(formatMoney(parseMoney(total) - 2000));
-      expect(await movementsOf(merchant, order.document as string)).toEqual(['grant 80.00']);
+      expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
     },
   );
 
@@ -188,63 +158,59 @@ describe('PUT /orders/{id} with a hold', () => {
     'PUT /orders/{id} returns 422 with the maximum and changes nothing when the hold exceeds the maximum by %s',
     async (limitedBy, members, total, maximum) => {
       const shop = await aMerchant(service, { redeemMinimumTotalCents: 3000 });
-      const document = aDocument();
-      await grant(service, shop, document, '80.00');
-      const created = await aCreatedOrder(shop, { document });
-      const { body: order } = await hold(created, '20.00', shop);
+      const created = await shop.orderWith('80.00');
+      const order = await shop.hold(created, '20.00');
       for (const _attempt of ['first', 'second']) {
-        const answer = await amend(order, aCart(total, members), shop);
-        expectProblem(answer, 422, 'redemption_exceeds_maximum');
-        expect(answer.body).toMatchObject({ maximum, limited_by: limitedBy, next_action: 'fix_request' });
-        expect(answer.body).not.toHaveProperty('errors');
-        expect(await read(order, shop)).toEqual(order);
+        const problem = await shop
+          .amend(order, aCart(total, members))
+          .refused(422, 'redemption_exceeds_maximum', { maximum, limited_by: limitedBy, next_action: 'fix_request' });
+        expect(problem).not.toHaveProperty('errors');
+        expect(await shop.order(order)).toEqual(order);
       }
-      expect(await movementsOf(shop, document)).toEqual(['grant 80.00']);
+      expect(await shop.movements(created.document)).toEqual(['grant 80.00']);
 
-      const lowered = await amend(order, aCart(total, { ...members, redeem: 'maximum' }), shop);
+      const lowered = await shop.amend(order, aCart(total, { ...members, redeem: 'maximum' })).answer;
       expect(lowered).toMatchObject({
         status: 200,
         body: { total, version: 3, cashback: { to_redeem: { held: maximum, maximum } } },
       });
-      expect(await walletOf(shop, document)).toMatchObject({ held: maximum });
-      expect(await read(order, shop)).toEqual(lowered.body);
-      expect((await amend(order, aCart(total, members), shop)).body).toEqual(lowered.body);
+      expect(await shop.wallet(created.document)).toMatchObject({ held: maximum });
+      expect(await shop.order(order)).toEqual(lowered.body);
+      expect(await shop.amend(order, aCart(total, members))).toEqual(lowered.body);
     },
   );
 
   it('PUT /orders/{id} with redeem: maximum lowers the hold to the new maximum and releases the rest', async () => {
-    const order = await anOrderThatHolds('75.00');
-    const { body } = await amend(order, aCart('100.00', { redeem: 'maximum' }));
+    const order = await merchant.orderThatHolds('75.00');
+    const body = await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
     expect(body.cashback).toMatchObject({
       to_redeem: { held: '50.00', maximum: '50.00', available: '30.00' },
       to_receive: { amount: '2.50' },
     });
     expect(body.amount_to_pay).toBe('50.00');
-    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '30.00', held: '50.00' });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
   });
 
   it('PUT /orders/{id} with redeem: maximum does not raise a hold and does not create one', async () => {
-    const held = await anOrderThatHolds('20.00');
-    const { body } = await amend(held, aCart('400.00', { redeem: 'maximum' }));
+    const held = await merchant.orderThatHolds('20.00');
+    const body = await merchant.amend(held, aCart('400.00', { redeem: 'maximum' }));
     expect(body.cashback.to_redeem).toMatchObject({ held: '20.00', maximum: '80.00' });
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const free = await aCreatedOrder(merchant, { document });
-    const { body: amended } = await amend(free, aCart('100.00', { redeem: 'maximum' }));
+    const free = await merchant.orderWith('80.00');
+    const amended = await merchant.amend(free, aCart('100.00', { redeem: 'maximum' }));
     expect(amended.cashback.to_redeem).toMatchObject({ held: '0.00', maximum: '50.00' });
   });
 
   it('a hold that PUT /orders/{id} lowered repays a debt with what it releases', async () => {
     const shop = await aMerchant(service, { releaseDays: 0 });
     const document = aDocument();
-    const earning = await aCreatedOrder(shop, { document, total: '1000.00' });
-    await shop.client.post(`/orders/${earning.id}/complete`);
-    const order = await aCreatedOrder(shop, { document });
-    await hold(order, '50.00', shop);
-    await shop.client.post(`/orders/${earning.id}/refunds`, { external_id: 'DEV-1', amount: '1000.00' });
-    expect(await walletOf(shop, document)).toMatchObject({ held: '50.00', debt: '50.00' });
-    expect((await amend(order, aCart('60.00', { redeem: 'maximum' }), shop)).status).toBe(200);
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '30.00', debt: '30.00' });
+    const earning = await shop.create({ document, total: '1000.00' });
+    await shop.complete(earning);
+    const order = await shop.create({ document });
+    await shop.hold(order, '50.00');
+    await shop.refund(earning, '1000.00');
+    expect(await shop.wallet(document)).toMatchObject({ held: '50.00', debt: '50.00' });
+    await shop.amend(order, aCart('60.00', { redeem: 'maximum' }));
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '30.00', debt: '30.00' });
   });
 });
 
@@ -261,13 +227,11 @@ describe('PUT /orders/{id} errors', () => {
     [aCart('10.00', { redeem: 'Maximum' }), ['/redeem']],
     [aCart('10.00', { redeem: true }), ['/redeem']],
   ])('PUT /orders/{id} returns 400 with a pointer to each invalid member of %j', async (body, pointers) => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     for (const _attempt of ['first', 'second']) {
-      const answer = await amend(order, body);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(pointersOf(answer)).toEqual(pointers);
+      await merchant.amend(order, body).refused(400, 'validation_failed', pointers);
     }
-    expect(await read(order)).toEqual(order);
+    expect(await merchant.order(order)).toEqual(order);
   });
 
   function ofItem(member: string): string {
@@ -275,20 +239,20 @@ describe('PUT /orders/{id} errors', () => {
   }
 
   it('PUT /orders/{id} returns 422 payments_exceed_total when the payment methods exceed the new total', async () => {
-    const order = await aCreatedOrder(merchant);
-    const answer = await amend(order, aCart('100.00', { payment_methods: [{ id: 'pix', amount: '100.01' }] }));
-    expectProblem(answer, 422, 'payments_exceed_total');
-    expect(pointersOf(answer)).toEqual(['/payment_methods']);
-    expect(await read(order)).toEqual(order);
+    const order = await merchant.create();
+    await merchant
+      .amend(order, aCart('100.00', { payment_methods: [{ id: 'pix', amount: '100.01' }] }))
+      .refused(422, 'payments_exceed_total', ['/payment_methods']);
+    expect(await merchant.order(order)).toEqual(order);
   });
 
   it('PUT /orders/{id} returns 404 for an order of another merchant, an unknown ID, and an ID that is not a UUID', async () => {
     const other = await aMerchant(service);
-    const order = await aCreatedOrder(merchant);
-    expectProblem(await amend(order, aCart('10.00'), other), 404, 'not_found');
+    const order = await merchant.create();
+    await other.amend(order, aCart('10.00')).refused(404, 'not_found');
     for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'PED-1001'])
-      expectProblem(await amend({ id }, aCart('10.00')), 404, 'not_found');
-    expect(await read(order)).toEqual(order);
+      await merchant.amend({ id }, aCart('10.00')).refused(404, 'not_found');
+    expect(await merchant.order(order)).toEqual(order);
   });
 
   it.each([
@@ -297,39 +261,35 @@ describe('PUT /orders/{id} errors', () => {
     ['partially_refunded', 'complete', '1.00', ['partially_refunded', 'refunded'], ['refund']],
     ['refunded', 'complete', '150.00', [], []],
   ])('PUT /orders/{id} returns 409 when the order is %s', async (status, operation, refund, allowed, operations) => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     await merchant.client.post(`/orders/${order.id}/${operation}`);
-    if (refund) await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: refund });
-    const before = await read(order);
+    if (refund) await merchant.refund(order, refund);
+    const before = await merchant.order(order);
     for (const total of ['150.00', '10.00']) {
-      const answer = await amend(order, aCart(total));
-      expectProblem(answer, 409, 'invalid_transition');
-      expect(answer.body).toMatchObject({ current_status: status, allowed, operations });
+      await merchant
+        .amend(order, aCart(total))
+        .refused(409, 'invalid_transition', { current_status: status, allowed, operations });
     }
-    expect(await read(order)).toEqual(before);
+    expect(await merchant.order(order)).toEqual(before);
   });
 
   it('PUT /orders/{id} returns 409 for an expired order, names renew, and works after the renewal', async () => {
-    const order = await anOrderThatHolds('20.00');
+    const order = await merchant.orderThatHolds('20.00');
     await service.clock.advance({ minutes: 31 });
-    const answer = await amend(order, aCart('100.00'));
-    expectProblem(answer, 409, 'invalid_transition');
-    expect(answer.body).toMatchObject({
+    await merchant.amend(order, aCart('100.00')).refused(409, 'invalid_transition', {
       detail: expect.stringContaining('renew'),
       current_status: 'expired',
       allowed: ['pending', 'completed', 'cancelled'],
       operations: ['renew', 'complete', 'cancel'],
       next_action: 'read_order',
     });
-    expect((await hold(order, '20.00')).body).toMatchObject({ status: 'pending' });
-    expect(await amend(order, aCart('100.00'))).toMatchObject({ status: 200, body: { total: '100.00' } });
+    expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending' });
+    expect(await merchant.amend(order, aCart('100.00'))).toMatchObject({ total: '100.00' });
   });
 
   it('a 409 for a pending order names amend among its operations', async () => {
-    const order = await aCreatedOrder(merchant);
-    const answer = await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
-    expectProblem(answer, 409, 'invalid_transition');
-    expect(answer.body).toMatchObject({
+    const order = await merchant.create();
+    await merchant.refund(order, '1.00').refused(409, 'invalid_transition', {
       current_status: 'pending',
       operations: ['hold', 'amend', 'complete', 'cancel'],
     });
@@ -338,16 +298,16 @@ describe('PUT /orders/{id} errors', () => {
 
 describe('an amended order', () => {
   it('an amended order is completed and refunded with the amounts of its new content', async () => {
-    const order = await anOrderThatHolds('20.00');
-    await amend(order, aCart('100.00', { eligible_total: '80.00' }));
-    const { body } = await merchant.client.post(`/orders/${order.id}/complete`);
+    const order = await merchant.orderThatHolds('20.00');
+    await merchant.amend(order, aCart('100.00', { eligible_total: '80.00' }));
+    const body = await merchant.complete(order);
     expect(body).toMatchObject({
       total: '100.00',
       amount_to_pay: '80.00',
       cashback: { to_redeem: { redeemed: '20.00' }, to_receive: { amount: '3.00' } },
     });
     const refund = (amount: string, external_id: string): Promise<Answer> =>
-      merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount });
+      merchant.refund(order, amount, { external_id }).answer;
     expectProblem(await refund('100.01', 'DEV-1'), 422, 'refund_exceeds_total');
     expect((await refund('50.00', 'DEV-1')).body).toMatchObject({
       cashback_returned: '10.00',
@@ -357,31 +317,30 @@ describe('an amended order', () => {
       cashback_returned: '10.00',
       cashback_taken_back: '1.50',
     });
-    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '80.00', pending: '0.00' });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', pending: '0.00' });
   });
 
   it('an amended order expires at its original date, releases its hold, and can be renewed and cancelled', async () => {
-    const order = await anOrderThatHolds('60.00');
-    await amend(order, aCart('100.00', { redeem: 'maximum' }));
+    const order = await merchant.orderThatHolds('60.00');
+    await merchant.amend(order, aCart('100.00', { redeem: 'maximum' }));
     await service.clock.advance({ minutes: 31 });
-    expect(await read(order)).toMatchObject({
+    expect(await merchant.order(order)).toMatchObject({
       status: 'expired',
       total: '100.00',
       cashback: { to_redeem: { available: '80.00', held: '0.00', maximum: '50.00' } },
     });
-    const renewed = await hold(order, '50.00');
+    const renewed = await merchant.hold(order, '50.00').answer;
     expect(renewed.body).toMatchObject({ status: 'pending', total: '100.00', amount_to_pay: '50.00' });
-    expectProblem(await hold(order, '50.01'), 422, 'redemption_exceeds_maximum');
-    const { body } = await merchant.client.post(`/orders/${order.id}/cancel`);
+    await merchant.hold(order, '50.01').refused(422, 'redemption_exceeds_maximum');
+    const body = await merchant.cancel(order);
     expect(body).toMatchObject({ status: 'cancelled', total: '100.00' });
-    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
   it('an order of an erased customer can be amended and keeps its pseudonym and its hold', async () => {
-    const order = await anOrderThatHolds('20.00');
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document as string);
-    const { status, body } = await amend(order, aCart('100.00'));
-    expect(status).toBe(200);
+    const order = await merchant.orderThatHolds('20.00');
+    const pseudonym = await merchant.erase(order.document);
+    const body = await merchant.amend(order, aCart('100.00'));
     expect(body).toMatchObject({ document: pseudonym, total: '100.00', cashback: { to_redeem: { held: '20.00' } } });
   });
 });
@@ -391,40 +350,43 @@ describe('POST /orders after an amendment', () => {
 
   it('POST /orders replays the first and the current content of an amended order, and refuses the content between', async () => {
     const first = anOrder();
-    const { body: order } = await merchant.client.post('/orders', first);
-    await amend(order, aCart('120.00'));
-    const { body: current } = await amend(order, aCart('100.00', { eligible_total: '90.00' }));
+    const order = await merchant.create(first);
+    await merchant.amend(order, aCart('120.00'));
+    const current = await merchant.amend(order, aCart('100.00', { eligible_total: '90.00' }));
     expect(current.version).toBe(3);
     for (const cart of [{}, aCart('100.00', { eligible_total: '90.00' }), aCart('100', { eligible_total: '90' })]) {
-      const again = await merchant.client.post('/orders', { ...first, ...cart });
+      const again = await merchant.create({ ...first, ...cart }).answer;
       expect(replayed(again)).toEqual([201, 'true']);
       expect(again.body).toEqual(current);
     }
-    const between = await merchant.client.post('/orders', { ...first, ...aCart('120.00') });
-    expectProblem(between, 409, 'external_id_conflict');
-    expect(pointersOf(between)).toEqual(['/eligible_total', '/items/0/price', '/payment_methods/0/amount', '/total']);
+    await merchant
+      .create({ ...first, ...aCart('120.00') })
+      .refused(409, 'external_id_conflict', [
+        '/eligible_total',
+        '/items/0/price',
+        '/payment_methods/0/amount',
+        '/total',
+      ]);
   });
 
   it('POST /orders replays both contents of an amended order that was created with expires_at', async () => {
     const first = anOrder({ expires_at: new Date(service.clock.now().getTime() + 3_600_000).toISOString() });
-    const { body: order } = await merchant.client.post('/orders', first);
-    const { body: current } = await amend(order, aCart('100.00'));
+    const order = await merchant.create(first);
+    const current = await merchant.amend(order, aCart('100.00'));
     for (const cart of [{}, aCart('100.00'), { ...aCart('100.00'), expires_at: undefined }]) {
-      const again = await merchant.client.post('/orders', { ...first, ...cart });
+      const again = await merchant.create({ ...first, ...cart }).answer;
       expect(replayed(again)).toEqual([201, 'true']);
       expect(again.body).toEqual(current);
     }
   });
 
   it('a 409 for the first content of an amended order with a third expires_at names only expires_at, also after an erasure', async () => {
-    const inMinutes = (minutes: number): string =>
-      new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
-    for (const members of [{}, { expires_at: inMinutes(60) }]) {
+    for (const members of [{}, { expires_at: service.clock.inMinutes(60) }]) {
       const first = anOrder({ metadata: { till: '7' }, ...members });
-      const { body: order } = await merchant.client.post('/orders', first);
-      await amend(order, aCart('100.00'));
+      const order = await merchant.create(first);
+      await merchant.amend(order, aCart('100.00'));
       const again = (cart: object): Promise<Answer> =>
-        merchant.client.post('/orders', { ...first, ...cart, expires_at: inMinutes(90) });
+        merchant.create({ ...first, ...cart, expires_at: service.clock.inMinutes(90) }).answer;
       const answer = await again({});
       expectProblem(answer, 409, 'external_id_conflict');
       expect(pointersOf(answer)).toEqual(['/expires_at']);
@@ -440,39 +402,35 @@ describe('POST /orders after an amendment', () => {
           '/total',
         ],
       ]);
-      await service.app.get(ErasureService).erase(merchant.id, first.document);
+      await merchant.erase(first.document);
       expect(pointersOf(await again({}))).toEqual(['/expires_at']);
     }
   });
 
   it('POST /orders replays only the first content of an amended order after its customer was erased', async () => {
     const first = anOrder();
-    const { body: order } = await merchant.client.post('/orders', first);
-    await amend(order, aCart('100.00'));
-    await service.app.get(ErasureService).erase(merchant.id, first.document);
-    expect(replayed(await merchant.client.post('/orders', first))).toEqual([201, 'true']);
-    const answer = await merchant.client.post('/orders', { ...first, ...aCart('100.00') });
-    expectProblem(answer, 409, 'external_id_conflict');
-    expect(pointersOf(answer)).toEqual(['/document']);
+    const order = await merchant.create(first);
+    await merchant.amend(order, aCart('100.00'));
+    await merchant.erase(first.document);
+    expect(replayed(await merchant.create(first).answer)).toEqual([201, 'true']);
+    await merchant.create({ ...first, ...aCart('100.00') }).refused(409, 'external_id_conflict', ['/document']);
   });
 });
 
 describe('concurrent PUT /orders/{id} requests', () => {
   it('25 concurrent identical PUT /orders/{id} requests change the order once and all return it', async () => {
-    const order = await anOrderThatHolds('75.00');
-    const answers = await atOnce(25, () => amend(order, aCart('100.00', { redeem: 'maximum' })));
-    expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
-    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(answers[0]?.body.version).toBe(3);
-    expect(await walletOf(merchant, order.document as string)).toMatchObject({ available: '30.00', held: '50.00' });
+    const order = await merchant.orderThatHolds('75.00');
+    const body = await sameAtOnce(25, () => merchant.amend(order, aCart('100.00', { redeem: 'maximum' })));
+    expect(body.version).toBe(3);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '30.00', held: '50.00' });
   });
 
   it('of 25 concurrent PUT /orders/{id} requests with different content the last one wins, and each adds a version', async () => {
-    const order = await aCreatedOrder(merchant);
-    const answers = await atOnce(25, (at) => amend(order, aCart(`${at + 1}.00`)));
+    const order = await merchant.create();
+    const answers = await atOnce(25, (at) => merchant.amend(order, aCart(`${at + 1}.00`)).answer);
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
     const versions = answers.map(({ body }) => body.version as number).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 25 }, (_, at) => at + 2));
-    expect(await read(order)).toEqual(answers.find(({ body }) => body.version === 26)?.body);
+    expect(await merchant.order(order)).toEqual(answers.find(({ body }) => body.version === 26)?.body);
   });
 });

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { creationsAmong, expectCreation, expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { useService } from '../support/use-service.js';
 
@@ -29,7 +29,7 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
 
   it('each of 120 concurrent orders is created with its own content and balance', async () => {
     const customers = Array.from({ length: 4 }, () => aDocument());
-    for (const [index, document] of customers.entries()) await grant(service, merchant, document, `${index + 1}.00`);
+    for (const [index, document] of customers.entries()) await merchant.credit(document, `${index + 1}.00`);
     const before = await shared('new_orders');
     const orders = Array.from({ length: 120 }, (_, index) =>
       anOrder({ document: customers[index % 4], total: `${200 + index}.00` }),
@@ -55,22 +55,22 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
     expect(after.requests - before.requests).toBeGreaterThanOrEqual(120);
     expect(after.statements - before.statements < 120).toBe(isBatched);
     // Reads in any order return the same orders.
-    const read = await atOnce(120, (index) => merchant.client.get(`/orders/${answers[119 - index]?.body.id}`));
+    const read = await atOnce(120, (index) => merchant.order(answers[119 - index]?.body).answer);
     expect(read.map(({ body }) => body)).toEqual(answers.map(({ body }) => body).reverse());
   });
 
   it('60 identical orders are one order and 59 replays, also beside new orders and conflicts', async () => {
     const existing = await atOnce(20, async () => {
       const order = anOrder();
-      expect((await merchant.client.post('/orders', order)).status).toBe(201);
+      await merchant.create(order);
       return order;
     });
     const twin = anOrder();
     const [twins, replays, conflicts, fresh] = await Promise.all([
-      atOnce(60, () => merchant.client.post('/orders', twin)),
+      atOnce(60, () => merchant.create(twin).answer),
       atOnce(20, (index) => merchant.client.post('/orders', existing[index])),
       atOnce(20, (index) => merchant.client.post('/orders', { ...existing[index], total: '151.00' })),
-      atOnce(20, () => merchant.client.post('/orders', anOrder())),
+      atOnce(20, () => merchant.create().answer),
     ]);
     expect([...twins, ...replays].map(({ status }) => status)).toEqual(Array(80).fill(201));
     expect(creationsAmong(twins)).toBe(1);
@@ -83,17 +83,15 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
 
   it('two merchants with the same external_ids have their own orders', async () => {
     const orders = Array.from({ length: 20 }, () => anOrder());
-    const [mine, theirs] = await Promise.all(
-      [merchant, other].map(({ client }) => atOnce(20, (index) => client.post('/orders', orders[index]))),
-    );
-    const ids = [mine, theirs].map((answers) => answers?.map(({ body }) => body.id as string) ?? []);
-    expect(new Set(ids.flat()).size).toBe(40);
-    const foreign = await atOnce(40, (index) =>
-      index % 2 === 0
-        ? merchant.client.get(`/orders/${ids[0]?.[index / 2]}`)
-        : merchant.client.get(`/orders/${ids[1]?.[(index - 1) / 2]}`),
-    );
-    expect(foreign.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, (_, at) => (at % 2 ? 404 : 200)));
+    const [mine, theirs] = await Promise.all([
+      atOnce(20, (index) => merchant.create(orders[index])),
+      atOnce(20, (index) => other.create(orders[index])),
+    ]);
+    expect(new Set([...mine, ...theirs].map(({ id }) => id)).size).toBe(40);
+    await Promise.all([
+      atOnce(20, (index) => merchant.order(mine[index]!)),
+      atOnce(20, (index) => merchant.order(theirs[index]!).refused(404, 'not_found')),
+    ]);
   });
 
   it('a token that was revoked is refused, while other tokens in the same statement work', async () => {
@@ -107,7 +105,7 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
 
   it('the replay of an order that another transaction has locked does not wait, nor do new orders', async () => {
     const order = anOrder();
-    const lock = await lockOrder(service.databaseUrl, (await aCreatedOrder(merchant, order)).id);
+    const lock = await lockOrder(service.databaseUrl, (await merchant.create(order)).id);
     try {
       const answers = await atOnce(20, (index) => merchant.client.post('/orders', index % 2 ? anOrder() : order));
       expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
@@ -121,8 +119,9 @@ describe.each([true, false])('concurrent requests with BATCH=%s', (isBatched) =>
       CREATE TRIGGER tr_orders_refused BEFORE INSERT ON orders FOR EACH ROW
         IF NEW.external_id = 'REFUSED' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF`);
     try {
-      const answers = await atOnce(30, (index) =>
-        merchant.client.post('/orders', anOrder(index === 15 ? { external_id: 'REFUSED' } : {})),
+      const answers = await atOnce(
+        30,
+        (index) => merchant.create(index === 15 ? { external_id: 'REFUSED' } : {}).answer,
       );
       expect(answers.map(({ status }) => status)).toEqual(
         Array.from({ length: 30 }, (_, index) => (index === 15 ? 500 : 201)),

@@ -1,19 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
-import { type Answer, atOnce, Client } from '../support/client.js';
+import { atOnce, Client, sameAtOnce } from '../support/client.js';
 import type { TestClock } from '../support/clock.js';
-import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { expectInvariants, pointersOf } from '../support/expectations.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
 const DAY = 24 * 60;
 const inMinutes = (minutes: number): string => new Date(service.clock.now().getTime() + minutes * 60_000).toISOString();
-const hold = (order: { id: string }, amount: string, expires_at?: string): Promise<Answer> =>
-  merchant.client.put(`/orders/${order.id}/redemption`, { amount, expires_at });
 
 /** Moves the clock and logs in again, because an access token is valid for an hour. */
 async function pass(time: Parameters<TestClock['advance']>[0]): Promise<void> {
@@ -23,25 +19,19 @@ async function pass(time: Parameters<TestClock['advance']>[0]): Promise<void> {
   merchant.client = new Client(service, body.access_token);
 }
 
-async function aCustomerWith(amount: string): Promise<string> {
-  const document = aDocument();
-  await grant(service, merchant, document, amount);
-  return document;
-}
-
 describe('expires_at of POST /orders', () => {
   it('POST /orders accepts an expires_at, and the order and its hold last until then', async () => {
-    const document = await aCustomerWith('80.00');
+    const document = await merchant.customerWith('80.00');
     const expiresAt = inMinutes(3 * DAY);
-    const order = await aCreatedOrder(merchant, { document, expires_at: expiresAt });
+    const order = await merchant.create({ document, expires_at: expiresAt });
     expect(order.expires_at).toBe(expiresAt);
-    await hold(order, '20.00');
+    await merchant.hold(order, '20.00');
     await pass({ days: 2, hours: 23 });
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'pending' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '60.00', held: '20.00' });
+    expect(await merchant.order(order)).toMatchObject({ status: 'pending' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '60.00', held: '20.00' });
     await pass({ hours: 1 });
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'expired' });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await merchant.order(order)).toMatchObject({ status: 'expired' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
   it.each([
@@ -52,38 +42,36 @@ describe('expires_at of POST /orders', () => {
   ])('POST /orders returns 400 with the bounds when expires_at is %s', async (_, minutes) => {
     for (const _attempt of ['first', 'second']) {
       const order = anOrder({ expires_at: inMinutes(minutes) });
-      const answer = await merchant.client.post('/orders', order);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toEqual([
-        {
-          pointer: '/expires_at',
-          detail: expect.stringMatching(/^must be from 1 to 10080 minutes in the future: from .*Z to .*Z$/),
-        },
-      ]);
-      expect((await merchant.client.get(`/orders?external_id=${order.external_id}`)).body.data).toEqual([]);
+      await merchant.create(order).refused(400, 'validation_failed', {
+        errors: [
+          {
+            pointer: '/expires_at',
+            detail: expect.stringMatching(/^must be from 1 to 10080 minutes in the future: from .*Z to .*Z$/),
+          },
+        ],
+      });
+      expect((await merchant.orders(`external_id=${order.external_id}`)).data).toEqual([]);
     }
   });
 
   it.each(['2026-11-23', 'tomorrow', 1_800_000_000, true, {}])(
     'POST /orders returns 400 when expires_at is %j',
     async (expires_at) => {
-      const answer = await merchant.client.post('/orders', anOrder({ expires_at }));
-      expectProblem(answer, 400, 'validation_failed');
-      expect(pointersOf(answer)).toEqual(['/expires_at']);
+      await merchant.create({ expires_at }).refused(400, 'validation_failed', ['/expires_at']);
     },
   );
 
   it('the policy of a merchant bounds its expires_at', async () => {
     const shop = await aMerchant(service, { maxOrderTtlMinutes: 60 });
-    expect((await shop.client.post('/orders', anOrder({ expires_at: inMinutes(59) }))).status).toBe(201);
-    expectProblem(await shop.client.post('/orders', anOrder({ expires_at: inMinutes(61) })), 400, 'validation_failed');
+    await shop.create({ expires_at: inMinutes(59) });
+    await shop.create({ expires_at: inMinutes(61) }).refused(400, 'validation_failed');
   });
 
   it('POST /orders replays an order after its expires_at has passed', async () => {
     const order = anOrder({ expires_at: inMinutes(2) });
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     await pass({ minutes: 3 });
-    const again = await merchant.client.post('/orders', order);
+    const again = await merchant.create(order).answer;
     const { updated_at } = again.body;
     expect(again).toMatchObject({ status: 201, body: { ...body, status: 'expired', version: 2, updated_at } });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
@@ -91,29 +79,29 @@ describe('expires_at of POST /orders', () => {
 
   it('POST /orders returns 409 when expires_at differs from the earlier request', async () => {
     const order = anOrder({ expires_at: inMinutes(10) });
-    await merchant.client.post('/orders', order);
+    await merchant.create(order);
     for (const minutes of [20, -20]) {
-      const answer = await merchant.client.post('/orders', { ...order, expires_at: inMinutes(minutes) });
-      expectProblem(answer, 409, 'external_id_conflict');
-      expect(pointersOf(answer)).toEqual(['/expires_at']);
+      await merchant
+        .create({ ...order, expires_at: inMinutes(minutes) })
+        .refused(409, 'external_id_conflict', ['/expires_at']);
     }
     const inSaoPaulo = new Date(Date.parse(order.expires_at as string) - 3 * 3_600_000)
       .toISOString()
       .replace('Z', '-03:00');
-    expect((await merchant.client.post('/orders', { ...order, expires_at: inSaoPaulo })).status).toBe(201);
+    await merchant.create({ ...order, expires_at: inSaoPaulo });
   });
 
   it('POST /orders replays the first request of a renewed order and of an erased customer', async () => {
     const order = anOrder({ expires_at: inMinutes(10) });
-    const { body } = await merchant.client.post('/orders', order);
-    await hold(body, '0.00', inMinutes(60));
-    const again = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
+    await merchant.hold(body, '0.00', inMinutes(60));
+    const again = await merchant.create(order).answer;
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document);
-    expect(await merchant.client.post('/orders', order)).toMatchObject({ status: 201, body: { document: pseudonym } });
-    const other = await merchant.client.post('/orders', { ...order, total: '151.00', expires_at: inMinutes(30) });
+    const pseudonym = await merchant.erase(order.document);
+    expect(await merchant.create(order)).toMatchObject({ document: pseudonym });
+    const other = await merchant.create({ ...order, total: '151.00', expires_at: inMinutes(30) }).answer;
     expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
-    expect(pointersOf(await merchant.client.post('/orders', { ...order, total: '151.00' }))).toEqual(['/total']);
+    expect(pointersOf(await merchant.create({ ...order, total: '151.00' }).answer)).toEqual(['/total']);
   });
 
   it.each([
@@ -123,196 +111,172 @@ describe('expires_at of POST /orders', () => {
     'POST /orders replays the first cart of an amended order with its first, %s expires_at, its current one, and none',
     async (_, minutes) => {
       const order = anOrder({ expires_at: minutes && inMinutes(minutes) });
-      const { body: created } = await merchant.client.post('/orders', order);
+      const created = await merchant.create(order);
       const { external_id: _id, document: _document, expires_at: _first, ...cart } = order;
-      await merchant.client.put(`/orders/${created.id}`, { ...cart, total: '151.00' });
+      await merchant.amend(created, { ...cart, total: '151.00' });
       const moved = inMinutes(60);
-      await hold(created, '0.00', moved);
+      await merchant.hold(created, '0.00', moved);
       for (const expires_at of [created.expires_at, moved, undefined]) {
-        const replay = await merchant.client.post('/orders', { ...order, expires_at });
+        const replay = await merchant.create({ ...order, expires_at }).answer;
         expect({ expires_at, status: replay.status }).toEqual({ expires_at, status: 201 });
         expect(replay.body).toMatchObject({ id: created.id, total: '151.00', expires_at: moved });
       }
-      const other = await merchant.client.post('/orders', { ...order, expires_at: inMinutes(45) });
-      expectProblem(other, 409, 'external_id_conflict');
+      await merchant.create({ ...order, expires_at: inMinutes(45) }).refused(409, 'external_id_conflict');
     },
   );
 
   it('POST /orders replays the amended cart of a renewed order with its first, its current, and no expires_at', async () => {
     const [first, moved, another] = [inMinutes(60), inMinutes(120), inMinutes(90)];
     const order = anOrder({ expires_at: first });
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     const cart = {
       items: [{ id: 'sku-2', price: '90.00' }],
       total: '90.00',
       payment_methods: [{ id: 'pix', amount: '90.00' }],
     };
-    await merchant.client.put(`/orders/${body.id}`, cart);
-    const { body: current } = await hold(body, '0.00', moved);
+    await merchant.amend(body, cart);
+    const current = await merchant.hold(body, '0.00', moved);
     for (const expires_at of [first, moved, undefined]) {
-      const again = await merchant.client.post('/orders', { ...order, ...cart, expires_at });
-      expect(again).toMatchObject({ status: 201, body: current });
-      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(await merchant.create({ ...order, ...cart, expires_at }).replayed()).toMatchObject(current);
     }
-    const conflict = await merchant.client.post('/orders', { ...order, ...cart, expires_at: another });
-    expectProblem(conflict, 409, 'external_id_conflict');
-    expect(pointersOf(conflict)).toEqual(['/expires_at']);
+    await merchant
+      .create({ ...order, ...cart, expires_at: another })
+      .refused(409, 'external_id_conflict', ['/expires_at']);
   });
 });
 
 describe('expires_at of PUT /orders/{id}/redemption', () => {
   it('PUT /orders/{id}/redemption with expires_at moves the expiry of a pending order and of its hold', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
-    await hold(order, '20.00');
+    const order = await merchant.orderWith('80.00');
+    await merchant.hold(order, '20.00');
     const expiresAt = inMinutes(2 * DAY);
-    const { status, body } = await hold(order, '20.00', expiresAt);
-    expect({ status, body }).toMatchObject({
-      status: 200,
-      body: { status: 'pending', expires_at: expiresAt, version: 3 },
-    });
+    const body = await merchant.hold(order, '20.00', expiresAt);
+    expect(body).toMatchObject({ status: 'pending', expires_at: expiresAt, version: 3 });
     await pass({ days: 1 });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '60.00', held: '20.00' });
-    expect((await hold(order, '10.00')).body).toMatchObject({ expires_at: expiresAt, version: 4 });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
+    expect(await merchant.hold(order, '10.00')).toMatchObject({ expires_at: expiresAt, version: 4 });
     await pass({ days: 1 });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
   });
 
   it('PUT /orders/{id}/redemption renews an expired order until the new expires_at', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
-    await hold(order, '20.00');
+    const order = await merchant.orderWith('80.00');
+    await merchant.hold(order, '20.00');
     await pass({ days: 30 });
     const expiresAt = inMinutes(60);
-    const { status, body } = await hold(order, '50.00', expiresAt);
-    expect({ status, body }).toMatchObject({
-      status: 200,
-      body: {
-        status: 'pending',
-        expires_at: expiresAt,
-        cashback: { to_redeem: { held: '50.00', available: '30.00' } },
-      },
+    const body = await merchant.hold(order, '50.00', expiresAt);
+    expect(body).toMatchObject({
+      status: 'pending',
+      expires_at: expiresAt,
+      cashback: { to_redeem: { held: '50.00', available: '30.00' } },
     });
-    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00']);
-    expect((await merchant.client.get('/orders?status=pending')).body.data[0]).toEqual(body);
+    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
+    expect((await merchant.orders('status=pending')).data[0]).toEqual(body);
     await pass({ minutes: 59 });
-    expect((await merchant.client.post(`/orders/${order.id}/complete`)).body).toMatchObject({
+    expect(await merchant.complete(order)).toMatchObject({
       status: 'completed',
       cashback: { to_redeem: { redeemed: '50.00' } },
     });
   });
 
   it('PUT /orders/{id}/redemption without expires_at renews an expired order for as long as the policy says', async () => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     await pass({ minutes: 31 });
-    const { body } = await hold(order, '0.00');
+    const body = await merchant.hold(order, '0.00');
     expect(body).toMatchObject({ status: 'pending', version: 3 });
     expect(Date.parse(body.expires_at) - Date.parse(body.updated_at)).toBe(30 * 60_000);
     await pass({ minutes: 29 });
-    expect((await hold(order, '0.00')).body).toEqual(body);
+    expect(await merchant.hold(order, '0.00')).toEqual(body);
   });
 
   it('a repeated renewal changes nothing, also in its last minute', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     await pass({ minutes: 31 });
     const expiresAt = inMinutes(10);
-    const { body } = await hold(order, '20.00', expiresAt);
+    const body = await merchant.hold(order, '20.00', expiresAt);
     await pass({ minutes: 9, seconds: 30 });
-    expect(await hold(order, '20.00', expiresAt)).toMatchObject({ status: 200, body });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '60.00', held: '20.00' });
+    expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject(body);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '60.00', held: '20.00' });
   });
 
   it('a repeated hold returns the expired order after its expires_at, and neither renews nor changes it', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     const expiresAt = inMinutes(10);
-    expect((await hold(order, '20.00', expiresAt)).body).toMatchObject({ status: 'pending', expires_at: expiresAt });
+    expect(await merchant.hold(order, '20.00', expiresAt)).toMatchObject({ status: 'pending', expires_at: expiresAt });
     for (const minutes of [10, 24 * 60]) {
       await pass({ minutes });
-      const expired = (await merchant.client.get(`/orders/${order.id}`)).body;
+      const expired = await merchant.order(order);
       expect(expired).toMatchObject({ status: 'expired', cashback: { to_redeem: { held: '0.00' } } });
-      const answers = await atOnce(5, () => hold(order, '20.00', expiresAt));
+      const answers = await atOnce(5, () => merchant.hold(order, '20.00', expiresAt).answer);
       for (const answer of answers) expect(answer).toMatchObject({ status: 200, body: expired });
-      expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(expired);
+      expect(await merchant.order(order)).toEqual(expired);
     }
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '80.00', held: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual(['grant 80.00']);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(await merchant.movements(order.document)).toEqual(['grant 80.00']);
   });
 
   it('a hold with a past expires_at is 400 where it is not a repeat: another amount, or another instant', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     const [replaced, expiresAt] = [inMinutes(5), inMinutes(10)];
-    await hold(order, '10.00', replaced);
-    await hold(order, '20.00', expiresAt);
+    await merchant.hold(order, '10.00', replaced);
+    await merchant.hold(order, '20.00', expiresAt);
     await pass({ minutes: 11 });
-    const expired = (await merchant.client.get(`/orders/${order.id}`)).body;
+    const expired = await merchant.order(order);
     for (const [amount, at] of [
       ['10.00', expiresAt],
       ['0.00', expiresAt],
       ['20.00', replaced],
       ['10.00', replaced],
     ] as const) {
-      const answer = await hold(order, amount, at);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(pointersOf(answer)).toEqual(['/expires_at']);
+      await merchant.hold(order, amount, at).refused(400, 'validation_failed', ['/expires_at']);
     }
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(expired);
+    expect(await merchant.order(order)).toEqual(expired);
     const foreign = await aMerchant(service);
-    expectProblem(
-      await foreign.client.put(`/orders/${order.id}/redemption`, { amount: '20.00', expires_at: expiresAt }),
-      404,
-      'not_found',
-    );
-    expect((await hold(order, '20.00')).body).toMatchObject({ status: 'pending', amount_to_pay: '130.00' });
+    await foreign.hold(order, '20.00', expiresAt).refused(404, 'not_found');
+    expect(await merchant.hold(order, '20.00')).toMatchObject({ status: 'pending', amount_to_pay: '130.00' });
   });
 
   it.each([-1, 0, 7 * DAY + 1])(
     'PUT /orders/{id}/redemption returns 400 when expires_at is %d minutes ahead, and changes nothing',
     async (minutes) => {
-      const order = await aCreatedOrder(merchant);
+      const order = await merchant.create();
       for (const advance of [0, 31]) {
         await pass({ minutes: advance });
-        const before = await merchant.client.get(`/orders/${order.id}`);
-        const answer = await hold(order, '0.00', inMinutes(minutes));
-        expectProblem(answer, 400, 'validation_failed');
-        expect(answer.body.errors).toEqual([
-          { pointer: '/expires_at', detail: expect.stringContaining('from 1 to 10080 minutes in the future') },
-        ]);
-        expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(before.body);
+        const before = await merchant.order(order).answer;
+        await merchant.hold(order, '0.00', inMinutes(minutes)).refused(400, 'validation_failed', {
+          errors: [
+            { pointer: '/expires_at', detail: expect.stringContaining('from 1 to 10080 minutes in the future') },
+          ],
+        });
+        expect(await merchant.order(order)).toEqual(before.body);
       }
     },
   );
 
   it('a renewal above the maximum returns 422 and the order stays expired', async () => {
-    const document = await aCustomerWith('10.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('10.00');
     await pass({ minutes: 31 });
-    const answer = await hold(order, '10.01', inMinutes(60));
-    expectProblem(answer, 422, 'redemption_exceeds_maximum');
-    expect(answer.body).toMatchObject({ maximum: '10.00', limited_by: 'balance' });
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({ status: 'expired', version: 2 });
+    await merchant
+      .hold(order, '10.01', inMinutes(60))
+      .refused(422, 'redemption_exceeds_maximum', { maximum: '10.00', limited_by: 'balance' });
+    expect(await merchant.order(order)).toMatchObject({ status: 'expired', version: 2 });
   });
 
   it('PUT /orders/{id}/redemption returns 409 for a cancelled order and 404 for an order of another merchant', async () => {
-    const [order, foreign] = [await aCreatedOrder(merchant), await aCreatedOrder(await aMerchant(service))];
-    await merchant.client.post(`/orders/${order.id}/cancel`);
-    const answer = await hold(order, '0.00', inMinutes(60));
-    expectProblem(answer, 409, 'invalid_transition');
-    expect(answer.body).toMatchObject({ current_status: 'cancelled', allowed: [], operations: [] });
-    expectProblem(await hold(foreign, '0.00', inMinutes(60)), 404, 'not_found');
+    const [order, foreign] = [await merchant.create(), await (await aMerchant(service)).create()];
+    await merchant.cancel(order);
+    await merchant
+      .hold(order, '0.00', inMinutes(60))
+      .refused(409, 'invalid_transition', { current_status: 'cancelled', allowed: [], operations: [] });
+    await merchant.hold(foreign, '0.00', inMinutes(60)).refused(404, 'not_found');
   });
 
   it('10 concurrent renewals of an order hold its cashback once', async () => {
-    const document = await aCustomerWith('80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     await pass({ minutes: 31 });
     const expiresAt = inMinutes(60);
-    const answers = await atOnce(10, () => hold(order, '70.00', expiresAt));
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
-    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(answers[0]!.body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '70.00' } } });
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '70.00' });
+    const body = await sameAtOnce(10, () => merchant.hold(order, '70.00', expiresAt));
+    expect(body).toMatchObject({ version: 3, cashback: { to_redeem: { held: '70.00' } } });
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '10.00', held: '70.00' });
   });
 });

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/expectations.js';
-import { aCreatedOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -36,7 +35,7 @@ describe('the lifecycle of an order', () => {
     ['refunded', ['complete', '150.00'], 'cancel'],
   ])('the operations and the allowed statuses of a 409 for a %s order are those of the diagram', async (...of) => {
     const [status, path, refused] = of;
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     const refund = (external_id: string, amount: string) => ({ external_id, amount });
     const post = (operation: string, body: unknown = {}) =>
       merchant.client.post(`/orders/${order.id}/${operation}`, body);

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { ErasureService } from '../../src/orders/erasure.service.js';
-import { type Answer, atOnce } from '../support/client.js';
+import type { Answer } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCreatedOrder, aMerchant, anOrder } from '../support/factories.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
+import { oneAtOnce, type Order, type Call } from '../support/shop.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
@@ -21,12 +21,10 @@ const UNUSUAL = {
 };
 const CART = { total: '90.00', items: [{ id: 'sku-2', price: '90.00' }], payment_methods: [] };
 
-const read = async ({ id }: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${id}`)).body;
-const amend = (order: { id: string }, metadata?: unknown): Promise<Answer> =>
-  merchant.client.put(`/orders/${order.id}`, { ...CART, metadata });
+const amend = (order: { id: string }, metadata?: unknown) => merchant.amend(order, { ...CART, metadata });
 const reversed = (metadata: object): object => Object.fromEntries(Object.entries(metadata).reverse());
 
-function expectReplay(answer: Answer, body: unknown): void {
+function expectReplay(answer: Answer<unknown>, body: unknown): void {
   expect(answer).toMatchObject({ status: 201, body });
   expect(answer.headers.get('idempotency-replayed')).toBe('true');
 }
@@ -38,29 +36,23 @@ describe('the metadata of an order', () => {
     ['20 members', Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`key-${at}`, String(at)]))],
   ])('POST /orders keeps %s, and every response with the order has them', async (_, metadata) => {
     const order = anOrder({ metadata });
-    const { status, body } = await merchant.client.post('/orders', order);
-    expect(status).toBe(201);
+    const body = await merchant.create(order);
     expect(Object.entries(body.metadata as object).sort()).toEqual(Object.entries(metadata).sort());
-    const { body: listed } = await merchant.client.get(`/orders?external_id=${order.external_id}`);
+    const listed = await merchant.orders(`external_id=${order.external_id}`);
     const { body: named } = await merchant.client.get(`/orders/by-external-id/${order.external_id}`);
     // As text, because comparisons ignore the order of members.
-    for (const answered of [
-      await read(body),
-      named,
-      listed.data[0],
-      (await merchant.client.post('/orders', order)).body,
-    ])
+    for (const answered of [await merchant.order(body), named, listed.data[0], await merchant.create(order)])
       expect(JSON.stringify(answered.metadata)).toBe(JSON.stringify(body.metadata));
-    const { body: completed } = await merchant.client.post(`/orders/${body.id}/complete`);
+    const completed = await merchant.complete(body);
     expect(JSON.stringify(completed.metadata)).toBe(JSON.stringify(body.metadata));
   });
 
   it.each([undefined, null, {}])(
     'an order that is created with the metadata %j has {} and stores nothing',
     async (none) => {
-      const order = await aCreatedOrder(merchant, { metadata: none });
+      const order = await merchant.create({ metadata: none });
       expect(order.metadata).toEqual({});
-      expect((await read(order)).metadata).toEqual({});
+      expect((await merchant.order(order)).metadata).toEqual({});
       expect(await rowsOf(service, 'SELECT metadata FROM orders WHERE id = ?', [order.id])).toEqual([
         { metadata: null },
       ]);
@@ -83,29 +75,28 @@ describe('the metadata of an order', () => {
     ['a value of 501 characters', { till: 'x'.repeat(501) }, '"till", which has more than 500 characters'],
     ['a lone surrogate', { till: '\ud800' }, '"till", which must be valid Unicode'],
   ])('POST and PUT return 400 and change nothing when the metadata is %s', async (_, metadata, detail) => {
-    const order = await aCreatedOrder(merchant, { metadata: METADATA });
+    const order = await merchant.create({ metadata: METADATA });
     for (const answer of [
-      await merchant.client.post('/orders', anOrder({ metadata })),
-      await amend(order, metadata),
-      await amend(order, metadata),
+      await merchant.create({ metadata }).answer,
+      await amend(order, metadata).answer,
+      await amend(order, metadata).answer,
     ]) {
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toEqual([{ pointer: '/metadata', detail: expect.stringContaining(detail) }]);
+      const { errors } = expectProblem(answer, 400, 'validation_failed');
+      expect(errors).toEqual([{ pointer: '/metadata', detail: expect.stringContaining(detail) }]);
     }
-    expect(await read(order)).toEqual(order);
+    expect(await merchant.order(order)).toEqual(order);
   });
 
   it('GET /orders does not filter by metadata, and a quote has none', async () => {
-    const answer = await merchant.client.get('/orders?metadata=SP-014');
-    expectProblem(answer, 400, 'validation_failed');
-    const quote = await merchant.client.post('/quotes', { total: '10.00' });
+    await merchant.orders('metadata=SP-014').refused(400, 'validation_failed');
+    const quote = await merchant.quote({ total: '10.00' }).answer;
     expect([quote.status, quote.body]).toEqual([200, expect.not.objectContaining({ metadata: expect.anything() })]);
   });
 
   it('a page of GET /orders counts metadata towards its 1 MiB', async () => {
     const shop = await aMerchant(service);
     const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`key-${at}`, '🎁'.repeat(500)]));
-    for (let orders = 0; orders < 30; orders++) await aCreatedOrder(shop, { metadata });
+    for (let orders = 0; orders < 30; orders++) await shop.create({ metadata });
     const pages = await shop.client.pages('/orders?limit=100');
     expect(pages.flatMap(({ data }) => data)).toHaveLength(30);
     for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(1024 * 1024);
@@ -116,15 +107,14 @@ describe('the metadata of an order', () => {
 describe('the metadata of a repeated POST /orders', () => {
   it.each([METADATA, UNUSUAL])('POST /orders replays the metadata %j in any order of its members', async (metadata) => {
     const order = anOrder({ metadata });
-    const { body } = await merchant.client.post('/orders', order);
-    expectReplay(await merchant.client.post('/orders', { ...order, metadata: reversed(metadata) }), body);
+    const body = await merchant.create(order);
+    expectReplay(await merchant.create({ ...order, metadata: reversed(metadata) }).answer, body);
   });
 
   it('POST /orders replays an order without metadata with null and with {}', async () => {
     const order = anOrder();
-    const { body } = await merchant.client.post('/orders', order);
-    for (const metadata of [null, {}])
-      expectReplay(await merchant.client.post('/orders', { ...order, metadata }), body);
+    const body = await merchant.create(order);
+    for (const metadata of [null, {}]) expectReplay(await merchant.create({ ...order, metadata }).answer, body);
   });
 
   it.each([
@@ -138,53 +128,45 @@ describe('the metadata of a repeated POST /orders', () => {
     'POST /orders returns 409 with a pointer to each different member when the metadata is %j',
     async (metadata, pointers) => {
       const order = anOrder({ metadata: METADATA });
-      const { body } = await merchant.client.post('/orders', order);
+      const body = await merchant.create(order);
       for (const _attempt of ['first', 'second']) {
-        const answer = await merchant.client.post('/orders', { ...order, metadata });
-        expectProblem(answer, 409, 'external_id_conflict');
-        expect(pointersOf(answer)).toEqual(pointers);
-        expect(JSON.stringify(answer.body)).not.toContain('SP-014');
+        const problem = await merchant.create({ ...order, metadata }).refused(409, 'external_id_conflict', pointers);
+        expect(JSON.stringify(problem)).not.toContain('SP-014');
       }
-      expect(await read(body)).toEqual(body);
+      expect(await merchant.order(body)).toEqual(body);
     },
   );
 
   it('only one of 20 concurrent POST /orders requests with different metadata creates the order', async () => {
     const order = anOrder();
-    const answers = await atOnce(20, (at) =>
-      merchant.client.post('/orders', { ...order, metadata: { till: String(at) } }),
-    );
-    const [created, ...others] = answers.filter(({ status }) => status === 201);
-    expect(others).toEqual([]);
-    for (const answer of answers.filter(({ status }) => status !== 201)) {
-      expectProblem(answer, 409, 'external_id_conflict');
-      expect(pointersOf(answer)).toEqual(['/metadata/till']);
-    }
-    expect(await read(created?.body)).toEqual(created?.body);
+    const send = (at: number): Call<Order> => merchant.create({ ...order, metadata: { till: String(at) } });
+    const errors = [expect.objectContaining({ pointer: '/metadata/till' })];
+    const created = await oneAtOnce(20, send, 409, { code: 'external_id_conflict', errors });
+    expect(await merchant.order(created)).toEqual(created);
   });
 
   it('POST /orders creates an order of another merchant with its own metadata', async () => {
     const [order, other] = [anOrder({ metadata: METADATA }), await aMerchant(service)];
-    await merchant.client.post('/orders', order);
-    const { status, body } = await other.client.post('/orders', { ...order, metadata: { till: '4' } });
-    expect({ status, body }).toMatchObject({ status: 201, body: { metadata: { till: '4' } } });
+    await merchant.create(order);
+    const body = await other.create({ ...order, metadata: { till: '4' } });
+    expect(body).toMatchObject({ metadata: { till: '4' } });
   });
 });
 
 describe('the metadata of an amended order', () => {
   it('PUT /orders/{id} replaces the metadata as a whole, and the same metadata again changes nothing', async () => {
-    const order = await aCreatedOrder(merchant, { ...CART, metadata: METADATA });
-    const { body } = await amend(order, { till: '4', shift: 'late' });
+    const order = await merchant.create({ ...CART, metadata: METADATA });
+    const { body } = await amend(order, { till: '4', shift: 'late' }).answer;
     expect(body).toMatchObject({ version: 2 });
     expect(body.metadata).toEqual({ till: '4', shift: 'late' });
-    expect((await amend(order, { shift: 'late', till: '4' })).body).toEqual(body);
-    expect(await read(order)).toEqual(body);
+    expect(await amend(order, { shift: 'late', till: '4' })).toEqual(body);
+    expect(await merchant.order(order)).toEqual(body);
   });
 
   it.each([undefined, null, {}])('PUT /orders/{id} with the metadata %j removes it once', async (none) => {
-    const order = await aCreatedOrder(merchant, { ...CART, metadata: METADATA });
+    const order = await merchant.create({ ...CART, metadata: METADATA });
     for (const _attempt of ['first', 'second'])
-      expect((await amend(order, none)).body).toEqual({
+      expect(await amend(order, none)).toEqual({
         ...order,
         metadata: {},
         version: 2,
@@ -195,42 +177,41 @@ describe('the metadata of an amended order', () => {
 
   it('POST /orders replays the first and the current metadata of an amended order', async () => {
     const order = anOrder({ ...CART, metadata: METADATA });
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     await amend(body, { till: '4' });
-    const { body: current } = await amend(body, { till: '5' });
+    const { body: current } = await amend(body, { till: '5' }).answer;
     for (const metadata of [METADATA, { till: '5' }])
-      expectReplay(await merchant.client.post('/orders', { ...order, metadata }), current);
-    const between = await merchant.client.post('/orders', { ...order, metadata: { till: '4' } });
-    expectProblem(between, 409, 'external_id_conflict');
-    expect(pointersOf(between)).toEqual(['/metadata/till']);
+      expectReplay(await merchant.create({ ...order, metadata }).answer, current);
+    await merchant
+      .create({ ...order, metadata: { till: '4' } })
+      .refused(409, 'external_id_conflict', ['/metadata/till']);
   });
 
   it('a completed order keeps its metadata: PUT /orders/{id} returns 409', async () => {
-    const order = await aCreatedOrder(merchant, { ...CART, metadata: METADATA });
-    await merchant.client.post(`/orders/${order.id}/complete`);
-    expectProblem(await amend(order, { till: '4' }), 409, 'invalid_transition');
-    expect((await read(order)).metadata).toEqual(METADATA);
+    const order = await merchant.create({ ...CART, metadata: METADATA });
+    await merchant.complete(order);
+    await amend(order, { till: '4' }).refused(409, 'invalid_transition');
+    expect((await merchant.order(order)).metadata).toEqual(METADATA);
   });
 });
 
 describe('the metadata of an erased customer', () => {
   it('erasing a customer erases the metadata of its orders, which still replay', async () => {
-    const [order, others] = [anOrder({ metadata: METADATA }), await aCreatedOrder(merchant, { metadata: METADATA })];
-    const { body } = await merchant.client.post('/orders', order);
-    const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, order.document);
-    expect(await read(body)).toEqual({ ...body, document: pseudonym, metadata: {} });
-    expectReplay(await merchant.client.post('/orders', order), { document: pseudonym, metadata: {} });
-    expect(await read(others)).toEqual(others);
+    const [order, others] = [anOrder({ metadata: METADATA }), await merchant.create({ metadata: METADATA })];
+    const body = await merchant.create(order);
+    const { pseudonym } = await merchant.erase(order.document);
+    expect(await merchant.order(body)).toEqual({ ...body, document: pseudonym, metadata: {} });
+    expectReplay(await merchant.create(order).answer, { document: pseudonym, metadata: {} });
+    expect(await merchant.order(others)).toEqual(others);
   });
 
   it('POST /orders returns 409 with a pointer to what differs from the order of an erased customer', async () => {
     const order = anOrder({ metadata: METADATA });
-    await merchant.client.post('/orders', order);
-    await service.app.get(ErasureService).erase(merchant.id, order.document);
+    await merchant.create(order);
+    await merchant.erase(order.document);
     const conflict = async (members: object): Promise<string[]> => {
-      const answer = await merchant.client.post('/orders', { ...order, ...members });
-      expectProblem(answer, 409, 'external_id_conflict');
-      return pointersOf(answer);
+      const problem = await merchant.create({ ...order, ...members }).refused(409, 'external_id_conflict');
+      return pointersOf(problem);
     };
     expect(await conflict({ total: '150.01' })).toEqual(['/total']);
     expect(await conflict({ metadata: { till: '4' } })).toContain('/metadata/till');

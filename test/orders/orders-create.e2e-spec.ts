@@ -1,21 +1,17 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { formatMoney, parseMoney } from '../../src/common/money.js';
-import { MerchantsService } from '../../src/merchants/merchants.service.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant } from '../support/factories.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
-import { startOfDayAfter, walletOf } from '../support/wallets.js';
+import { startOfDayAfter } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
 describe('POST /orders', () => {
   it('POST /orders returns 201 with the cashback to redeem and to receive', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const { status, body } = await merchant.client.post('/orders', anOrder({ document }));
-    expect(status).toBe(201);
+    const body = await merchant.orderWith('80.00');
     expect(body).toMatchObject({
       status: 'pending',
       cashback: {
@@ -34,7 +30,7 @@ describe('POST /orders', () => {
       ],
       payment_methods: [{ id: 'pix', amount: '0.5' }],
     });
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     expect(body).toMatchObject({
       external_id: order.external_id,
       document: order.document,
@@ -50,7 +46,7 @@ describe('POST /orders', () => {
 
   it('POST /orders returns a version 7 ID, an expiry after 30 minutes, a release date after 8 days, and cashback that is valid for 180 days', async () => {
     const before = service.clock.now();
-    const { body } = await merchant.client.post('/orders', anOrder());
+    const body = await merchant.create();
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Date.parse(body.created_at)).toBeGreaterThanOrEqual(before.getTime());
     expect(body.created_at).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
@@ -61,15 +57,15 @@ describe('POST /orders', () => {
 
   it('POST /orders does not change the wallet and creates none for a new customer', async () => {
     const document = aDocument();
-    await aCreatedOrder(merchant, { document });
-    expect(await walletOf(merchant, document)).toMatchObject({ id: null, available: '0.00' });
+    await merchant.create({ document });
+    expect(await merchant.wallet(document)).toMatchObject({ id: null, available: '0.00' });
   });
 
   it('POST /orders does not count the cashback that the customer has with another merchant', async () => {
     const document = aDocument();
     const other = await aMerchant(service);
-    await grant(service, other, document, '80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    await other.credit(document, '80.00');
+    const order = await merchant.create({ document });
     expect(order.cashback.to_redeem).toMatchObject({ available: '0.00', maximum: '0.00', limited_by: 'balance' });
   });
 
@@ -80,9 +76,9 @@ describe('POST /orders', () => {
       description: 'ação',
     }));
     const order = anOrder({ external_id: '🧾'.repeat(100), items });
-    const created = await merchant.client.post('/orders', order);
+    const created = await merchant.create(order).answer;
     expect(created.status).toBe(201);
-    const { body } = await merchant.client.get(`/orders/${created.body.id}`);
+    const body = await merchant.order(created.body);
     expect(body.external_id).toBe(order.external_id);
     expect(body.items).toEqual(items.map((item) => ({ ...item, quantity: 1 })));
   });
@@ -94,26 +90,26 @@ describe('the cashback of an order', () => {
     async ({ T: total, E, methods: payment_methods, R: redeem, B: balance, policy, maximum, limitedBy, receive }) => {
       const document = aDocument();
       const shop = await aMerchant(service, { earnRatesByPaymentMethod: EXAMPLE_RATES, ...policy });
-      if (balance !== '0.00') await grant(service, shop, document, balance);
+      if (balance !== '0.00') await shop.credit(document, balance);
       const eligible = E === undefined ? {} : { eligible_total: E };
-      let order = await aCreatedOrder(shop, { document, total, payment_methods, ...eligible });
-      if (redeem !== '0.00') order = (await shop.client.put(`/orders/${order.id}/redemption`, { amount: redeem })).body;
+      let order = await shop.create({ document, total, payment_methods, ...eligible });
+      if (redeem !== '0.00') order = await shop.hold(order, redeem);
       expect(order.cashback.to_redeem).toMatchObject({ maximum, limited_by: limitedBy, held: redeem });
       expect(order.cashback.to_receive.amount).toBe(receive);
       const toPay = formatMoney(parseMoney(total) - parseMoney(redeem));
       expect(order).toMatchObject({ eligible_total: E ?? total, amount_to_pay: toPay });
 
-      const { status, body } = await shop.client.post(`/orders/${order.id}/complete`);
+      const { status, body } = await shop.complete(order).answer;
       expect({ status, amount: body.cashback.to_receive.amount }).toEqual({ status: 200, amount: receive });
       expect(body.amount_to_pay).toBe(toPay);
-      expect((await walletOf(shop, document)).pending).toBe(receive);
+      expect((await shop.wallet(document)).pending).toBe(receive);
     },
   );
 
   it('POST /orders returns the rate of each payment method, ignoring ASCII case', async () => {
     const shop = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 725, Boleto: 0 } });
     const ids = ['PIX', 'boleto', 'credit_card'];
-    const order = await aCreatedOrder(shop, { payment_methods: ids.map((id) => ({ id, amount: '50.00' })) });
+    const order = await shop.create({ payment_methods: ids.map((id) => ({ id, amount: '50.00' })) });
     expect(order.payment_methods.map(({ earn_rate }: { earn_rate: string }) => earn_rate)).toEqual([
       '0.0725',
       '0.00',
@@ -125,21 +121,17 @@ describe('the cashback of an order', () => {
   it('cashback can be redeemed when the total equals redeemMinimumTotal but not below it', async () => {
     const document = aDocument();
     const shop = await aMerchant(service, { redeemMinimumTotalCents: 5000 });
-    await grant(service, shop, document, '10.00');
-    const under = await aCreatedOrder(shop, { document, total: '49.99' });
-    const at = await aCreatedOrder(shop, { document, total: '50.00' });
+    await shop.credit(document, '10.00');
+    const under = await shop.create({ document, total: '49.99' });
+    const at = await shop.create({ document, total: '50.00' });
     expect(under.cashback.to_redeem).toMatchObject({ maximum: '0.00', limited_by: 'minimum_total' });
     expect(at.cashback.to_redeem).toMatchObject({ maximum: '10.00', limited_by: 'balance' });
-    expectProblem(
-      await shop.client.put(`/orders/${under.id}/redemption`, { amount: '0.01' }),
-      422,
-      'redemption_exceeds_maximum',
-    );
+    await shop.hold(under, '0.01').refused(422, 'redemption_exceeds_maximum');
   });
 
   it('a payment method named like a JavaScript object property earns the default rate', async () => {
     for (const id of ['constructor', '__proto__', 'toString']) {
-      const order = await aCreatedOrder(merchant, { payment_methods: [{ id, amount: '150.00' }] });
+      const order = await merchant.create({ payment_methods: [{ id, amount: '150.00' }] });
       expect(order.cashback.to_receive.amount).toBe('7.50');
     }
   });
@@ -147,9 +139,9 @@ describe('the cashback of an order', () => {
   it('an order keeps its quoted cashback rules when the merchant changes its policy', async () => {
     const document = aDocument();
     const shop = await aMerchant(service);
-    await grant(service, shop, document, '80.00');
+    await shop.credit(document, '80.00');
     const request = anOrder({ document, total: '100.00' });
-    const { body: order } = await shop.client.post('/orders', request);
+    const order = await shop.create(request);
     const harsh = {
       earnRateBps: 100,
       redeemShareBps: 1000,
@@ -158,14 +150,14 @@ describe('the cashback of an order', () => {
       orderTtlMinutes: 1,
       redeemMinimumTotalCents: 99_999,
     };
-    await service.app.get(MerchantsService).set(shop.id, { policy: harsh });
+    await shop.setPolicy(harsh);
 
-    expect((await shop.client.get(`/orders/${order.id}`)).body).toEqual(order);
-    expect((await shop.client.post('/orders', request)).body).toEqual(order);
-    const completed = await shop.client.post(`/orders/${order.id}/complete`, { redeem: '50.00' });
-    expect(completed.body.cashback).toMatchObject({ to_redeem: { redeemed: '50.00' }, to_receive: { amount: '2.50' } });
-    expect(completed.body.cashback.to_receive.available_at).toBe(startOfDayAfter(completed.body.completed_at, 8));
-    const next = await aCreatedOrder(shop, { document, total: '100.00' });
+    expect(await shop.order(order)).toEqual(order);
+    expect(await shop.create(request)).toEqual(order);
+    const completed = await shop.complete(order, { redeem: '50.00' });
+    expect(completed.cashback).toMatchObject({ to_redeem: { redeemed: '50.00' }, to_receive: { amount: '2.50' } });
+    expect(completed.cashback.to_receive.available_at).toBe(startOfDayAfter(completed.completed_at, 8));
+    const next = await shop.create({ document, total: '100.00' });
     expect(next.cashback).toMatchObject({ to_redeem: { limited_by: 'minimum_total' }, to_receive: { amount: '1.00' } });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import { type Order, type Shop, idsOf } from '../support/shop.js';
 
 const { service, merchant } = useService();
-const idsOf = ({ body }: Pick<Answer, 'body'>): string[] => body.data.map(({ id }: { id: string }) => id);
 const byExternalId = (externalId: string, shop: TestMerchant = merchant): Promise<Answer> =>
   shop.client.get(`/orders/by-external-id/${encodeURIComponent(externalId)}`);
 
@@ -13,15 +13,15 @@ describe('GET /orders/by-external-id/{external_id}', () => {
   it.each(['PED/1 ?#%&+', 'Nº 1', 'refunds', 'redemption', '🧾'.repeat(100)])(
     'GET /orders/by-external-id/{external_id} returns the same as GET /orders/{id} for the ID %s',
     async (external_id) => {
-      const order = await aCreatedOrder(merchant, { external_id });
+      const order = await merchant.create({ external_id });
       expect(await byExternalId(external_id)).toMatchObject({ status: 200, body: order });
-      await merchant.client.post(`/orders/${order.id}/complete`);
-      expect((await byExternalId(external_id)).body).toEqual((await merchant.client.get(`/orders/${order.id}`)).body);
+      await merchant.complete(order);
+      expect((await byExternalId(external_id)).body).toEqual(await merchant.order(order));
     },
   );
 
   it('GET /orders/by-external-id/{external_id} returns 404 for an unknown ID, another case, and an order of another merchant', async () => {
-    await aCreatedOrder(merchant, { external_id: 'Ped-Exact' });
+    await merchant.create({ external_id: 'Ped-Exact' });
     for (const id of ['never', 'ped-exact', 'Ped-Exact ', 'x'.repeat(101), '\u0000'])
       expectProblem(await byExternalId(id), 404, 'not_found');
     expectProblem(await byExternalId('Ped-Exact', await aMerchant(service)), 404, 'not_found');
@@ -32,15 +32,11 @@ describe('GET /orders/by-external-id/{external_id}', () => {
 describe('several statuses of GET /orders', () => {
   it('GET /orders?status returns the orders of every status in the list, newest first, with a cursor', async () => {
     const shop = await aMerchant(service);
-    const expired = await aCreatedOrder(shop);
+    const expired = await shop.create();
     await service.clock.advance({ minutes: 31 });
-    const [completed, cancelled, pending] = [
-      await aCompletedOrder(shop),
-      await aCreatedOrder(shop),
-      await aCreatedOrder(shop),
-    ];
-    await shop.client.post(`/orders/${cancelled.id}/cancel`);
-    const list = async (query: string): Promise<string[]> => idsOf(await shop.client.get(`/orders?${query}`));
+    const [completed, cancelled, pending] = [await shop.completed(), await shop.create(), await shop.create()];
+    await shop.cancel(cancelled);
+    const list = async (query: string): Promise<string[]> => idsOf(await shop.orders(query));
     expect(await list('status=pending,expired')).toEqual([pending.id, expired.id]);
     expect(await list('status=expired,cancelled')).toEqual([cancelled.id, expired.id]);
     expect(await list('status=completed%2Cpending,pending')).toEqual([pending.id, completed.id]);
@@ -48,41 +44,41 @@ describe('several statuses of GET /orders', () => {
     expect(await list(all)).toEqual([pending.id, cancelled.id, completed.id, expired.id]);
     expect(await list(`status=pending,expired&external_id=${expired.external_id}`)).toEqual([expired.id]);
     expect(await list(`status=pending,completed&external_id=${expired.external_id}`)).toEqual([]);
-    const first = await shop.client.get('/orders?status=pending,completed&limit=1');
-    expect(idsOf(first)).toEqual([pending.id]);
+    const first = await shop.orders('status=pending,completed&limit=1').answer;
+    expect(idsOf(first.body)).toEqual([pending.id]);
     expect(await list(`status=pending,completed&cursor=${first.body.next_cursor}`)).toEqual([completed.id]);
   });
 
   it.each(['pending,', ',', 'pending,open', 'pending;expired', 'pending, expired'])(
     'GET /orders returns 400 when status is %s',
     async (status) => {
-      const answer = await merchant.client.get(`/orders?status=${status}`);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toMatchObject([{ parameter: 'status' }]);
+      await merchant
+        .orders(`status=${status}`)
+        .refused(400, 'validation_failed', { errors: [{ parameter: 'status' }] });
     },
   );
 });
 
 describe('completed_from and completed_to of GET /orders', () => {
   /** Completes orders in another sequence than they are created. */
-  async function completedOrders(shop: TestMerchant): Promise<any[]> {
-    const created = [await aCreatedOrder(shop), await aCreatedOrder(shop), await aCreatedOrder(shop)];
+  async function completedOrders(shop: Shop): Promise<Order[]> {
+    const created = [await shop.create(), await shop.create(), await shop.create()];
     const completed = [];
-    for (const { id } of [created[1], created[0], created[2]]) {
+    for (const { id } of [created[1]!, created[0]!, created[2]!]) {
       await service.clock.advance({ seconds: 1 });
-      completed.push((await shop.client.post(`/orders/${id}/complete`)).body);
+      completed.push(await shop.complete({ id }));
     }
     return completed;
   }
 
   it('GET /orders?completed_from returns completed orders of the merchant, the latest completion first', async () => {
     const [shop, other] = [await aMerchant(service), await aMerchant(service)];
-    await aCompletedOrder(other);
-    await aCreatedOrder(shop);
-    const [first, second, third] = await completedOrders(shop);
-    const refunded = await shop.client.post(`/orders/${second.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
+    await other.completed();
+    await shop.create();
+    const [first, second, third] = (await completedOrders(shop)) as [Order, Order, Order];
+    const refunded = await shop.refund(second, '1.00').answer;
     expect(refunded.status).toBe(201);
-    const list = async (query: string): Promise<string[]> => idsOf(await shop.client.get(`/orders?${query}`));
+    const list = async (query: string): Promise<string[]> => idsOf(await shop.orders(query));
     expect(await list(`completed_from=${first.completed_at}`)).toEqual([third.id, second.id, first.id]);
     expect(await list(`completed_from=${second.completed_at}`)).toEqual([third.id, second.id]);
     expect(await list(`completed_to=${third.completed_at}`)).toEqual([second.id, first.id]);
@@ -102,7 +98,7 @@ describe('completed_from and completed_to of GET /orders', () => {
       shop.id,
     ]);
     const pages = await shop.client.pages('/orders?completed_from=2020-01-01T00:00:00Z&limit=1');
-    const seen: string[] = pages.flatMap((body) => idsOf({ body }));
+    const seen: string[] = pages.flatMap((body) => idsOf(body));
     expect(seen.sort()).toEqual(orders.map(({ id }) => id).sort());
   });
 
@@ -110,8 +106,8 @@ describe('completed_from and completed_to of GET /orders', () => {
     const shop = await aMerchant(service);
     await completedOrders(shop);
     const from = 'completed_from=2020-01-01T00:00:00Z';
-    const byCompletion = (await shop.client.get(`/orders?${from}&limit=1`)).body.next_cursor;
-    const byCreation = (await shop.client.get('/orders?limit=1')).body.next_cursor;
+    const byCompletion = (await shop.orders(`${from}&limit=1`)).next_cursor;
+    const byCreation = (await shop.orders('limit=1')).next_cursor;
     for (const [query, parameter] of [
       [`cursor=${byCompletion}`, 'cursor'],
       [`${from}&cursor=${byCreation}`, 'cursor'],
@@ -119,9 +115,7 @@ describe('completed_from and completed_to of GET /orders', () => {
       [`${from}&created_to=2030-01-01T00:00:00Z`, 'created_to'],
       ['completed_to=yesterday', 'completed_to'],
     ]) {
-      const answer = await shop.client.get(`/orders?${query}`);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toMatchObject([{ parameter }]);
+      await shop.orders(query).refused(400, 'validation_failed', { errors: [{ parameter }] });
     }
   });
 });

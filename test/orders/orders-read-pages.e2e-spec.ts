@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aCompletedOrder, aCreatedOrder, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const MIB = 1024 * 1024;
@@ -33,14 +33,14 @@ describe('the pages of GET /orders', () => {
   it('the pages of GET /orders contain each matching order exactly once', async () => {
     const merchant = await aMerchant(service);
     const byStatus: Record<string, string[]> = { expired: [], pending: [], completed: [], cancelled: [] };
-    for (let n = 0; n < 9; n++) byStatus.expired?.push((await aCreatedOrder(merchant)).id);
+    for (let n = 0; n < 9; n++) byStatus.expired?.push((await merchant.create()).id);
     await service.clock.advance({ minutes: 31 });
     const from = service.clock.now().toISOString();
     for (let n = 0; n < 7; n++) {
-      byStatus.pending?.push((await aCreatedOrder(merchant)).id);
-      byStatus.completed?.push((await aCompletedOrder(merchant)).id);
-      const { id } = await aCreatedOrder(merchant);
-      await merchant.client.post(`/orders/${id}/cancel`);
+      byStatus.pending?.push((await merchant.create()).id);
+      byStatus.completed?.push((await merchant.completed()).id);
+      const { id } = await merchant.create();
+      await merchant.cancel({ id });
       byStatus.cancelled?.push(id);
     }
     const walk = async (query: string): Promise<string[]> =>
@@ -54,7 +54,7 @@ describe('the pages of GET /orders', () => {
   it('a page of GET /orders ends before 1 MiB and the next one continues at next_cursor', async () => {
     const merchant = await aMerchant(service);
     const ids: string[] = [];
-    for (let n = 0; n < 7; n++) ids.unshift((await aCreatedOrder(merchant, aLargeOrder())).id);
+    for (let n = 0; n < 7; n++) ids.unshift((await merchant.create(aLargeOrder())).id);
     for (const query of ['limit=100', 'limit=100&status=pending']) {
       const pages = await pagesOf(merchant, query);
       expect(pages.filter(({ bytes }) => bytes > MIB)).toEqual([]);
@@ -66,7 +66,7 @@ describe('the pages of GET /orders', () => {
 
   it('a page of GET /orders can contain 100 orders of usual size', async () => {
     const merchant = await aMerchant(service);
-    for (let n = 0; n < 101; n++) await aCreatedOrder(merchant);
+    for (let n = 0; n < 101; n++) await merchant.create();
     expect((await pagesOf(merchant, 'limit=100')).map(({ ids }) => ids.length)).toEqual([100, 1]);
   });
 });

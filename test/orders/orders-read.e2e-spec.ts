@@ -1,26 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Answer, atOnce } from '../support/client.js';
+import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import {
-  aCompletedOrder,
-  aCreatedOrder,
-  aDocument,
-  aMerchant,
-  grant,
-  type TestMerchant,
-} from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import { idsOf } from '../support/shop.js';
 
 const { service } = useService();
-
-const idsOf = (answer: Pick<Answer, 'body'>): string[] => answer.body.data.map(({ id }: { id: string }) => id);
 
 /** Creates orders of a merchant, one second apart. @returns the orders, newest first. */
 async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> {
   const orders: any[] = [];
   for (let at = 0; at < number; at++) {
     await service.clock.advance({ seconds: 1 });
-    orders.unshift(await aCreatedOrder(merchant));
+    orders.unshift(await merchant.create());
   }
   return orders;
 }
@@ -28,25 +20,24 @@ async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> 
 describe('GET /orders/{id}', () => {
   it('GET /orders/{id} returns the same order as POST /orders, however often it is called', async () => {
     const merchant = await aMerchant(service);
-    const order = await aCreatedOrder(merchant);
-    const answers = await atOnce(5, () => merchant.client.get(`/orders/${order.id}`));
+    const order = await merchant.create();
+    const answers = await atOnce(5, () => merchant.order(order).answer);
     expect(answers.map(({ status, body }) => ({ status, body }))).toEqual(Array(5).fill({ status: 200, body: order }));
   });
 
   it('GET /orders/{id} accepts the ID in upper or lower case', async () => {
     const merchant = await aMerchant(service);
-    const order = await aCreatedOrder(merchant);
-    expect(await merchant.client.get(`/orders/${order.id.toUpperCase()}`)).toMatchObject({ status: 200, body: order });
+    const order = await merchant.create();
+    expect(await merchant.order({ id: order.id.toUpperCase() })).toMatchObject(order);
   });
 
   it('GET /orders/{id} returns the same 404 for an order of another merchant and for an unknown ID', async () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
-    const order = await aCreatedOrder(merchant);
-    const refusal = await other.client.get(`/orders/${order.id}`);
-    expectProblem(refusal, 404, 'not_found');
+    const order = await merchant.create();
+    const refusal = await other.order(order).refused(404, 'not_found');
     const never = await other.client.get('/orders/0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10');
     expectProblem(never, 404, 'not_found');
-    const { request_id: _id, instance: _instance, ...said } = refusal.body;
+    const { request_id: _id, instance: _instance, ...said } = refusal;
     expect(never.body).toMatchObject(said);
   });
 
@@ -60,28 +51,22 @@ describe('GET /orders/{id}', () => {
     '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b1%F0%9F%8D%95',
   ])('GET /orders/{id} returns 404 when the ID is malformed: %s', async (id) => {
     const merchant = await aMerchant(service);
-    expectProblem(await merchant.client.get(`/orders/${id}`), 404, 'not_found');
-    expectProblem(await merchant.client.post(`/orders/${id}/complete`), 404, 'not_found');
+    await merchant.order({ id }).refused(404, 'not_found');
+    await merchant.complete({ id }).refused(404, 'not_found');
   });
 
   it('GET /orders/{id} and GET /orders return a consistent available and held amount while the hold changes', async () => {
     const merchant = await aMerchant(service);
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     let changing = true;
     const changes = (async () => {
-      for (let at = 0; at < 60; at++)
-        await merchant.client.put(`/orders/${order.id}/redemption`, { amount: at % 2 === 0 ? '70.00' : '0.00' });
+      for (let at = 0; at < 60; at++) await merchant.hold(order, at % 2 === 0 ? '70.00' : '0.00');
       changing = false;
     })();
     const seen = new Set<string>();
     while (changing) {
-      const answers = [
-        await merchant.client.get(`/orders/${order.id}`),
-        await merchant.client.get(`/orders?external_id=${order.external_id}`),
-      ];
-      for (const found of [answers[0]?.body, answers[1]?.body.data[0]]) {
+      const { data } = await merchant.orders(`external_id=${order.external_id}`);
+      for (const found of [await merchant.order(order), data[0]!]) {
         const { available, held, maximum } = found.cashback.to_redeem;
         seen.add(`${available} + ${held}, at most ${maximum}`);
       }
@@ -97,18 +82,17 @@ describe('GET /orders/{id}', () => {
 describe('GET /orders', () => {
   it('GET /orders returns only the orders of the merchant, newest first, each like GET /orders/{id}', async () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
-    const document = aDocument();
-    await grant(service, merchant, document, '10.00');
+    const document = await merchant.customerWith('10.00');
     const orders = await ordersOf(merchant, 3);
     await ordersOf(other, 1);
-    const rich = await aCompletedOrder(merchant, { document }, { redeem: '10.00' });
-    const { status, body } = await merchant.client.get('/orders');
+    const rich = await merchant.completed({ document }, { redeem: '10.00' });
+    const { status, body } = await merchant.orders().answer;
     expect({ status, body }).toEqual({ status: 200, body: { data: [rich, ...orders], next_cursor: null } });
   });
 
   it('GET /orders returns an empty page to a merchant without orders', async () => {
     const merchant = await aMerchant(service);
-    expect(await merchant.client.get('/orders')).toMatchObject({ status: 200, body: { data: [], next_cursor: null } });
+    expect(await merchant.orders()).toMatchObject({ data: [], next_cursor: null });
   });
 
   it('GET /orders pages return each existing order once while new orders are created', async () => {
@@ -117,12 +101,12 @@ describe('GET /orders', () => {
     const seen: string[] = [];
     let cursor = '';
     for (let pages = 1; ; pages++) {
-      const page = await merchant.client.get(`/orders?limit=3${cursor}`);
-      seen.push(...idsOf(page));
+      const page = await merchant.orders(`limit=3${cursor}`).answer;
+      seen.push(...idsOf(page.body));
       if (page.body.next_cursor === null) break;
       expect(pages).toBeLessThan(4);
       await ordersOf(merchant, 2);
-      cursor = `&cursor=${encodeURIComponent(page.body.next_cursor as string)}`;
+      cursor = `&cursor=${encodeURIComponent(page.body.next_cursor)}`;
     }
     expect(seen).toEqual(orders.map(({ id }) => id));
   });
@@ -130,26 +114,26 @@ describe('GET /orders', () => {
   it('GET /orders returns no next_cursor when the last page is exactly full', async () => {
     const merchant = await aMerchant(service);
     await ordersOf(merchant, 2);
-    expect((await merchant.client.get('/orders?limit=2')).body.next_cursor).toBeNull();
-    expect((await merchant.client.get('/orders?limit=1')).body.next_cursor).toEqual(expect.any(String));
+    expect((await merchant.orders('limit=2')).next_cursor).toBeNull();
+    expect((await merchant.orders('limit=1')).next_cursor).toEqual(expect.any(String));
   });
 
   it('GET /orders returns 20 orders by default and accepts a limit of 100', async () => {
     const merchant = await aMerchant(service);
-    await atOnce(21, () => aCreatedOrder(merchant));
-    expect(idsOf(await merchant.client.get('/orders'))).toHaveLength(20);
-    expect(idsOf(await merchant.client.get('/orders?limit=100'))).toHaveLength(21);
+    await atOnce(21, () => merchant.create());
+    expect(idsOf(await merchant.orders())).toHaveLength(20);
+    expect(idsOf(await merchant.orders('limit=100'))).toHaveLength(21);
   });
 
   it('GET /orders pages neither lose nor repeat orders created in the same millisecond', async () => {
     const merchant = await aMerchant(service);
-    await atOnce(12, () => aCreatedOrder(merchant));
+    await atOnce(12, () => merchant.create());
     await service.dataSource.query('UPDATE orders SET created_at = ? WHERE merchant_id = ?', [
       service.clock.now(),
       merchant.id,
     ]);
     const pages = await merchant.client.pages('/orders?limit=5');
-    const seen = pages.flatMap((body) => idsOf({ body }));
+    const seen = pages.flatMap((body) => idsOf(body));
     expect(new Set(seen).size).toBe(12);
     expect(seen).toHaveLength(12);
   });
@@ -158,10 +142,10 @@ describe('GET /orders', () => {
     const [merchant, other] = [await aMerchant(service), await aMerchant(service)];
     const [, mine] = await ordersOf(other, 2);
     await ordersOf(merchant, 2);
-    const { body } = await merchant.client.get('/orders?limit=1');
-    const answer = await other.client.get(`/orders?cursor=${body.next_cursor}`);
-    expect(idsOf(answer)).toContain(mine.id);
-    expect(idsOf(answer)).toHaveLength(2);
+    const body = await merchant.orders('limit=1');
+    const answer = await other.orders(`cursor=${body.next_cursor}`).answer;
+    expect(idsOf(answer.body)).toContain(mine.id);
+    expect(idsOf(answer.body)).toHaveLength(2);
   });
 });
 
@@ -170,32 +154,32 @@ describe('the filters of GET /orders', () => {
     const merchant = await aMerchant(service);
     const other = await aMerchant(service);
     const ids = ['Nº 1', 'nº 1', 'Nº 1 ', 'N\u00ba\u00a01', 'No 1'];
-    for (const external_id of ids) await aCreatedOrder(merchant, { external_id });
-    await aCreatedOrder(other, { external_id: 'Nº 1' });
+    for (const external_id of ids) await merchant.create({ external_id });
+    await other.create({ external_id: 'Nº 1' });
     for (const externalId of ids) {
-      const { body } = await merchant.client.get(`/orders?external_id=${encodeURIComponent(externalId)}`);
+      const body = await merchant.orders(`external_id=${encodeURIComponent(externalId)}`);
       expect(body.data.map(({ external_id }: { external_id: string }) => external_id)).toEqual([externalId]);
     }
-    expect((await merchant.client.get('/orders?external_id=never')).body.data).toEqual([]);
+    expect((await merchant.orders('external_id=never')).data).toEqual([]);
   });
 
   it('GET /orders?status filters by each status, including expired', async () => {
     const merchant = await aMerchant(service);
-    const expired = await aCreatedOrder(merchant);
+    const expired = await merchant.create();
     await service.clock.advance({ minutes: 31 });
-    const pending = await aCreatedOrder(merchant);
-    const completed = await aCompletedOrder(merchant);
-    const partly = await aCompletedOrder(merchant);
-    const wholly = await aCompletedOrder(merchant);
-    const cancelled = await aCreatedOrder(merchant);
-    await merchant.client.post(`/orders/${cancelled.id}/cancel`);
-    await merchant.client.post(`/orders/${partly.id}/refunds`, { external_id: 'DEV-1', amount: '1.00' });
-    await merchant.client.post(`/orders/${wholly.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    const pending = await merchant.create();
+    const completed = await merchant.completed();
+    const partly = await merchant.completed();
+    const wholly = await merchant.completed();
+    const cancelled = await merchant.create();
+    await merchant.cancel(cancelled);
+    await merchant.refund(partly, '1.00', { external_id: 'DEV-1' });
+    await merchant.refund(wholly, '150.00', { external_id: 'DEV-1' });
 
     const byStatus: Record<string, string[]> = {};
     for (const status of ['expired', 'pending', 'completed', 'partially_refunded', 'refunded', 'cancelled']) {
-      const answer = await merchant.client.get(`/orders?status=${status}`);
-      byStatus[status] = idsOf(answer);
+      const answer = await merchant.orders(`status=${status}`).answer;
+      byStatus[status] = idsOf(answer.body);
       expect(answer.body.data.map((order: { status: string }) => order.status)).toEqual([status]);
     }
     const ids = (order: { id: string }): string[] => [order.id];
@@ -212,7 +196,7 @@ describe('the filters of GET /orders', () => {
   it('GET /orders includes created_from and excludes created_to, in any time zone', async () => {
     const merchant = await aMerchant(service);
     const [third, second, first] = await ordersOf(merchant, 3);
-    const list = async (query: string): Promise<string[]> => idsOf(await merchant.client.get(`/orders?${query}`));
+    const list = async (query: string): Promise<string[]> => idsOf(await merchant.orders(query));
     expect(await list(`created_from=${second.created_at}`)).toEqual([third.id, second.id]);
     expect(await list(`created_to=${second.created_at}`)).toEqual([first.id]);
     expect(await list(`created_from=${second.created_at}&created_to=${third.created_at}`)).toEqual([second.id]);
@@ -225,16 +209,12 @@ describe('the filters of GET /orders', () => {
     'GET /orders accepts the earliest and latest instants: %s',
     async (instant) => {
       const merchant = await aMerchant(service);
-      const order = await aCreatedOrder(merchant);
+      const order = await merchant.create();
       const inPast = instant.startsWith('0');
-      expect(await merchant.client.get(`/orders?${inPast ? 'created_from' : 'created_to'}=${instant}`)).toMatchObject({
-        status: 200,
-        body: { data: [order] },
+      expect(await merchant.orders(`${inPast ? 'created_from' : 'created_to'}=${instant}`)).toMatchObject({
+        data: [order],
       });
-      expect(await merchant.client.get(`/orders?${inPast ? 'created_to' : 'created_from'}=${instant}`)).toMatchObject({
-        status: 200,
-        body: { data: [] },
-      });
+      expect(await merchant.orders(`${inPast ? 'created_to' : 'created_from'}=${instant}`)).toMatchObject({ data: [] });
     },
   );
 
@@ -277,19 +257,13 @@ describe('the filters of GET /orders', () => {
     ],
   ])('GET /orders returns 400 when %s is invalid: %s', async (parameter, query) => {
     const merchant = await aMerchant(service);
-    const answer = await merchant.client.get(`/orders?${query}`);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toMatchObject([{ parameter }]);
+    await merchant.orders(query).refused(400, 'validation_failed', { errors: [{ parameter }] });
   });
 
   it('GET /orders returns 400 with every invalid parameter at once', async () => {
     const merchant = await aMerchant(service);
-    const answer = await merchant.client.get('/orders?limit=0&status=x&created_from=y&created_to=z');
-    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
-      'created_from',
-      'created_to',
-      'limit',
-      'status',
-    ]);
+    const query = 'limit=0&status=x&created_from=y&created_to=z';
+    const { errors } = await merchant.orders(query).refused(400, 'validation_failed');
+    expect(errors.map(({ parameter }) => parameter).sort()).toEqual(['created_from', 'created_to', 'limit', 'status']);
   });
 });

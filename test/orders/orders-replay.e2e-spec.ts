@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aDocument, anOrder, grant } from '../support/factories.js';
+import { aDocument, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -31,12 +31,10 @@ const TWO_ITEMS = {
 describe('a repeated POST /orders', () => {
   it('a repeated POST /orders returns 201 with the same order and Idempotency-Replayed: true', async () => {
     const order = anOrder();
-    const first = await merchant.client.post('/orders', order);
+    const first = await merchant.create(order).answer;
     expectCreation(first);
     for (const _attempt of ['second', 'third']) {
-      const again = await merchant.client.post('/orders', order);
-      expect(again).toMatchObject({ status: 201, body: first.body });
-      expect(again.headers.get('idempotency-replayed')).toBe('true');
+      expect(await merchant.create(order).replayed()).toMatchObject(first.body);
     }
     expect(await countOrders(order.external_id)).toBe(1);
   });
@@ -61,7 +59,7 @@ describe('a repeated POST /orders', () => {
     ],
   ])('POST /orders replays an order that has %s', async (_what, changes) => {
     const order = anOrder(TWO_ITEMS);
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     const reversed = Object.fromEntries(Object.entries({ ...order, ...changes }).reverse());
     const again = await merchant.client.post('/orders', reversed);
     expect(again).toMatchObject({ status: 201, body });
@@ -70,47 +68,43 @@ describe('a repeated POST /orders', () => {
 
   it('POST /orders replays an order whose JSON text has escaped letters', async () => {
     const order = anOrder({ external_id: `café-${Date.now()}` });
-    const { body } = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
     const raw = JSON.stringify(order).replaceAll('é', String.raw`\u00e9`);
     expect(await merchant.client.send('POST', '/orders', { raw })).toMatchObject({ status: 201, body });
   });
 
   it('a repeated POST /orders returns the order in its current state', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '20.00');
+    const document = await merchant.customerWith('20.00');
     const order = anOrder({ document });
-    const { body: created } = await merchant.client.post('/orders', order);
-    const { body: completed } = await merchant.client.post(`/orders/${created.id}/complete`, {
+    const created = await merchant.create(order);
+    const completed = await merchant.complete(created, {
       redeem: '20.00',
       payment_methods: [{ id: 'pix', amount: '1.00' }],
     });
-    const again = await merchant.client.post('/orders', order);
+    const again = await merchant.create(order).answer;
     expect(again).toMatchObject({ status: 201, body: completed });
     expect(again.body.status).toBe('completed');
 
-    await merchant.client.post(`/orders/${created.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
-    expect((await merchant.client.post('/orders', order)).body).toMatchObject({ id: created.id, status: 'refunded' });
+    await merchant.refund(created, '150.00');
+    expect(await merchant.create(order)).toMatchObject({ id: created.id, status: 'refunded' });
     await expectInvariants(service);
   });
 
   it('a repeated POST /orders returns a cancelled or expired order with its current status', async () => {
     const [expiring, cancelled] = [anOrder(), anOrder()];
-    await merchant.client.post('/orders', expiring);
-    const { body } = await merchant.client.post('/orders', cancelled);
-    await merchant.client.post(`/orders/${body.id}/cancel`);
+    await merchant.create(expiring);
+    const body = await merchant.create(cancelled);
+    await merchant.cancel(body);
     await service.clock.advance({ minutes: 31 });
-    expect(await merchant.client.post('/orders', expiring)).toMatchObject({ status: 201, body: { status: 'expired' } });
-    expect(await merchant.client.post('/orders', cancelled)).toMatchObject({
-      status: 201,
-      body: { status: 'cancelled' },
-    });
+    expect(await merchant.create(expiring)).toMatchObject({ status: 'expired' });
+    expect(await merchant.create(cancelled)).toMatchObject({ status: 'cancelled' });
   });
 });
 
 describe('POST /orders with an external_id that is taken', () => {
   it('POST /orders returns 409 with a pointer to each member that differs when the external_id is taken', async () => {
     const order = anOrder(TWO_ITEMS);
-    const { id } = (await merchant.client.post('/orders', order)).body;
+    const { id } = await merchant.create(order);
     const other = {
       ...order,
       document: aDocument(),
@@ -152,19 +146,16 @@ describe('POST /orders with an external_id that is taken', () => {
     ['/eligible_total', { eligible_total: '149.99' }],
   ])('POST /orders returns 409 with a pointer to %s when only that member differs', async (pointer, changes) => {
     const order = anOrder(TWO_ITEMS);
-    await merchant.client.post('/orders', order);
-    const answer = await merchant.client.post('/orders', { ...order, ...changes });
-    expectProblem(answer, 409, 'external_id_conflict');
-    expect(pointersOf(answer)).toEqual([pointer]);
+    await merchant.create(order);
+    await merchant.create({ ...order, ...changes }).refused(409, 'external_id_conflict', [pointer]);
   });
 
   it('the errors of a 409 name the eligible total only if it is another amount', async () => {
     const order = anOrder({ total: '150.00' });
-    await merchant.client.post('/orders', order);
+    await merchant.create(order);
     const pointers = async (changes: object): Promise<string[]> => {
-      const answer = await merchant.client.post('/orders', { ...order, ...changes });
-      expectProblem(answer, 409, 'external_id_conflict');
-      return pointersOf(answer);
+      const problem = await merchant.create({ ...order, ...changes }).refused(409, 'external_id_conflict');
+      return pointersOf(problem);
     };
     expect(await pointers({ total: '250.00', eligible_total: '150.00' })).toEqual(['/total']);
     expect(await pointers({ total: '250.00' })).toEqual(['/total']);
@@ -173,27 +164,23 @@ describe('POST /orders with an external_id that is taken', () => {
 
   it('POST /orders with an eligible total replays with the same one and returns 409 without it', async () => {
     const order = anOrder({ eligible_total: '100' });
-    const first = await merchant.client.post('/orders', order);
-    const again = await merchant.client.post('/orders', { ...order, eligible_total: '100.00' });
-    expect(again).toMatchObject({ status: 201, body: first.body });
-    expect(again.headers.get('idempotency-replayed')).toBe('true');
-    const answer = await merchant.client.post('/orders', { ...order, eligible_total: undefined });
-    expectProblem(answer, 409, 'external_id_conflict');
-    expect(pointersOf(answer)).toEqual(['/eligible_total']);
+    const first = await merchant.create(order).answer;
+    expect(await merchant.create({ ...order, eligible_total: '100.00' }).replayed()).toMatchObject(first.body);
+    await merchant
+      .create({ ...order, eligible_total: undefined })
+      .refused(409, 'external_id_conflict', ['/eligible_total']);
   });
 
   it('the POST /orders conflict does not reveal the values of the existing order', async () => {
     const order = anOrder();
-    await merchant.client.post('/orders', order);
-    const answer = await merchant.client.post('/orders', { ...order, document: aDocument() });
+    await merchant.create(order);
+    const answer = await merchant.create({ ...order, document: aDocument() }).answer;
     expect(JSON.stringify(answer.body)).not.toContain(order.document);
   });
 
   it('only one of 25 concurrent POST /orders requests with different content creates the order, and the others return 409', async () => {
     const order = anOrder();
-    const answers = await atOnce(25, (index) =>
-      merchant.client.post('/orders', { ...order, total: `${200 + index}.00` }),
-    );
+    const answers = await atOnce(25, (index) => merchant.create({ ...order, total: `${200 + index}.00` }).answer);
     const created = answers.filter(({ status }) => status === 201);
     expect(created).toHaveLength(1);
     expectCreation(created[0]!);
@@ -240,9 +227,7 @@ describe('the comparison of external_id', () => {
       'æ',
       'ae',
     ];
-    const answers = await atOnce(ids.length, (index) =>
-      merchant.client.post('/orders', anOrder({ external_id: ids[index] })),
-    );
+    const answers = await atOnce(ids.length, (index) => merchant.create({ external_id: ids[index] }).answer);
     answers.forEach(expectCreation);
     expect(answers.map(({ body }) => body.external_id)).toEqual(ids);
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(ids.length);
@@ -254,10 +239,10 @@ describe('the comparison of external_id', () => {
     ['quotes and backslashes', String.raw`\'"--\\ %_ ;`],
   ])('POST /orders can be replayed when its external_id contains %s', async (_what, externalId) => {
     const order = anOrder({ external_id: externalId });
-    const { body } = await merchant.client.post('/orders', order);
-    const again = await merchant.client.post('/orders', order);
+    const body = await merchant.create(order);
+    const again = await merchant.create(order).answer;
     expect(again).toMatchObject({ status: 201, body });
-    const listed = await merchant.client.get(`/orders?external_id=${encodeURIComponent(externalId)}`);
+    const listed = await merchant.orders(`external_id=${encodeURIComponent(externalId)}`).answer;
     expect(listed.body.data).toEqual([body]);
   });
 });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Answer } from '../support/client.js';
 import { expectCreation, expectProblem, pointersOf } from '../support/expectations.js';
 import { anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const { merchant } = useService();
 
-const send = (members: Record<string, unknown>): Promise<Answer> => merchant.client.post('/orders', anOrder(members));
+const send = (members: Record<string, unknown>) => merchant.create(members).answer;
 const anItem = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
   id: 'sku-1',
   price: '150.00',
@@ -94,8 +93,8 @@ const CALLER_IDS = [
 describe('strings with a lone surrogate', () => {
   it('POST /orders says that an ID and a description with a lone surrogate are not valid Unicode', async () => {
     const items = [anItem({ id: '\ud800', description: 'a\udc00' })];
-    const { body } = await merchant.client.post('/orders', anOrder({ external_id: '\ud800', items }));
-    expect(body.errors).toEqual(
+    const { errors } = await merchant.create({ external_id: '\ud800', items }).refused(400, 'validation_failed');
+    expect(errors).toEqual(
       expect.arrayContaining(
         ['/external_id', '/items/0/id', '/items/0/description'].map((pointer) => ({
           pointer,
@@ -178,7 +177,7 @@ describe('the document of an order', () => {
     'POST /orders accepts the document %s, whatever its check digits, and returns it unchanged',
     async (document) => {
       const { id } = await expectCreated({ document });
-      expect((await merchant.client.get(`/orders/${id}`)).body.document).toBe(document);
+      expect((await merchant.order({ id })).document).toBe(document);
     },
   );
 });
@@ -234,8 +233,8 @@ describe('the items of an order', () => {
     [null, 1],
   ])('POST /orders accepts the item quantity %j and returns %j', async (quantity, returned) => {
     const order = await expectCreated({ items: [anItem({ quantity })] });
-    expect(order.items[0].quantity).toBe(returned);
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.items[0].quantity).toBe(returned);
+    expect(order.items[0]!.quantity).toBe(returned);
+    expect((await merchant.order(order)).items[0]!.quantity).toBe(returned);
   });
 
   it.each([0, true, [], {}, 'x'.repeat(501), '😀'.repeat(501), '\ud83d'])(
@@ -247,8 +246,8 @@ describe('the items of an order', () => {
     'POST /orders accepts the item description %j and returns it unchanged',
     async (description) => {
       const order = await expectCreated({ items: [anItem({ description })] });
-      expect(order.items[0].description).toBe(description);
-      expect((await merchant.client.get(`/orders/${order.id}`)).body.items[0].description).toBe(description);
+      expect(order.items[0]!.description).toBe(description);
+      expect((await merchant.order(order)).items[0]!.description).toBe(description);
     },
   );
 });
@@ -325,33 +324,32 @@ describe('the order as a whole', () => {
 
   it('an invalid order is not stored, so the corrected order is new under the same external_id', async () => {
     const order = anOrder();
-    expectProblem(await merchant.client.post('/orders', { ...order, total: '1.234' }), 400, 'validation_failed');
-    expectProblem(await merchant.client.post('/orders', { ...order, total: '1.00' }), 422, 'payments_exceed_total');
-    expectCreation(await merchant.client.post('/orders', order));
+    await merchant.create({ ...order, total: '1.234' }).refused(400, 'validation_failed');
+    await merchant.create({ ...order, total: '1.00' }).refused(422, 'payments_exceed_total');
+    expectCreation(await merchant.create(order).answer);
   });
 
   it('POST /orders returns 400 for unknown members at every level and creates nothing', async () => {
     const unknown = { status: 'completed', hasOwnProperty: 1, toString: null, then: [], 'a/b~': {} };
     const order = anOrder({ ...unknown, items: [anItem(), anItem(unknown)], payment_methods: [aMethod(unknown)] });
-    const answer = await merchant.client.post('/orders', order);
-    expectProblem(answer, 400, 'validation_failed');
+    const problem = await merchant.create(order).refused(400, 'validation_failed');
     const names = ['/status', '/hasOwnProperty', '/toString', '/then', '/a~1b~0'];
     const pointers = ['', '/items/1', '/payment_methods/0'].flatMap((at) => names.map((name) => at + name));
-    expect(pointersOf(answer)).toEqual(pointers.sort());
-    for (const { detail } of answer.body.errors) expect(detail).toBe('is not a member of this request');
+    expect(pointersOf(problem)).toEqual(pointers.sort());
+    for (const { detail } of problem.errors) expect(detail).toBe('is not a member of this request');
     expect((await merchant.client.get(`/orders?external_id=${order.external_id}`)).body.data).toEqual([]);
   });
 
   it('POST /orders suggests the member that is close to an unknown one', async () => {
     const { total: totl, ...order } = anOrder({ eligibleTotal: '1.00', items: [{ id: 'a', price: '1', quantty: 2 }] });
-    const answer = await merchant.client.post('/orders', { ...order, totl });
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toEqual([
-      { pointer: '/total', detail: 'is required' },
-      { pointer: '/items/0/quantty', detail: 'is not a member of this request; did you mean "quantity"?' },
-      { pointer: '/eligibleTotal', detail: 'is not a member of this request; did you mean "eligible_total"?' },
-      { pointer: '/totl', detail: 'is not a member of this request; did you mean "total"?' },
-    ]);
+    await merchant.post('/orders', { ...order, totl }).refused(400, 'validation_failed', {
+      errors: [
+        { pointer: '/total', detail: 'is required' },
+        { pointer: '/items/0/quantty', detail: 'is not a member of this request; did you mean "quantity"?' },
+        { pointer: '/eligibleTotal', detail: 'is not a member of this request; did you mean "eligible_total"?' },
+        { pointer: '/totl', detail: 'is not a member of this request; did you mean "total"?' },
+      ],
+    });
   });
 
   it.each(['__proto__', 'constructor', 'prototype'])('POST /orders refuses a member named %s', async (name) => {
@@ -401,15 +399,15 @@ describe('DOCUMENT_CHECK_DIGITS=true', () => {
     ...['52998224726', '52998224735', '00000000000', '11111111111', '12345678900'],
     ...['11222333000180', '00000000000000', '12ABC34501DE34', '12ABC34501DE53', 'ABCDEFGHIJKL00'],
   ])('with DOCUMENT_CHECK_DIGITS=true, POST /orders returns 400 for the document %s', async (document) => {
-    const answer = await shop.client.post('/orders', anOrder({ document }));
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toEqual([{ pointer: '/document', detail: expect.stringContaining('check digits') }]);
+    await shop.create({ document }).refused(400, 'validation_failed', {
+      errors: [{ pointer: '/document', detail: expect.stringContaining('check digits') }],
+    });
   });
 
   it.each(['52998224725', '12345678909', '00000000191', '11222333000181', '12ABC34501DE35'])(
     'with DOCUMENT_CHECK_DIGITS=true, POST /orders accepts the document %s',
     async (document) => {
-      expect((await shop.client.post('/orders', anOrder({ document }))).status).toBe(201);
+      expect(await shop.create({ document })).toMatchObject({ document });
     },
   );
 
@@ -425,14 +423,14 @@ describe('DOCUMENT_CHECK_DIGITS=true', () => {
   ])(
     'with DOCUMENT_CHECK_DIGITS=true, POST /orders reports one error for the malformed document %j: it %s',
     async (document, detail) => {
-      const answer = await shop.client.post('/orders', anOrder({ document }));
-      expect(answer.body.errors).toEqual([{ pointer: '/document', detail }]);
+      const { errors } = await shop.create({ document }).refused(400, 'validation_failed');
+      expect(errors).toEqual([{ pointer: '/document', detail }]);
     },
   );
 
   it('GET /policy and the policy of a quote say that check digits are verified', async () => {
-    expect((await shop.client.get('/policy')).body.document_check_digits).toBe(true);
-    const quote = await shop.client.post('/quotes', { total: '10.00' });
+    expect((await shop.policy()).document_check_digits).toBe(true);
+    const quote = await shop.quote({ total: '10.00' }).answer;
     expect(quote.body.policy.document_check_digits).toBe(true);
   });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import { atOnce } from '../support/client.js';
 import { aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
@@ -23,8 +22,8 @@ const DEFAULTS = {
 
 describe('GET /policy', () => {
   it('GET /policy returns the default rules with rates as decimal strings, also when repeated and concurrent', async () => {
-    const answers = await atOnce(5, () => merchant.client.get('/policy'));
-    for (const answer of [...answers, await merchant.client.get('/policy')])
+    const answers = await atOnce(5, () => merchant.policy().answer);
+    for (const answer of [...answers, await merchant.policy().answer])
       expect(answer).toMatchObject({ status: 200, body: DEFAULTS });
   });
 
@@ -41,7 +40,7 @@ describe('GET /policy', () => {
       grantMaximumCents: 250,
       timeZone: 'America/Manaus',
     });
-    expect((await other.client.get('/policy')).body).toMatchObject({
+    expect(await other.policy()).toMatchObject({
       earn_rate: '0.0725',
       earn_rates_by_payment_method: { pix: '1.00', boleto: '0.00' },
       redeem_share: '0.3333',
@@ -53,18 +52,18 @@ describe('GET /policy', () => {
       grant_maximum: '2.50',
       time_zone: 'America/Manaus',
     });
-    expect((await merchant.client.get('/policy')).body).toMatchObject(DEFAULTS);
+    expect(await merchant.policy()).toMatchObject(DEFAULTS);
   });
 
   it('GET /policy returns the rules that an order is quoted with after a change', async () => {
     const shop = await aMerchant(service);
-    await service.app.get(MerchantsService).set(shop.id, { policy: { earnRateBps: 1000 } });
-    expect((await shop.client.get('/policy')).body.earn_rate).toBe('0.10');
+    await shop.setPolicy({ earnRateBps: 1000 });
+    expect((await shop.policy()).earn_rate).toBe('0.10');
   });
 
   it('GET /policy fills in defaults for members that a stored policy lacks', async () => {
     const shop = await aMerchant(service);
     await rowsOf(service, "UPDATE merchants SET policy = '{}' WHERE id = ?", [shop.id]);
-    expect((await shop.client.get('/policy')).body).toMatchObject(DEFAULTS);
+    expect(await shop.policy()).toMatchObject(DEFAULTS);
   });
 });

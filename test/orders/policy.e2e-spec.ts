@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { aCreatedOrder, aMerchant, anOrder } from '../support/factories.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -22,10 +22,10 @@ const POLICY = {
 describe('the policy of a merchant', () => {
   it('a policy change by another process applies to new orders within one second', async () => {
     const merchant = await aMerchant(service);
-    expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('7.50');
+    expect((await merchant.create()).cashback.to_receive.amount).toBe('7.50');
     await storePolicy(merchant.id, POLICY);
     await sleep(1000);
-    expect((await aCreatedOrder(merchant)).cashback.to_receive.amount).toBe('15.00');
+    expect((await merchant.create()).cashback.to_receive.amount).toBe('15.00');
   });
 
   it('each merchant has its own policy, however many merchants there are', async () => {
@@ -35,7 +35,7 @@ describe('the policy of a merchant', () => {
       await aMerchant(service),
     ];
     for (const _round of ['first', 'second']) {
-      const orders = await Promise.all(merchants.map((merchant) => aCreatedOrder(merchant)));
+      const orders = await Promise.all(merchants.map((merchant) => merchant.create()));
       expect(orders.map((order) => order.cashback.to_receive.amount)).toEqual(['7.50', '15.00', '7.50']);
     }
   });
@@ -44,7 +44,7 @@ describe('the policy of a merchant', () => {
     const merchant = await aMerchant(service);
     const { redeemShareBps: _share, orderTtlMinutes: _ttl, ...stored } = POLICY;
     await storePolicy(merchant.id, stored);
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     expect(order.cashback.to_receive.amount).toBe('15.00');
     expect(Date.parse(order.expires_at) - Date.parse(order.created_at)).toBe(30 * 60_000);
   });
@@ -52,16 +52,16 @@ describe('the policy of a merchant', () => {
   it('the policy stored with an order uses the default for members that were added later', async () => {
     const merchant = await aMerchant(service);
     const request = anOrder();
-    const { body: order } = await merchant.client.post('/orders', request);
+    const order = await merchant.create(request);
     await rowsOf(
       service,
       "UPDATE orders SET policy = JSON_REMOVE(policy, '$.validityDays', '$.redeemShareBps', '$.earnRatesByPaymentMethod') WHERE id = ?",
       [order.id],
     );
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual(order);
-    expect((await merchant.client.get('/orders')).body.data).toEqual([order]);
-    expect((await merchant.client.post('/orders', request)).body).toEqual(order);
-    const { status, body } = await merchant.client.post(`/orders/${order.id}/complete`);
+    expect(await merchant.order(order)).toEqual(order);
+    expect((await merchant.orders()).data).toEqual([order]);
+    expect(await merchant.create(request)).toEqual(order);
+    const { status, body } = await merchant.complete(order).answer;
     expect({ status, receive: body.cashback.to_receive.amount }).toEqual({ status: 200, receive: '7.50' });
   });
 });

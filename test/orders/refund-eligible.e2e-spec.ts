@@ -1,16 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
 
 /** 100.00 of which 80.00 are eligible, so it earned 4.00. */
-const anOrderWithShipping = (): Promise<any> => aCompletedOrder(merchant, { total: '100.00', eligible_total: '80.00' });
+const anOrderWithShipping = (): Promise<any> => merchant.completed({ total: '100.00', eligible_total: '80.00' });
 
 let counter = 0;
 /** @param eligible is left out if it is undefined. */
@@ -25,8 +24,6 @@ const refund = (
     amount,
     ...(eligible !== undefined && { eligible_amount: eligible }),
   });
-
-const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
 
 describe('eligible_amount of a refund', () => {
   it.each([
@@ -49,32 +46,31 @@ describe('eligible_amount of a refund', () => {
       for (const [amount, eligible] of refunds) answers.push(await refund(order, amount!, eligible));
       expect(answers.map(({ body }) => body.eligible_amount)).toEqual(parts);
       expect(answers.map(({ body }) => body.cashback_taken_back)).toEqual(taken);
-      const { body: page } = await merchant.client.get(`/orders/${order.id}/refunds`);
+      const page = await merchant.refunds(order);
       expect(page.data.toReversed()).toEqual(answers.map(({ body }) => body));
-      expect(await read(order)).toMatchObject({
+      expect(await merchant.order(order)).toMatchObject({
         status: 'refunded',
         cashback: { to_receive: { amount: '4.00', taken_back: '4.00', status: 'taken_back' } },
       });
-      expect(await walletOf(merchant, order.document)).toMatchObject({ pending: '0.00', debt: '0.00' });
+      expect(await merchant.wallet(order.document)).toMatchObject({ pending: '0.00', debt: '0.00' });
     },
   );
 
   it('a refund of shipping takes nothing back, and the status of the cashback stays', async () => {
     const order = await anOrderWithShipping();
     await refund(order, '20.00', '0.00');
-    expect(await read(order)).toMatchObject({
+    expect(await merchant.order(order)).toMatchObject({
       status: 'partially_refunded',
       cashback: { to_receive: { amount: '4.00', taken_back: '0.00', status: 'pending' } },
       refunded: { amount: '20.00', amount_to_pay_back: '20.00' },
     });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 4.00']);
+    expect(await merchant.movements(order.document)).toEqual(['earn 4.00']);
   });
 
   it('a refund returns redeemed cashback in proportion to the total, whatever its eligible part', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '10.00');
+    const document = await merchant.customerWith('10.00');
     const members = { document, total: '100.00', eligible_total: '80.00' };
-    const order = await aCompletedOrder(merchant, members, { redeem: '10.00' });
+    const order = await merchant.completed(members, { redeem: '10.00' });
     const { body } = await refund(order, '20.00', '0.00');
     expect(body).toMatchObject({ cashback_returned: '2.00', cashback_taken_back: '0.00', amount_to_pay_back: '18.00' });
     expect((await refund(order, '80.00', '80.00')).body).toMatchObject({
@@ -88,7 +84,7 @@ describe('eligible_amount of a refund', () => {
   ])(
     'a refund with the eligible_amount %j of an order without an eligible part takes nothing back',
     async (sent, part) => {
-      const order = await aCompletedOrder(merchant, { total: '100.00', eligible_total: '0.00' });
+      const order = await merchant.completed({ total: '100.00', eligible_total: '0.00' });
       const { status, body } = await refund(order, '50.00', sent);
       expect({ status, ...body }).toMatchObject({ status: 201, eligible_amount: part, cashback_taken_back: '0.00' });
       expectProblem(await refund(order, '50.00', '0.01'), 422, 'refund_exceeds_total');
@@ -102,7 +98,7 @@ describe('eligible_amount of a refund', () => {
     await service.clock.advance({ days: 188 });
     for (const [amount, eligible] of [['30.00', '30.00'], ['20.00', '0.00'], ['30.00']])
       expect((await refund(order, amount!, eligible)).body).toMatchObject({ amount, cashback_taken_back: '0.00' });
-    expect(await movementsOf(merchant, order.document)).toEqual(['earn 4.00', 'take_back -1.00', 'expire -3.00']);
+    expect(await merchant.movements(order.document)).toEqual(['earn 4.00', 'take_back -1.00', 'expire -3.00']);
   });
 
   it('concurrent refunds with different eligible parts add up to the totals of the order', async () => {
@@ -112,7 +108,7 @@ describe('eligible_amount of a refund', () => {
     expect(parts.toSorted()).toEqual(['0.00', '0.00', ...Array<string>(8).fill('10.00')]);
     for (const answer of answers.filter(({ status }) => status !== 201))
       expect(['refund_exceeds_total', 'invalid_transition']).toContain(answer.body.code);
-    expect((await read(order)).cashback.to_receive.taken_back).toBe('4.00');
+    expect((await merchant.order(order)).cashback.to_receive.taken_back).toBe('4.00');
   });
 });
 
@@ -152,7 +148,7 @@ describe('a repeated refund with an eligible_amount', () => {
       expectProblem(answer, 409, 'external_id_conflict');
       expect(pointersOf(answer)).toEqual(pointers);
     }
-    expect((await read(order)).refunded.amount).toBe('20.00');
+    expect((await merchant.order(order)).refunded.amount).toBe('20.00');
   });
 
   it('only one of 20 concurrent refunds with different eligible parts creates the refund', async () => {
@@ -178,7 +174,7 @@ describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
     async ({ before, amount, sent, minimum, maximum }) => {
       const order = await anOrderWithShipping();
       for (const [earlier, eligible] of before) expect((await refund(order, earlier!, eligible)).status).toBe(201);
-      const unchanged = await read(order);
+      const unchanged = await merchant.order(order);
       for (const _attempt of ['first', 'second']) {
         const answer = await refund(order, amount, sent, 'DEV-over');
         expectProblem(answer, 422, 'refund_exceeds_total');
@@ -186,7 +182,7 @@ describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
         const bounds = minimum === maximum ? `must be ${minimum}` : `must be from ${minimum} to ${maximum}`;
         expect(answer.body.errors).toEqual([{ pointer: '/eligible_amount', detail: bounds }]);
       }
-      expect(await read(order)).toEqual(unchanged);
+      expect(await merchant.order(order)).toEqual(unchanged);
       const edges = minimum === maximum ? [minimum] : [minimum, maximum];
       for (const edge of edges) {
         const other = await anOrderWithShipping();
@@ -209,7 +205,7 @@ describe('POST /orders/{id}/refunds errors of eligible_amount', () => {
   });
 
   it('the eligible_amount of an order that is wholly eligible is the amount', async () => {
-    const order = await aCompletedOrder(merchant, { total: '100.00' });
+    const order = await merchant.completed({ total: '100.00' });
     const answer = await refund(order, '50.00', '49.99');
     expectProblem(answer, 422, 'refund_exceeds_total');
     expect(answer.body).toMatchObject({ minimum: '50.00', maximum: '50.00' });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -12,16 +12,15 @@ const UNKNOWN = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 
 /** Refunds an order by one amount after the other. @returns the refunds as they were answered, oldest first. */
 async function aRefundedOrder(amounts: string[]): Promise<{ order: any; refunds: any[] }> {
-  const document = aDocument();
-  await grant(service, merchant, document, '15.00');
-  const order = await aCompletedOrder(merchant, { document }, { redeem: '15.00' });
+  const document = await merchant.customerWith('15.00');
+  const order = await merchant.completed({ document }, { redeem: '15.00' });
   const refunds: any[] = [];
-  for (const [at, amount] of amounts.entries()) refunds.push((await refund(order, `DEV-${at + 1}`, amount)).body);
+  for (const [at, amount] of amounts.entries()) refunds.push(await refund(order, `DEV-${at + 1}`, amount));
   return { order, refunds };
 }
 
-const refund = (order: { id: string }, external_id: string, amount: string): Promise<Answer> =>
-  merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount });
+const refund = (order: { id: string }, external_id: string, amount: string) =>
+  merchant.refund(order, amount, { external_id });
 const list = (order: { id: string }, query = ''): Promise<Answer> =>
   merchant.client.get(`/orders/${order.id}/refunds${query}`);
 
@@ -36,7 +35,7 @@ describe('GET /orders/{id}/refunds', () => {
   });
 
   it('GET /orders/{id}/refunds returns an empty list for an order without refunds, whatever its status', async () => {
-    for (const order of [await aCreatedOrder(merchant), await aCompletedOrder(merchant)])
+    for (const order of [await merchant.create(), await merchant.completed()])
       expect((await list(order)).body).toEqual({ data: [], next_cursor: null });
   });
 
@@ -57,7 +56,7 @@ describe('GET /orders/{id}/refunds', () => {
 
   it('GET /orders/{id}/refunds pages return each refund once when refunds have the same creation date', async () => {
     const { order } = await aRefundedOrder([]);
-    await atOnce(7, (at) => refund(order, `DEV-${at}`, '1.00'));
+    await atOnce(7, (at) => refund(order, `DEV-${at}`, '1.00').answer);
     const written = await rowsOf(service, 'SELECT id, created_at FROM refunds WHERE order_id = ?', [order.id]);
     await service.dataSource.query(
       'UPDATE refunds r JOIN (SELECT MIN(created_at) AS first FROM refunds WHERE order_id = ?) f SET r.created_at = f.first WHERE r.order_id = ?',
@@ -78,7 +77,7 @@ describe('GET /orders/{id}/refunds', () => {
   it('GET /orders/{id}/refunds returns 404 for an order of another merchant and for an unknown order', async () => {
     const { order } = await aRefundedOrder(['50.00']);
     const other = await aMerchant(service);
-    expectProblem(await other.client.get(`/orders/${order.id}/refunds`), 404, 'not_found');
+    await other.refunds(order).refused(404, 'not_found');
     for (const id of [UNKNOWN, 'null', '1']) expectProblem(await list({ id }), 404, 'not_found');
   });
 

@@ -1,22 +1,21 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant } from '../support/factories.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, walletOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
 const refund = (order: { id: string }, amount: unknown, externalId: unknown = `DEV-${++counter}`): Promise<Answer> =>
-  merchant.client.post(`/orders/${order.id}/refunds`, { external_id: externalId, amount });
+  merchant.refund(order, amount, { external_id: externalId }).answer;
 
 /** A completed order on which cashback was redeemed. */
 async function anOrderOf(total: string, redeem: string, shop = merchant): Promise<any> {
   const document = aDocument();
-  if (Number(redeem) > 0) await grant(service, shop, document, redeem);
-  return aCompletedOrder(shop, { document, total }, { redeem });
+  if (Number(redeem) > 0) await shop.credit(document, redeem);
+  return shop.completed({ document, total }, { redeem });
 }
 
 describe('POST /orders/{id}/refunds', () => {
@@ -36,7 +35,7 @@ describe('POST /orders/{id}/refunds', () => {
       amount_to_pay_back: '45.00',
       created_at: expect.stringMatching(/Z$/),
     });
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toEqual({
+    expect(await merchant.order(order)).toEqual({
       ...order,
       status: 'partially_refunded',
       cashback: {
@@ -56,7 +55,7 @@ describe('POST /orders/{id}/refunds', () => {
       cashback_taken_back: '6.75',
       amount_to_pay_back: '135.00',
     });
-    expect((await merchant.client.get(`/orders/${order.id}`)).body).toMatchObject({
+    expect(await merchant.order(order)).toMatchObject({
       status: 'refunded',
       cashback: {
         to_redeem: { redeemed: '15.00', returned: '15.00' },
@@ -64,12 +63,12 @@ describe('POST /orders/{id}/refunds', () => {
       },
       refunded: { amount: '150.00', amount_to_pay_back: '135.00' },
     });
-    expect(await walletOf(merchant, order.document)).toMatchObject({
+    expect(await merchant.wallet(order.document)).toMatchObject({
       available: '15.00',
       pending: '0.00',
       debt: '0.00',
     });
-    expect((await movementsOf(merchant, order.document)).slice(-2)).toEqual(['return 15.00', 'take_back -6.75']);
+    expect((await merchant.movements(order.document)).slice(-2)).toEqual(['return 15.00', 'take_back -6.75']);
   });
 
   it.each([
@@ -117,8 +116,8 @@ describe('POST /orders/{id}/refunds', () => {
         takenBack: each('cashback_taken_back'),
         toPayBack: each('amount_to_pay_back'),
       }).toEqual({ returned, takenBack, toPayBack });
-      expect((await merchant.client.get(`/orders/${order.id}`)).body.status).toBe('refunded');
-      expect(await walletOf(merchant, order.document)).toMatchObject({
+      expect((await merchant.order(order)).status).toBe('refunded');
+      expect(await merchant.wallet(order.document)).toMatchObject({
         available: redeem,
         pending: '0.00',
         debt: '0.00',
@@ -128,14 +127,14 @@ describe('POST /orders/{id}/refunds', () => {
 
   it('refunding an order that neither redeemed nor earned cashback moves no cashback', async () => {
     const shop = await aMerchant(service, { earnRateBps: 0 });
-    const order = await aCompletedOrder(shop);
-    const { body } = await shop.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '150.00' });
+    const order = await shop.completed();
+    const body = await shop.refund(order, '150.00');
     expect(body).toMatchObject({
       cashback_returned: '0.00',
       cashback_taken_back: '0.00',
       amount_to_pay_back: '150.00',
     });
-    expect(await movementsOf(shop, order.document)).toEqual([]);
+    expect(await shop.movements(order.document)).toEqual([]);
   });
 
   it('concurrent refunds never exceed the total of the order', async () => {
@@ -148,7 +147,7 @@ describe('POST /orders/{id}/refunds', () => {
       expect(answer.body.maximum).toBe('4.00');
     }
     expect((await refund(order, '4.00')).body.amount_to_pay_back).toEqual(expect.any(String));
-    expect(await walletOf(merchant, order.document)).toMatchObject({
+    expect(await merchant.wallet(order.document)).toMatchObject({
       available: '10.00',
       pending: '0.00',
       debt: '0.00',
@@ -166,7 +165,7 @@ describe('a repeated POST /orders/{id}/refunds', () => {
       expect(again).toMatchObject({ status: 201, body });
       expect(again.headers.get('idempotency-replayed')).toBe('true');
     }
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('150.00');
+    expect((await merchant.order(order)).refunded.amount).toBe('150.00');
   });
 
   it('POST /orders/{id}/refunds returns 409 with a pointer to the amount when only the amount differs', async () => {
@@ -178,7 +177,7 @@ describe('a repeated POST /orders/{id}/refunds', () => {
       expect(answer.body).toMatchObject({ existing_id: refunded.id, next_action: 'read_existing' });
       expect(pointersOf(answer)).toEqual(['/amount']);
     }
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');
+    expect((await merchant.order(order)).refunded.amount).toBe('50.00');
   });
 
   it('only one of 25 concurrent POST /orders/{id}/refunds requests with different amounts creates the refund', async () => {
@@ -188,7 +187,7 @@ describe('a repeated POST /orders/{id}/refunds', () => {
     expect(others).toEqual([]);
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectProblem(answer, 409, 'external_id_conflict');
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe(won?.body.amount);
+    expect((await merchant.order(order)).refunded.amount).toBe(won?.body.amount);
   });
 
   it('a refund external_id that differs in case, accent, spaces, normal form, or emoji, or is used on another order, is a new one', async () => {
@@ -225,7 +224,7 @@ describe('POST /orders/{id}/refunds errors', () => {
     ['cancelled', 'cancel', [], []],
     ['expired', undefined, ['pending', 'completed', 'cancelled'], ['renew', 'complete', 'cancel']],
   ])('POST /orders/{id}/refunds returns 409 when the order is %s', async (status, operation, allowed, operations) => {
-    const order = await aCreatedOrder(merchant);
+    const order = await merchant.create();
     if (operation) await merchant.client.post(`/orders/${order.id}/${operation}`);
     if (status === 'expired') await service.clock.advance({ minutes: 30 });
     for (const _attempt of ['first', 'second']) {
@@ -240,13 +239,9 @@ describe('POST /orders/{id}/refunds errors', () => {
     const order = await anOrderOf('150.00', '0.00');
     await refund(order, '50.00', 'DEV-1');
     for (const id of ['DEV-1', 'DEV-2']) {
-      expectProblem(
-        await other.client.post(`/orders/${order.id}/refunds`, { external_id: id, amount: '50.00' }),
-        404,
-        'not_found',
-      );
+      await other.refund(order, '50.00', { external_id: id }).refused(404, 'not_found');
     }
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.refunded.amount).toBe('50.00');
+    expect((await merchant.order(order)).refunded.amount).toBe('50.00');
   });
 
   it.each([

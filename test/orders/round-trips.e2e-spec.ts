@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { aCompletedOrder, aCreatedOrder, aMerchant, anOrder, grant } from '../support/factories.js';
+import { aMerchant, anOrder } from '../support/factories.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import { statementsOf } from '../support/server-counters.js';
-import { walletOf } from '../support/wallets.js';
 
 const env = { DATABASE_POOL_SIZE: '1' };
 const { service, merchant } = useService({ env });
-const statements = (act: () => Promise<unknown>): Promise<number> => statementsOf(service, act);
+const statements = (act: () => PromiseLike<unknown>): Promise<number> => statementsOf(service, act);
 
 describe('the number of SQL statements per request, including the token lookup', () => {
   it('POST /orders runs three SQL statements when it creates an order, four when it replays or refuses one, and one more at most once per second for the policy', async () => {
@@ -28,8 +27,7 @@ describe('the number of SQL statements per request, including the token lookup',
     try {
       const caller = await aMerchant(limited);
       const counts: number[] = [];
-      for (let sent = 0; sent < 25; sent++)
-        counts.push(await statementsOf(limited, () => caller.client.post('/orders', anOrder())));
+      for (let sent = 0; sent < 25; sent++) counts.push(await statementsOf(limited, () => caller.create().answer));
       // The policy is read at most once per second.
       expect(Math.min(...counts)).toBe(3);
       expect(Math.max(...counts)).toBeLessThanOrEqual(5);
@@ -40,33 +38,33 @@ describe('the number of SQL statements per request, including the token lookup',
 
   it('GET /orders/{id} runs two SQL statements with or without a hold', async () => {
     const order = anOrder();
-    await grant(service, merchant, order.document, '20.00');
-    const { body } = await merchant.client.post('/orders', order);
-    expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
-    await merchant.client.put(`/orders/${body.id}/redemption`, { amount: '20.00' });
-    expect(await statements(() => merchant.client.get(`/orders/${body.id}`))).toBe(2);
+    await merchant.credit(order.document, '20.00');
+    const body = await merchant.create(order);
+    expect(await statements(() => merchant.order(body).answer)).toBe(2);
+    await merchant.hold(body, '20.00');
+    expect(await statements(() => merchant.order(body).answer)).toBe(2);
   });
 
   it('lists run as many SQL statements for a full page as for one line', async () => {
     const { document } = anOrder();
-    const order = await aCompletedOrder(merchant, { document });
-    const { id } = await walletOf(merchant, document);
+    const order = await merchant.completed({ document });
+    const { id } = await merchant.wallet(document);
     const paths = ['entries', 'credits'].map((list) => `/wallets/${id}/${list}`);
     // The policy, for the days of credits, is read at most once per second.
-    const least = async (list: () => Promise<unknown>): Promise<number> =>
+    const least = async (list: () => PromiseLike<unknown>): Promise<number> =>
       Math.min(await statements(list), await statements(list), await statements(list));
     const counts = async (): Promise<number[]> => {
-      const all = [await least(() => merchant.client.post('/orders/search', { document }))];
+      const all = [await least(() => merchant.searchOrders({ document }).answer)];
       for (const path of paths) all.push(await least(() => merchant.client.get(path)));
       return all;
     };
-    await merchant.client.post(`/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' });
-    await grant(service, merchant, document, '1.00');
+    await merchant.refund(order, '10.00');
+    await merchant.credit(document, '1.00');
     const few = await counts();
     for (let at = 2; at <= 6; at++) {
-      const { id: another } = await aCompletedOrder(merchant, { document });
-      await merchant.client.post(`/orders/${another}/refunds`, { external_id: `DEV-${at}`, amount: '10.00' });
-      await grant(service, merchant, document, '1.00');
+      const { id: another } = await merchant.completed({ document });
+      await merchant.refund({ id: another }, '10.00', { external_id: `DEV-${at}` });
+      await merchant.credit(document, '1.00');
     }
     expect(await counts()).toEqual(few);
     expect(few).toEqual([8, 9, 8]);
@@ -74,8 +72,8 @@ describe('the number of SQL statements per request, including the token lookup',
 
   it('PUT /orders/{id} runs fewer SQL statements than a hold, and as many as a replaced hold when it lowers one', async () => {
     const order = anOrder();
-    await grant(service, merchant, order.document, '80.00');
-    const { body } = await merchant.client.post('/orders', order);
+    await merchant.credit(order.document, '80.00');
+    const body = await merchant.create(order);
     const path = `/orders/${body.id}`;
     const amend = (total: string, redeem?: string): Promise<unknown> =>
       merchant.client.put(path, { ...order, total, payment_methods: [], redeem });
@@ -90,11 +88,11 @@ describe('the number of SQL statements per request, including the token lookup',
 
   it('PUT /orders/{id}/redemption with expires_at changes only the order unless it changes the amount', async () => {
     const order = anOrder();
-    await grant(service, merchant, order.document, '80.00');
-    const { body } = await merchant.client.post('/orders', order);
+    await merchant.credit(order.document, '80.00');
+    const body = await merchant.create(order);
     const hold = (amount: string, minutes?: number): Promise<unknown> => {
       const expires_at = minutes && new Date(+service.clock.now() + minutes * 60_000).toISOString();
-      return merchant.client.put(`/orders/${body.id}/redemption`, { amount, expires_at });
+      return merchant.hold(body, amount, expires_at).answer;
     };
     await hold('20.00');
     expect(await statements(() => hold('30.00'))).toBe(13);
@@ -103,17 +101,11 @@ describe('the number of SQL statements per request, including the token lookup',
   });
 
   it('POST /orders/{id}/complete runs two more SQL statements with a hold than without, and a cancellation fewer', async () => {
-    const [plain, holding, cancelled] = await Promise.all([1, 2, 3].map(() => aCreatedOrder(merchant)));
-    for (const { id, document } of [holding, cancelled]) {
-      await grant(service, merchant, document, '80.00');
-      await merchant.client.put(`/orders/${id}/redemption`, { amount: '20.00' });
-    }
-    await grant(service, merchant, plain.document, '80.00');
-    const complete = ({ id }: { id: string }): Promise<unknown> => merchant.client.post(`/orders/${id}/complete`);
-    expect(await statements(() => complete(plain))).toBe(10);
-    expect(await statements(() => complete(holding))).toBe(12);
-    expect(await statements(() => merchant.client.post(`/orders/${cancelled.id}/cancel`))).toBe(11);
-    const refund = { external_id: 'DEV-1', amount: '150.00' };
-    expect(await statements(() => merchant.client.post(`/orders/${holding.id}/refunds`, refund))).toBe(13);
+    const plain = await merchant.orderWith('80.00');
+    const [holding, cancelled] = [await merchant.orderThatHolds('20.00'), await merchant.orderThatHolds('20.00')];
+    expect(await statements(() => merchant.complete(plain))).toBe(10);
+    expect(await statements(() => merchant.complete(holding))).toBe(12);
+    expect(await statements(() => merchant.cancel(cancelled))).toBe(11);
+    expect(await statements(() => merchant.refund(holding, '150.00'))).toBe(13);
   });
 });

@@ -4,12 +4,13 @@ import { OrderExpiryService } from '../../src/orders/order-expiry.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { numberEvents } from '../support/events.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { rowsOf } from '../support/wallets.js';
+import type { Order } from '../support/shop.js';
 
 const { service } = useService();
 let merchant: TestMerchant;
@@ -25,21 +26,12 @@ beforeEach(async () => {
 
 const HALF_AN_HOUR = 30 * 60_000;
 const sweep = (at: Service = service): Promise<void> => numberEvents(at);
-const read = async (order: { id: string }): Promise<any> => (await merchant.client.get(`/orders/${order.id}`)).body;
-const complete = (order: { id: string }, body?: unknown): Promise<Answer> =>
-  merchant.client.post(`/orders/${order.id}/complete`, body);
-const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
-const hold = async (order: { id: string }, amount: string): Promise<any> => {
-  const { status, body } = await merchant.client.put(`/orders/${order.id}/redemption`, { amount });
-  expect(status).toBe(200);
-  return body;
-};
 
 /** Creates orders of one customer that hold 10.00 each. */
 async function ordersHolding(count: number, document = aDocument()): Promise<any[]> {
-  await grant(service, merchant, document, String(10 * count));
-  const orders = await atOnce(count, () => aCreatedOrder(merchant, { document }));
-  for (const order of orders) await hold(order, '10.00');
+  await merchant.credit(document, String(10 * count));
+  const orders = await atOnce(count, () => merchant.create({ document }));
+  for (const order of orders) await merchant.hold(order, '10.00');
   return orders;
 }
 
@@ -47,27 +39,29 @@ describe('the sweep of orders that are due', () => {
   it('an order that is due is pending and holds cashback until the sweep, which expires it once', async () => {
     const [order] = await ordersHolding(1);
     service.clock.skip(HALF_AN_HOUR);
-    expect(await read(order)).toMatchObject({ status: 'pending', cashback: { to_redeem: { held: '10.00' } } });
-    expect((await walletOf(merchant, order.document)).held).toBe('10.00');
+    expect(await merchant.order(order)).toMatchObject({
+      status: 'pending',
+      cashback: { to_redeem: { held: '10.00' } },
+    });
+    expect((await merchant.wallet(order.document)).held).toBe('10.00');
     await sweep();
-    const expired = await read(order);
+    const expired = await merchant.order(order);
     expect(expired).toMatchObject({ status: 'expired', version: 3, cashback: { to_redeem: { lapsed: '10.00' } } });
     await sweep();
-    expect(await read(order)).toEqual(expired);
-    expect(await walletOf(merchant, order.document)).toMatchObject({ available: '10.00', held: '0.00' });
-    expect(await movementsOf(merchant, order.document)).toEqual(['grant 10.00']);
+    expect(await merchant.order(order)).toEqual(expired);
+    expect(await merchant.wallet(order.document)).toMatchObject({ available: '10.00', held: '0.00' });
+    expect(await merchant.movements(order.document)).toEqual(['grant 10.00']);
     await expectInvariants(service);
   });
 
-  it.each<[string, (order: any) => Promise<Answer>, number]>([
-    ['complete with redeem', (order) => complete(order, { redeem: '4.00' }), 200],
-    ['complete without redeem', (order) => complete(order), 409],
-    ['cancel', cancel, 200],
-    ['hold', (order) => merchant.client.put(`/orders/${order.id}/redemption`, { amount: '3.00' }), 200],
+  it.each<[string, (order: Order) => Promise<Answer>, number]>([
+    ['complete with redeem', (order) => merchant.complete(order, { redeem: '4.00' }).answer, 200],
+    ['complete without redeem', (order) => merchant.complete(order).answer, 409],
+    ['cancel', (order) => merchant.cancel(order).answer, 200],
+    ['hold', (order) => merchant.hold(order, '3.00').answer, 200],
     [
       'amend',
-      (order) =>
-        merchant.client.put(`/orders/${order.id}`, { total: '90.00', items: order.items, payment_methods: [] }),
+      (order) => merchant.amend(order, { total: '90.00', items: order.items, payment_methods: [] }).answer,
       409,
     ],
   ])('the result is the same whether %s or the sweep comes first', async (_name, operate, status) => {
@@ -78,14 +72,14 @@ describe('the sweep of orders that are due', () => {
     answers.push(await operate(swept));
     const seen = await Promise.all(
       [first, swept].map(async (order, at) => {
-        const { version, status: now, cashback } = await read(order);
+        const { version, status: now, cashback } = await merchant.order(order);
         const { code, detail } = answers[at]!.body;
         return { status: answers[at]!.status, code, detail, version, now, cashback: cashback.to_redeem };
       }),
     );
     expect(seen[0]).toEqual(seen[1]);
     expect(seen[0]!.status).toBe(status);
-    expect(await movementsOf(merchant, first.document)).toEqual(await movementsOf(merchant, swept.document));
+    expect(await merchant.movements(first.document)).toEqual(await merchant.movements(swept.document));
     await expectInvariants(service);
   });
 
@@ -93,7 +87,9 @@ describe('the sweep of orders that are due', () => {
     const orders = await ordersHolding(24);
     service.clock.skip(HALF_AN_HOUR);
     const [answers] = await Promise.all([
-      atOnce(12, (at) => (at % 2 === 0 ? complete(orders[at], { redeem: '10.00' }) : cancel(orders[at]))),
+      atOnce(12, (at) =>
+        at % 2 === 0 ? merchant.complete(orders[at], { redeem: '10.00' }).answer : merchant.cancel(orders[at]).answer,
+      ),
       sweep(),
       sweep(second),
       sweep(),
@@ -108,10 +104,10 @@ describe('the sweep of orders that are due', () => {
       [orders[0].document],
     );
     expect(rows.map(({ status }) => status)).not.toContain('pending');
-    const redeemed = (await movementsOf(merchant, orders[0].document)).filter((entry) => entry === 'redeem -10.00');
+    const redeemed = (await merchant.movements(orders[0].document)).filter((entry) => entry === 'redeem -10.00');
     const completed = answers.filter(({ body }) => body.status === 'completed');
     expect(redeemed).toHaveLength(completed.length);
-    expect((await walletOf(merchant, orders[0].document)).held).toBe('0.00');
+    expect((await merchant.wallet(orders[0].document)).held).toBe('0.00');
     expect(await rowsOf(service, 'SELECT * FROM cashback_holds WHERE merchant_id = ?', [merchant.id])).toEqual([]);
     await expectInvariants(service);
   });
@@ -124,15 +120,18 @@ describe('the sweep of orders that are due', () => {
       .get(OrderExpiryService)
       .run()
       .finally(() => lock.release());
-    expect([(await read(locked)).status, (await read(other)).status]).toEqual(['pending', 'expired']);
+    expect([(await merchant.order(locked)).status, (await merchant.order(other)).status]).toEqual([
+      'pending',
+      'expired',
+    ]);
     await sweep();
-    expect((await read(locked)).status).toBe('expired');
+    expect((await merchant.order(locked)).status).toBe('expired');
   });
 
   it('a sweep that is hours late expires a backlog of several batches, and what was held returns', async () => {
     const document = aDocument();
     const holding = await ordersHolding(5, document);
-    for (let some = 0; some < 450; some += 25) await atOnce(25, () => aCreatedOrder(merchant, { document }));
+    for (let some = 0; some < 450; some += 25) await atOnce(25, () => merchant.create({ document }));
     service.clock.skip(6 * HALF_AN_HOUR);
     await Promise.all([sweep(), sweep(second)]);
     await sweep();
@@ -143,22 +142,22 @@ describe('the sweep of orders that are due', () => {
     );
     expect(rows).toEqual([{ status: 'expired', least: 2, most: 3, orders: 455 }]);
     expect(holding).toHaveLength(5);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '50.00', held: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '50.00', held: '0.00' });
     await expectInvariants(service);
   });
 
   it('what the sweep releases repays a debt first, and the next balance says so', async () => {
     const document = aDocument();
     const shop = await aLongLivedMerchant(service, { redeemShareBps: 10_000, earnRateBps: 10_000, releaseDays: 0 });
-    const earned = await aCompletedOrder(shop, { document, total: '10.00', payment_methods: [] });
-    const order = await aCreatedOrder(shop, { document });
-    await shop.client.put(`/orders/${order.id}/redemption`, { amount: '10.00' });
+    const earned = await shop.completed({ document, total: '10.00', payment_methods: [] });
+    const order = await shop.create({ document });
+    await shop.hold(order, '10.00');
     const refund = { external_id: 'R-1', amount: '10.00' };
     expect((await shop.client.post(`/orders/${earned.id}/refunds`, refund)).status).toBe(201);
-    expect(await walletOf(shop, document)).toMatchObject({ held: '10.00', debt: '10.00' });
+    expect(await shop.wallet(document)).toMatchObject({ held: '10.00', debt: '10.00' });
     await service.clock.advance({ minutes: 30 });
-    expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
-    const last = (await statementOf(shop, document)).slice(-2);
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
+    const last = (await shop.statement(document)).slice(-2);
     expect(last.map(({ kind }) => kind)).toEqual(['take_back', 'repay']);
     expect(new Set(last.flatMap((entry) => [entry.effective_at, entry.created_at])).size).toBe(1);
     await expectInvariants(service);
@@ -166,19 +165,17 @@ describe('the sweep of orders that are due', () => {
 });
 
 describe('the sweep of expired credits', () => {
-  const inMinutes = (minutes: number): Date => new Date(service.clock.now().getTime() + minutes * 60_000);
-
   it('the sweep writes off the rest of expired credits once, dated with their expiry', async () => {
     const document = aDocument();
-    const expiresAt = inMinutes(10);
-    await grant(service, merchant, document, '20.00', { expiresAt });
+    const expiresAt = service.clock.inMinutes(10);
+    await merchant.credit(document, '20.00', { expiresAt });
     const [order] = await ordersHolding(1, document);
     service.clock.skip(HALF_AN_HOUR / 2);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
     await Promise.all([sweep(), sweep(second)]);
-    expect(await walletOf(merchant, document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
-    expect(await movementsOf(merchant, document)).toEqual(['grant 20.00', 'grant 10.00', 'expire -10.00']);
-    expect((await statementOf(merchant, document)).at(-1)).toMatchObject({ effective_at: expiresAt.toISOString() });
+    expect(await merchant.wallet(document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
+    expect(await merchant.movements(document)).toEqual(['grant 20.00', 'grant 10.00', 'expire -10.00']);
+    expect((await merchant.statement(document)).at(-1)).toMatchObject({ effective_at: expiresAt.toISOString() });
     expect(order.document).toBe(document);
     await expectInvariants(service);
   });
@@ -186,9 +183,9 @@ describe('the sweep of expired credits', () => {
   it('a wallet with more expired credits than one transaction writes off loses them in several', async () => {
     const document = aDocument();
     for (let at = 0; at < 6; at++)
-      await atOnce(100, () => grant(service, merchant, document, '1.00', { expiresAt: inMinutes(5) }));
+      await atOnce(100, () => merchant.credit(document, '1.00', { expiresAt: service.clock.inMinutes(5) }));
     service.clock.skip(HALF_AN_HOUR);
-    const { id } = await walletOf(merchant, document);
+    const { id } = await merchant.wallet(document);
     await service.app.get(CreditExpiryService).run();
     const open = async (): Promise<number> =>
       Number(
@@ -197,7 +194,7 @@ describe('the sweep of expired credits', () => {
         )[0].n,
       );
     expect(await open()).toBe(100);
-    expect((await walletOf(merchant, document)).available).toBe('0.00');
+    expect((await merchant.wallet(document)).available).toBe('0.00');
     await sweep();
     expect(await open()).toBe(0);
     await expectInvariants(service);

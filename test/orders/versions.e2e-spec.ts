@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../support/factories.js';
+import { anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -9,75 +9,66 @@ afterEach(() => expectInvariants(service));
 
 describe('the version of an order', () => {
   it('the version starts at 1 and grows by 1 with each change, and updated_at is the instant of the change', async () => {
-    const document = aDocument();
-    await grant(service, merchant, document, '80.00');
-    const order = await aCreatedOrder(merchant, { document });
+    const order = await merchant.orderWith('80.00');
     expect(order).toMatchObject({ version: 1, updated_at: order.created_at });
-    const path = `/orders/${order.id}`;
     const seen = [order];
     for (const change of [
-      () => merchant.client.put(`${path}/redemption`, { amount: '20.00' }),
-      () => merchant.client.post(`${path}/complete`),
-      () => merchant.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '10.00' }),
-      () => merchant.client.post(`${path}/refunds`, { external_id: 'DEV-2', amount: '140.00' }),
+      () => merchant.hold(order, '20.00'),
+      () => merchant.complete(order),
+      () => merchant.refund(order, '10.00'),
+      () => merchant.refund(order, '140.00'),
     ]) {
       await service.clock.advance({ seconds: 1 });
-      expect((await change()).status).toBeLessThan(300);
-      seen.push((await merchant.client.get(path)).body);
+      await change();
+      seen.push(await merchant.order(order));
     }
     expect(seen.map(({ version }) => version)).toEqual([1, 2, 3, 4, 5]);
     const instants = seen.map(({ updated_at }) => updated_at);
     expect(instants).toEqual([...new Set(instants)].sort());
-    expect(seen[2].updated_at).toBe(seen[2].completed_at);
+    expect(seen[2]!.updated_at).toBe(seen[2]!.completed_at);
   });
 
   it('a request that changes nothing keeps the version and updated_at', async () => {
     const order = anOrder();
-    const { body: created } = await merchant.client.post('/orders', order);
-    const path = `/orders/${created.id}`;
+    const created = await merchant.create(order);
     await service.clock.advance({ seconds: 1 });
-    expect((await merchant.client.post('/orders', order)).body).toEqual(created);
-    expect((await merchant.client.put(`${path}/redemption`, { amount: '0.00' })).body).toEqual(created);
-    const { body: cancelled } = await merchant.client.post(`${path}/cancel`);
+    expect(await merchant.create(order)).toEqual(created);
+    expect(await merchant.hold(created, '0.00')).toEqual(created);
+    const cancelled = await merchant.cancel(created);
     await service.clock.advance({ seconds: 1 });
-    expect((await merchant.client.post(`${path}/cancel`)).body).toEqual(cancelled);
+    expect(await merchant.cancel(created)).toEqual(cancelled);
     expect(cancelled).toMatchObject({ version: 2, updated_at: cancelled.cancelled_at });
   });
 
   it('a refused change keeps the version and updated_at', async () => {
-    const order = await aCompletedOrder(merchant);
-    const path = `/orders/${order.id}`;
-    expect((await merchant.client.post(`${path}/cancel`)).status).toBe(409);
-    expect((await merchant.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '150.01' })).status).toBe(
-      422,
-    );
-    expect((await merchant.client.get(path)).body).toEqual(order);
+    const order = await merchant.completed();
+    await merchant.cancel(order).refused(409, 'invalid_transition');
+    await merchant.refund(order, '150.01').refused(422, 'refund_exceeds_total');
+    expect(await merchant.order(order)).toEqual(order);
   });
 
   it('10 concurrent refunds of an order leave 10 versions more', async () => {
-    const order = await aCompletedOrder(merchant);
-    const answers = await atOnce(10, (at) =>
-      merchant.client.post(`/orders/${order.id}/refunds`, { external_id: `DEV-${at}`, amount: '1.00' }),
-    );
+    const order = await merchant.completed();
+    const answers = await atOnce(10, (at) => merchant.refund(order, '1.00', { external_id: `DEV-${at}` }).answer);
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
-    expect((await merchant.client.get(`/orders/${order.id}`)).body.version).toBe(order.version + 10);
+    expect((await merchant.order(order)).version).toBe(order.version + 10);
   });
 });
 
 describe('the Location header', () => {
   it('POST /orders and POST /orders/{id}/refunds return the path of the resource in Location, also for a replay', async () => {
     const order = anOrder();
-    const first = await merchant.client.post('/orders', order);
+    const first = await merchant.create(order).answer;
     expect(first.headers.get('location')).toBe(`/orders/${first.body.id}`);
-    expect((await merchant.client.post('/orders', order)).headers.get('location')).toBe(`/orders/${first.body.id}`);
-    expect((await merchant.client.get(first.headers.get('location') ?? '')).body).toEqual(first.body);
+    expect((await merchant.create(order).answer).headers.get('location')).toBe(`/orders/${first.body.id}`);
+    expect(await merchant.get(first.headers.get('location')!)).toEqual(first.body);
 
-    await merchant.client.post(`/orders/${first.body.id}/complete`);
-    const body = { external_id: 'DEV-1', amount: '1.00' };
-    const refund = await merchant.client.post(`/orders/${first.body.id}/refunds`, body);
+    await merchant.complete(first.body);
+    const refund = await merchant.refund(first.body, '1.00', { external_id: 'DEV-1' }).answer;
     const path = `/orders/${first.body.id}/refunds/${refund.body.id}`;
     expect(refund.headers.get('location')).toBe(path);
-    expect((await merchant.client.post(`/orders/${first.body.id}/refunds`, body)).headers.get('location')).toBe(path);
-    expect((await merchant.client.get(path)).body).toEqual(refund.body);
+    const again = await merchant.refund(first.body, '1.00', { external_id: 'DEV-1' }).answer;
+    expect(again.headers.get('location')).toBe(path);
+    expect(await merchant.get(path)).toEqual(refund.body);
   });
 });

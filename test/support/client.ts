@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import type { Service } from './service.js';
 
-export interface Answer {
+export interface Answer<T = any> {
   status: number;
   headers: Headers;
-  body: any;
+  body: T;
   /** Whether the client repeated the request. Then a 201 can be a replay, of an attempt that was committed too late. */
   isRepeated?: boolean;
 }
@@ -36,20 +37,20 @@ export class Client {
     return new Client(this.service, this.token, 1);
   }
 
-  async send(method: string, path: string, options?: RequestOptions): Promise<Answer> {
+  async send<T = any>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#exchange(method, path, options);
+      const answer = await this.#exchange<T>(method, path, options);
       const seconds = answer.status === 503 ? answer.headers.get('retry-after') : null;
       if (seconds === null || attempt === this.attempts) return { ...answer, isRepeated: attempt > 1 };
       await sleep(Number(seconds) * 1000);
     }
   }
 
-  async #exchange(
+  async #exchange<T>(
     method: string,
     path: string,
     { body, raw, token = this.token, headers = {} }: RequestOptions = {},
-  ): Promise<Answer> {
+  ): Promise<Answer<T>> {
     const hasBody = body !== undefined || raw !== undefined;
     const response = await fetch(new URL(path, this.service.url), {
       method,
@@ -62,39 +63,47 @@ export class Client {
     });
     const text = await response.text();
     const isJson = (response.headers.get('content-type') ?? '').includes('json');
-    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    const json = (isJson ? JSON.parse(text) : text) as T;
+    const answer: Answer<T> = { status: response.status, headers: response.headers, body: json };
     // Only a body that the client itself serialized is certain to be JSON. The validator is loaded only if it is used.
     if (raw === undefined && process.env.VALIDATE_OPENAPI === 'true')
-      (await import('./contract.js')).assertContract({ method, path, body, answer });
+      (await import('./contract.js')).assertContract({ method, path, body, answer: answer as Answer<unknown> });
     return answer;
   }
 
-  get(path: string, options?: RequestOptions): Promise<Answer> {
+  get<T = any>(path: string, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('GET', path, options);
   }
 
-  post(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
+  post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('POST', path, { body, ...options });
   }
 
-  put(path: string, body?: unknown, options?: RequestOptions): Promise<Answer> {
+  put<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('PUT', path, { body, ...options });
   }
 
   /** Reads all pages of a list. @param path with a query */
-  async pages(path: string): Promise<any[]> {
-    const pages: any[] = [];
+  async pages<T = any>(path: string): Promise<{ data: T[]; next_cursor: string | null }[]> {
+    const pages: { data: T[]; next_cursor: string | null }[] = [];
     for (let cursor = ''; ;) {
-      const { status, body } = await this.get(`${path}${cursor}`);
+      const { status, body } = await this.get<{ data: T[]; next_cursor: string | null }>(`${path}${cursor}`);
       if (status !== 200) throw new Error(`the page was answered ${status}: ${JSON.stringify(body)}`);
       pages.push(body);
       if (body.next_cursor === null) return pages;
-      cursor = `&cursor=${encodeURIComponent(body.next_cursor as string)}`;
+      cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`;
     }
   }
 }
 
 /** Sends the same request `times` times at once. */
-export function atOnce<T>(times: number, send: (index: number) => Promise<T>): Promise<T[]> {
+export function atOnce<T>(times: number, send: (index: number) => PromiseLike<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: times }, (_, index) => send(index)));
+}
+
+/** Sends the same request `times` times at once. Expects that all are answered the same. @returns that. */
+export async function sameAtOnce<T>(times: number, send: () => PromiseLike<T>): Promise<T> {
+  const [first, ...others] = await atOnce(times, send);
+  expect(others).toEqual(Array(times - 1).fill(first));
+  return first as T;
 }

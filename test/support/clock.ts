@@ -23,6 +23,21 @@ export class TestClock extends Clock {
     await this.sweep();
   }
 
+  /** Moves the clock forward to an instant of a response, or a bit before or after it. */
+  advanceTo(instant: string | null, offsetMs = 0): Promise<void> {
+    return this.advance({ ms: Date.parse(String(instant)) + offsetMs - this.now().getTime() });
+  }
+
+  /** The instant a number of minutes from now. */
+  inMinutes(minutes: number): Date {
+    return new Date(this.now().getTime() + minutes * 60_000);
+  }
+
+  /** The instant a number of days of 24 hours from now. */
+  inDays(days: number): Date {
+    return this.inMinutes(days * 24 * 60);
+  }
+
   /** Only moves the clock forward. */
   skip(ms: number): void {
     this.#aheadMs += ms;

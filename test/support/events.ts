@@ -1,20 +1,21 @@
 import { expect } from '@jest/globals';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { newId } from '../../src/common/ids.js';
-import { aCreatedOrder, type TestMerchant } from './factories.js';
+import type { TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 import { untilAvailable } from './until-available.js';
-import { rowsOf, walletOf } from './wallets.js';
+import { rowsOf } from './wallets.js';
+import type { EventPage, FeedEvent } from './shop.js';
 
 /** Does what is due, which numbers the events of all merchants last. */
 export const numberEvents = (service: Service): Promise<void> =>
   untilAvailable(() => service.app.get(SweepsService).doAll());
 
 /** Reads the feed of a merchant from a position to its end, as a consumer does. */
-export async function readFeed(merchant: TestMerchant, after = 0, query = ''): Promise<any[]> {
-  const events: any[] = [];
+export async function readFeed(merchant: TestMerchant, after = 0, query = ''): Promise<FeedEvent[]> {
+  const events: FeedEvent[] = [];
   for (let next = after; ;) {
-    const { status, body } = await merchant.client.get(`/events?after=${next}${query}`);
+    const { status, body } = await merchant.client.get<EventPage>(`/events?after=${next}${query}`);
     if (status !== 200) throw new Error(`the feed was answered ${status}: ${JSON.stringify(body)}`);
     events.push(...body.data);
     if (!body.has_more) return events;
@@ -24,13 +25,15 @@ export async function readFeed(merchant: TestMerchant, after = 0, query = ''): P
 }
 
 /** Numbers and reads all events of a merchant. */
-export async function eventsOf(service: Service, merchant: TestMerchant, query = ''): Promise<any[]> {
+export async function eventsOf(service: Service, merchant: TestMerchant, query = ''): Promise<FeedEvent[]> {
   await numberEvents(service);
   return readFeed(merchant, 0, query);
 }
 
 /** Expects numbers from 1 without gaps, and exactly one event for each version of an order after the first. */
-export function expectComplete(events: any[]): void {
+export function expectComplete(
+  events: (Pick<FeedEvent, 'id' | 'sequence'> & { data: { order?: { id: string; version: number } } })[],
+): void {
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   const versions = new Map<string, number[]>();
@@ -41,15 +44,15 @@ export function expectComplete(events: any[]): void {
 
 /** The wallet of a customer as an event has it. */
 export async function eventWalletOf(merchant: TestMerchant, document: string): Promise<object> {
-  const { id, available, pending, held, debt } = await walletOf(merchant, document);
+  const { id, available, pending, held, debt } = await merchant.wallet(document);
   return { id, document, available, pending, held, debt };
 }
 
 /** Creates and cancels orders: one event each. */
 export async function cancelOrders(service: Service, merchant: TestMerchant, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
-    const { id } = await aCreatedOrder(merchant);
-    await merchant.client.post(`/orders/${id}/cancel`);
+    const { id } = await merchant.create();
+    await merchant.cancel({ id });
   }
   await numberEvents(service);
 }

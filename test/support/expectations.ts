@@ -5,11 +5,25 @@ import type { Answer } from './client.js';
 import type { Service } from './service.js';
 import { untilAvailable } from './until-available.js';
 
-/** Expects a complete and valid problem with this code. */
-export function expectProblem(answer: Answer, status: number, code: string): void {
-  expect({ status: answer.status, code: answer.body.code, body: answer.body }).toMatchObject({ status, code });
+/** A problem as docs/errors.md has it, with the members that only some codes have. */
+export interface Problem {
+  code: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  request_id: string;
+  next_action: string;
+  errors: { pointer: string; parameter: string; detail: string }[];
+  [member: string]: unknown;
+}
+
+/** Expects a complete and valid problem with this code, and returns it. */
+export function expectProblem(answer: Answer<unknown>, status: number, code: string): Problem {
+  const problem = answer.body as Problem;
+  expect({ status: answer.status, code: problem.code, body: problem }).toMatchObject({ status, code });
   expect(answer.headers.get('content-type')).toBe('application/problem+json');
-  expect(answer.body).toMatchObject({
+  expect(problem).toMatchObject({
     type: `urn:problem:cashback:${code}`,
     title: expect.any(String),
     status,
@@ -19,10 +33,11 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
     retryable: expect.any(Boolean),
     next_action: expect.any(String),
   });
+  return problem;
 }
 
 /** Expects a 201 that is no replay, unless the client repeated: an earlier attempt may have been answered too late. */
-export function expectCreation({ status, headers, isRepeated }: Answer): void {
+export function expectCreation({ status, headers, isRepeated }: Answer<unknown>): void {
   expect(status).toBe(201);
   expect(isRepeated ? null : headers.get('idempotency-replayed')).toBeNull();
 }
@@ -31,14 +46,15 @@ export function expectCreation({ status, headers, isRepeated }: Answer): void {
  * The number of creations among the responses to equal requests. If all are replays and some requests were repeated,
  * one of them created it and was answered too late.
  */
-export function creationsAmong(answers: Answer[]): number {
+export function creationsAmong(answers: Answer<unknown>[]): number {
   const created = answers.filter(({ status, headers }) => status === 201 && !headers.has('idempotency-replayed'));
   return created.length === 0 && answers.some(({ isRepeated }) => isRepeated) ? 1 : created.length;
 }
 
 /** The pointers of a validation problem, sorted. */
-export function pointersOf(answer: Answer): string[] {
-  return (answer.body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
+export function pointersOf(problem: Problem | Answer): string[] {
+  const { errors } = 'body' in problem ? (problem.body as Problem) : problem;
+  return errors.map(({ pointer }) => pointer).sort();
 }
 
 /** Expects the money invariants to hold for the whole database. */

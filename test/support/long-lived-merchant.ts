@@ -1,6 +1,6 @@
 import type { Policy } from '../../src/merchants/policy.js';
 import { type Answer, Client, type RequestOptions } from './client.js';
-import { aMerchant, type TestMerchant } from './factories.js';
+import { aMerchant, logIn, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
 /** Logs in again when its token has expired, like a real merchant system. */
@@ -19,12 +19,11 @@ class LongLivedClient extends Client {
     return this.#current.once;
   }
 
-  override async send(method: string, path: string, options?: RequestOptions): Promise<Answer> {
-    const answer = await this.#current.send(method, path, options);
+  override async send<T>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>> {
+    const answer = await this.#current.send<T>(method, path, options);
     if (answer.status !== 401) return answer;
     const { email, password } = this.merchant;
-    const { body } = await new Client(this.service).post('/auth/login', { email, password });
-    this.#current = new Client(this.service, body.access_token);
+    this.#current = new Client(this.service, (await logIn(this.service, email, password)).access_token);
     return this.#current.send(method, path, options);
   }
 }
@@ -32,5 +31,5 @@ class LongLivedClient extends Client {
 /** A merchant for tests that move the clock forward by days. */
 export async function aLongLivedMerchant(service: Service, policy: Partial<Policy> = {}): Promise<TestMerchant> {
   const merchant = await aMerchant(service, policy);
-  return { ...merchant, client: new LongLivedClient(service, merchant) };
+  return merchant.with(new LongLivedClient(service, merchant));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseMoney } from '../../src/common/money.js';
 import { FREE, NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
 import { createDataSource } from '../../src/schema.js';
-import { aDocument, grant, type TestMerchant } from './factories.js';
+import { aDocument, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 
 interface Credits {
@@ -28,7 +28,7 @@ export async function aCustomerWithCredits(
   merchant: TestMerchant,
   { document = aDocument(), count, amount, availableAt, expiresAt }: Credits,
 ): Promise<string> {
-  await grant(service, merchant, document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
+  await merchant.credit(document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
   // A separate connection has no statement timeout.
   const dataSource = await createDataSource(service.databaseUrl).initialize();
   const [wallet] = await dataSource.query(

@@ -7,6 +7,7 @@ import { createMigratedDatabase, type TestDatabase } from './database.js';
 import { PASSWORD } from './factories.js';
 import { seedMerchant } from './seed.js';
 import { startedLater } from './use-service.js';
+import type { Tokens } from './shop.js';
 
 /** Makes Node print each module that it loads. */
 export const DEBUG_MODULES = { NODE_DEBUG: 'module', LOG_LEVEL: 'fatal' };
@@ -33,6 +34,6 @@ export function useCollector() {
     await database.get()?.drop();
   });
   const logIn = async (service: BuiltService): Promise<{ access_token: string }> =>
-    (await new Client(service).post('/auth/login', credentials)).body;
+    (await new Client(service).post<Tokens>('/auth/login', credentials)).body;
   return { database: database.object, collector, target, credentials, logIn };
 }

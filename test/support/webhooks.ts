@@ -5,6 +5,7 @@ import { numberEvents } from './events.js';
 import { aDocument, logIn, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
 import { rowsOf } from './wallets.js';
+import type { Endpoint, EndpointWithSecret, EventPage, FeedEvent } from './shop.js';
 
 let counter = 0;
 
@@ -13,15 +14,15 @@ export async function anEndpoint(
   merchant: Pick<TestMerchant, 'client'>,
   { url }: { url: string },
   members: Record<string, unknown> = {},
-): Promise<any> {
-  const { status, body } = await merchant.client.post('/webhook-endpoints', { url, ...members });
+): Promise<EndpointWithSecret> {
+  const { status, body } = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url, ...members });
   if (status !== 201) throw new Error(`the endpoint was answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }
 
 /** The current state of an endpoint. */
-export async function endpointOf(merchant: TestMerchant, { id }: { id: string }): Promise<any> {
-  const { status, body } = await merchant.client.get(`/webhook-endpoints/${id}`);
+export async function endpointOf(merchant: TestMerchant, { id }: { id: string }): Promise<Endpoint> {
+  const { status, body } = await merchant.client.get<Endpoint>(`/webhook-endpoints/${id}`);
   if (status !== 200) throw new Error(`the endpoint was answered ${status}: ${JSON.stringify(body)}`);
   return body;
 }
@@ -50,10 +51,10 @@ export const sequence = numberEvents;
 export const settled = (service: Service): Promise<void> => service.app.get(DeliveryService).settled();
 
 /** All events in a merchant's feed. */
-export async function feedOf(merchant: TestMerchant, after = 0): Promise<any[]> {
-  const events: any[] = [];
+export async function feedOf(merchant: TestMerchant, after = 0): Promise<FeedEvent[]> {
+  const events: FeedEvent[] = [];
   for (let position = after; ;) {
-    const { status, body } = await merchant.client.get(`/events?after=${position}`);
+    const { status, body } = await merchant.client.get<EventPage>(`/events?after=${position}`);
     if (status !== 200) throw new Error(`the feed was answered ${status}: ${JSON.stringify(body)}`);
     events.push(...body.data);
     if (!body.has_more) return events;
@@ -73,5 +74,5 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
 /** Logs in again, after the clock was moved by more than the access token lasts. */
 export async function loggedInAgain(service: Service, merchant: TestMerchant): Promise<TestMerchant> {
   const tokens = await logIn(service, merchant.email);
-  return { ...merchant, tokens, client: new Client(service, tokens.access_token) };
+  return merchant.with(new Client(service, tokens.access_token), tokens);
 }

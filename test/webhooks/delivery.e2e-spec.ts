@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { aCompletedOrder, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Answering, answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, feedOf, sequence, settled, someEvents, until } from '../support/webhooks.js';
@@ -39,7 +39,7 @@ describe('what a delivery sends', () => {
   it('a delivery has the documented headers, and as its body the event as GET /events/{id} returns it', async () => {
     const receiver = await aReceiver();
     const { secret } = await anEndpoint(merchant, receiver);
-    await aCompletedOrder(merchant, { metadata: { store: 'São Paulo' } });
+    await merchant.completed({ metadata: { store: 'São Paulo' } });
     await deliver(service);
     const [one] = receiver.received;
     const names = one!.rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
@@ -65,8 +65,8 @@ describe('what a delivery sends', () => {
       data: { order: { metadata: { store: 'São Paulo' } } },
     });
     const headers = one!.headers as Record<string, string>;
-    expect(new Webhook(secret as string).verify(one!.raw, headers)).toEqual(one!.event);
-    expect(() => new Webhook(secret as string).verify(one!.raw.replace('completed', 'cancelled'), headers)).toThrow();
+    expect(new Webhook(secret).verify(one!.raw, headers)).toEqual(one!.event);
+    expect(() => new Webhook(secret).verify(one!.raw.replace('completed', 'cancelled'), headers)).toThrow();
   });
 
   it('events arrive once, in the order of the feed, over one connection', async () => {
@@ -112,7 +112,7 @@ describe('what a delivery sends', () => {
     const receiver = await aReceiver();
     const endpoint = await anEndpoint(merchant, receiver, { types: ['order.completed'] });
     await someEvents(merchant, 3);
-    await aCompletedOrder(merchant);
+    await merchant.completed();
     await someEvents(merchant, 2);
     await deliver(service);
     const completed = (await feedOf(merchant)).filter(({ type }) => type === 'order.completed');
@@ -124,7 +124,7 @@ describe('what a delivery sends', () => {
     const receiver = await aReceiver(answerWith(500));
     const endpoint = await anEndpoint(merchant, receiver, { types: ['order.completed'] });
     await someEvents(merchant, 2);
-    await aCompletedOrder(merchant);
+    await merchant.completed();
     await deliver(service);
     expect(await endpointOf(merchant, endpoint)).toMatchObject({ failures: 1, cursor: 0 });
   });
@@ -187,7 +187,7 @@ describe('a change during a delivery', () => {
       const gate = held();
       const receiver = await aReceiver(gate.answer);
       const endpoint = await anEndpoint(merchant, receiver);
-      const start = endpoint.cursor as number;
+      const start = endpoint.cursor;
       await someEvents(merchant, 4);
       await sequence(service);
       await until('the first event arrives', () => gate.waiting() === 1);

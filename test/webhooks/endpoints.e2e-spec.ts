@@ -5,6 +5,7 @@ import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { startedLater, useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, rowOf, someEvents } from '../support/webhooks.js';
+import { idsOf, type Endpoint, type EndpointWithSecret, type EventPage } from '../support/shop.js';
 
 const { service } = useService();
 const receiver = startedLater<Receiver>('the receiver');
@@ -27,7 +28,7 @@ describe('POST /webhook-endpoints', () => {
     await someEvents(merchant, 2);
     await deliver(service);
     const url = aUrl();
-    const { status, headers, body } = await merchant.client.post('/webhook-endpoints', { url });
+    const { status, headers, body } = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url });
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`/webhook-endpoints/${body.id}`);
     expect(body).toEqual({
@@ -44,9 +45,9 @@ describe('POST /webhook-endpoints', () => {
     const { secret, id } = await anEndpoint(merchant, { url });
     const { client } = merchant;
     const answers = [
-      await client.post('/webhook-endpoints', { url }),
-      await client.get('/webhook-endpoints'),
-      await client.get(`/webhook-endpoints/${id}`),
+      await client.post<EndpointWithSecret>('/webhook-endpoints', { url }),
+      await client.get<{ data: Endpoint[] }>('/webhook-endpoints'),
+      await client.get<Endpoint>(`/webhook-endpoints/${id}`),
       await client.put(`/webhook-endpoints/${id}`, { url }),
       await client.post(`/webhook-endpoints/${id}/ping`),
       await client.post(`/webhook-endpoints/${id}/enable`),
@@ -71,7 +72,7 @@ describe('POST /webhook-endpoints', () => {
     const { id } = await anEndpoint(merchant, { url }, { types: ['order.completed'] });
     const spellings = [url, url.replace('http', 'HTTP'), url.replace('/webhooks', '/./webhooks')];
     for (const spelling of spellings) {
-      const answer = await merchant.client.post('/webhook-endpoints', { url: spelling });
+      const answer = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url: spelling });
       expectProblem(answer, 409, 'webhook_url_taken');
       expect(answer.body).toMatchObject({ existing_id: id, next_action: 'read_existing' });
     }
@@ -92,36 +93,38 @@ describe('POST /webhook-endpoints', () => {
   });
 
   it('of 30 creations at once with different URLs, 20 return 201 and the others 422 with the maximum', async () => {
-    const answers = await atOnce(30, () => merchant.client.post('/webhook-endpoints', { url: aUrl() }));
+    const answers = await atOnce(30, () =>
+      merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url: aUrl() }),
+    );
     // A creation that was answered too late, and repeated, is a 409.
     const isLate = ({ isRepeated, body }: Answer): boolean => !!isRepeated && body.code === 'webhook_url_taken';
     const refused = answers.filter((answer) => answer.status !== 201 && !isLate(answer));
     expect(refused).toHaveLength(10);
     for (const answer of refused) expectProblem(answer, 422, 'too_many_webhook_endpoints');
-    expect(refused[0]!.body.maximum).toBe(20);
-    const { body } = await merchant.client.get('/webhook-endpoints');
+    expect(refused[0]!.body).toMatchObject({ maximum: 20 });
+    const { body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
     expect(body.data).toHaveLength(20);
-    expect((await other.client.post('/webhook-endpoints', { url: aUrl() })).status).toBe(201);
+    expect((await other.client.post<EndpointWithSecret>('/webhook-endpoints', { url: aUrl() })).status).toBe(201);
   });
 
   it('a repeat of the creation of the 20th endpoint returns 409 with its ID', async () => {
     const urls = Array.from({ length: 20 }, aUrl);
     for (const url of urls) await anEndpoint(merchant, { url });
-    const answer = await merchant.client.post('/webhook-endpoints', { url: urls[19] });
+    const answer = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url: urls[19] });
     expectProblem(answer, 409, 'webhook_url_taken');
   });
 
   it('creations and deletions of one URL at once end with 201, 204, 404 or 409', async () => {
     const url = aUrl();
     const statuses = new Set<number>();
-    let id = (await anEndpoint(merchant, { url })).id as string;
+    let id = (await anEndpoint(merchant, { url })).id;
     for (let round = 0; round < 12; round++) {
       const answers = await Promise.all([
         ...(await Promise.resolve([merchant.client.send('DELETE', `/webhook-endpoints/${id}`)])),
-        ...[1, 2, 3].map(() => merchant.client.post('/webhook-endpoints', { url })),
+        ...[1, 2, 3].map(() => merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url })),
       ]);
       for (const { status } of answers) statuses.add(status);
-      id = (await merchant.client.get('/webhook-endpoints')).body.data[0]?.id ?? id;
+      id = (await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data[0]?.id ?? id;
     }
     expect([...statuses].filter((status) => ![201, 204, 404, 409].includes(status))).toEqual([]);
   });
@@ -129,14 +132,14 @@ describe('POST /webhook-endpoints', () => {
 
 describe('reading webhook endpoints', () => {
   it('GET /webhook-endpoints lists the endpoints of the merchant, the oldest first', async () => {
-    expect((await merchant.client.get('/webhook-endpoints')).body).toEqual({ data: [] });
+    expect((await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body).toEqual({ data: [] });
     const ids = [];
-    for (let n = 0; n < 3; n++) ids.push((await anEndpoint(merchant, { url: aUrl() })).id as string);
+    for (let n = 0; n < 3; n++) ids.push((await anEndpoint(merchant, { url: aUrl() })).id);
     await anEndpoint(other, { url: aUrl() });
-    const { status, body } = await merchant.client.get('/webhook-endpoints');
+    const { status, body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
     expect(status).toBe(200);
-    expect(body.data.map(({ id }: any) => id)).toEqual(ids);
-    expect(body.data[0]).toEqual(await endpointOf(merchant, body.data[0]));
+    expect(idsOf(body)).toEqual(ids);
+    expect(body.data[0]).toEqual(await endpointOf(merchant, body.data[0]!));
   });
 
   it('an endpoint shows how many events wait and since when', async () => {
@@ -146,9 +149,9 @@ describe('reading webhook endpoints', () => {
       await merchant.client.put(`/webhook-endpoints/${id}`, { url: aUrl() });
       await someEvents(merchant, 3);
       await deliver(service);
-      const events = (await merchant.client.get('/events')).body.data;
+      const events = (await merchant.client.get<EventPage>('/events')).body.data;
       expect(await endpointOf(merchant, { id })).toMatchObject({
-        ...{ cursor: 0, behind: 3, oldest_waiting_at: events[0].timestamp, failures: 1 },
+        ...{ cursor: 0, behind: 3, oldest_waiting_at: events[0]?.timestamp, failures: 1 },
       });
     } finally {
       receiver.object.answer = (_, response) => void response.writeHead(204).end();

@@ -66,7 +66,7 @@ describe('an erasure and webhooks', () => {
     const endpoint = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 1, document);
     await deliver(service);
-    expect((await endpointOf(merchant, endpoint)).last_attempt.response).toContain('cashback.granted');
+    expect((await endpointOf(merchant, endpoint)).last_attempt?.response).toContain('cashback.granted');
     await erase(document);
     expect(JSON.stringify(await rowOf(service, endpoint))).not.toContain(document);
   });

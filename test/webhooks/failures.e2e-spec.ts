@@ -11,6 +11,7 @@ import {
 } from '../support/receiver.js';
 import { useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, feedOf, rowOf, settled, someEvents, until } from '../support/webhooks.js';
+import type { Endpoint } from '../support/shop.js';
 
 const { service } = useService();
 let merchant: TestMerchant;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const one of started.splice(0)) await one.stop();
-  const { body } = await merchant.client.get('/webhook-endpoints');
+  const { body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
   for (const { id } of body.data) await merchant.client.send('DELETE', `/webhook-endpoints/${id}`);
 });
 
@@ -55,7 +56,7 @@ describe('a response that is not a success', () => {
       const [event] = (await feedOf(merchant)).slice(-1);
       expect(shown).toMatchObject({ moved: 0, behind: 1, failures: 1, status: 'active' });
       expect(shown.last_attempt).toEqual({
-        ...{ at: expect.any(String), event_id: event.id, status, error: null },
+        ...{ at: expect.any(String), event_id: event!.id, status, error: null },
         ...{ duration_ms: expect.any(Number), response: status === 304 ? '' : 'out of order' },
       });
       expect(receiver.received).toHaveLength(1);

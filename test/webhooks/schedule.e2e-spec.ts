@@ -5,6 +5,7 @@ import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, loggedInAgain, rowOf, sequence, someEvents } from '../support/webhooks.js';
+import type { Endpoint } from '../support/shop.js';
 
 const { service } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
 let merchant: TestMerchant;
@@ -24,7 +25,7 @@ const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 /** How long the endpoint pauses after its last attempt, in milliseconds. */
 async function pauseOf(endpoint: { id: string }): Promise<number> {
   const { last_attempt, next_attempt_at } = await endpointOf(merchant, endpoint);
-  return Date.parse(next_attempt_at as string) - Date.parse(last_attempt.at as string);
+  return Date.parse(next_attempt_at!) - Date.parse(last_attempt!.at);
 }
 
 /** Moves the clock until the next attempt is due, or `ms` before. */
@@ -73,7 +74,7 @@ describe('the attempts after a failure', () => {
     for (let n = 0; n < 8; n++) await anEndpoint(merchant, { url: `${receiver.url}/${n}` });
     await someEvents(merchant, 1);
     await deliver(service);
-    const { body } = await merchant.client.get('/webhook-endpoints');
+    const { body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
     const pauses = (body.data as any[]).map(
       ({ last_attempt: { at }, next_attempt_at: next }) => Date.parse(next) - Date.parse(at),
     );
@@ -107,8 +108,8 @@ describe('the attempts after a failure', () => {
 
 describe('an endpoint that is given up', () => {
   const attemptsIn = async (result: string): Promise<number> => {
-    const { body } = await new Client(service).get('/metrics');
-    const found = new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(body as string);
+    const { body } = await new Client(service).get<string>('/metrics');
+    const found = new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(body);
     return Number(found?.[1]);
   };
   const disabledLines = (id: string): any[] =>
@@ -132,10 +133,10 @@ describe('an endpoint that is given up', () => {
       ...{ failures: 3, status: 'disabled', next_attempt_at: null, cursor: 0, behind: 2 },
     });
     expect(await attemptsIn('disabled')).toBe(before + 1);
-    expect(disabledLines(endpoint.id as string)).toEqual([
+    expect(disabledLines(endpoint.id)).toEqual([
       expect.objectContaining({ endpoint_id: endpoint.id, merchant_id: merchant.id, status: 500 }),
     ]);
-    expect(JSON.stringify(disabledLines(endpoint.id as string))).not.toContain('/webhooks');
+    expect(JSON.stringify(disabledLines(endpoint.id))).not.toContain('/webhooks');
     await skipHours(48);
     await deliver(service);
     expect(receiver.received).toHaveLength(3);
@@ -167,7 +168,7 @@ describe('an endpoint that is given up', () => {
     const before = await attemptsIn('disabled');
     await deliver(service);
     expect(await attemptsIn('disabled')).toBe(before + 1);
-    expect(disabledLines(endpoint.id as string)).toHaveLength(1);
+    expect(disabledLines(endpoint.id)).toHaveLength(1);
     receiver.answer = answerWith(204);
     const path = `/webhook-endpoints/${endpoint.id}`;
     expect((await merchant.client.post(`${path}/ping`)).body).toMatchObject({ status: 204 });

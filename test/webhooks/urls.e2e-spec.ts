@@ -4,6 +4,7 @@ import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { deliver, type RawReceiver, type Receiver, startRawReceiver, startReceiver } from '../support/receiver.js';
 import { startedLater, useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, someEvents } from '../support/webhooks.js';
+import type { Endpoint, EndpointWithSecret } from '../support/shop.js';
 
 const LOOPBACK = [
   ...['127.0.0.1', '127.1', '0x7f000001', '2130706433', '017700000001', '0177.0.0.1', '0x7f.1', '127.0.0.1.'],
@@ -71,7 +72,7 @@ describe('without WEBHOOK_ALLOW_PRIVATE', () => {
     async (url, detail) => {
       const path = `/webhook-endpoints/${existing.object.id}`;
       for (const answer of [
-        await merchant.client.post('/webhook-endpoints', { url }),
+        await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url }),
         await merchant.client.put(path, { url }),
       ]) {
         expectProblem(answer, 422, 'webhook_url_refused');
@@ -155,13 +156,13 @@ describe('the members of a webhook endpoint', () => {
     [{ url: 'http://127.0.0.1/', merchant_id: 'x' }, ['/merchant_id']],
   ])('%j is refused with 400, in a creation and in a replacement', async (body, pointers) => {
     for (const answer of [
-      await shop.client.post('/webhook-endpoints', body),
+      await shop.client.post<EndpointWithSecret>('/webhook-endpoints', body),
       await merchant.client.put(`/webhook-endpoints/${valid.id}`, body),
     ]) {
       expectProblem(answer, 400, 'validation_failed');
       expect([...new Set(pointersOf(answer))]).toEqual(pointers);
     }
-    expect((await shop.client.get('/webhook-endpoints')).body.data).toEqual([]);
+    expect((await shop.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data).toEqual([]);
   });
 
   it.each<[unknown, string]>([

@@ -2,7 +2,7 @@ import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { connect } from '../../../tools/database/connection.mjs';
 import { atOnce, Client } from '../client.js';
 import { copyRow, ID_OF_COPY } from '../copies.js';
-import { aCreatedOrder, aDocument, aMerchant, anOrder, grant, PASSWORD, type TestMerchant } from '../factories.js';
+import { aMerchant, anOrder, PASSWORD, type TestMerchant } from '../factories.js';
 import { forgetEvents } from '../many-credits.js';
 import { type Service, startService } from '../service.js';
 import { orderRequest } from './load.js';
@@ -52,14 +52,14 @@ export async function seedMix(databaseUrl: string, orders: number, from: string[
       aMerchant(service),
     ]);
     for (let created = 0; created < LARGEST_ORDERS; created += 4) {
-      await atOnce(4, () => aCreatedOrder(large, largestOrder()));
+      await atOnce(4, () => large.create(largestOrder()));
     }
     await seedOrders(sql, many, orders);
     const document = await seedCredits(service, sql, rich);
-    const held = await atOnce(HOLDERS, () => aCreatedOrder(rich, { document }));
+    const held = await atOnce(HOLDERS, () => rich.create({ document }));
     // Update the statistics of the grown tables, which a production server has updated long before.
     await sql.query('ANALYZE TABLE orders, cashback_credits, cashback_entries');
-    const holdsOf = held.map((order) => order.id as string);
+    const holdsOf = held.map((order) => order.id);
     const streams = [
       ...readers(large, many),
       ...spenders(rich, document, holdsOf),
@@ -75,7 +75,7 @@ export async function seedMix(databaseUrl: string, orders: number, from: string[
 
 /** Creates orders every 30 seconds, going back from now. */
 async function seedOrders(sql: Connection, merchant: TestMerchant, count: number): Promise<void> {
-  const { id } = await aCreatedOrder(merchant);
+  const { id } = await merchant.create();
   const past = (column: string): string => `${column} - INTERVAL n * 30 SECOND`;
   await copyRow(sql, 'orders', `id = '${id}'`, count, {
     id: ID_OF_COPY,
@@ -88,8 +88,7 @@ async function seedOrders(sql: Connection, merchant: TestMerchant, count: number
 
 /** Creates a customer with 50,000 credits, each with its grant and its entry. */
 async function seedCredits(service: Service, sql: Connection, merchant: TestMerchant): Promise<string> {
-  const document = aDocument();
-  await grant(service, merchant, document, '1.00');
+  const document = await merchant.customerWith('1.00');
   const [[wallet]] = await sql.query<RowDataPacket[]>('SELECT id FROM wallets WHERE document = ?', [document]);
   if (wallet === undefined) throw new Error('the grant created no wallet');
   const ofWallet = `wallet_id = '${wallet.id}'`;

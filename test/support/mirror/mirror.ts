@@ -1,4 +1,4 @@
-import { type EventMessage, type OrderMessage, type WalletMessage } from './messages.js';
+import type { EventMessage, OrderMessage, WalletMessage } from './messages.js';
 
 /** What the shop keeps of an order. */
 export interface OrderCopy {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { type EventMessage } from './messages.js';
-import { type Mirror } from './mirror.js';
+import type { EventMessage } from './messages.js';
+import type { Mirror } from './mirror.js';
 
 /** The shop's webhook endpoint: verifies the signature, stores the event, then answers 204. */
 export class WebhookReceiver {

@@ -1,4 +1,4 @@
-import { type FeedPage, type OrderMessage } from './messages.js';
+import type { FeedPage, OrderMessage } from './messages.js';
 import { Mirror } from './mirror.js';
 
 export interface Answer<T> {

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
 import { creationsAmong } from '../expectations.js';
-import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../factories.js';
+import { aDocument, anOrder } from '../factories.js';
 import { interleaved, type Race, type Stage, tally } from './stage.js';
 
 /** Completes and cancels one order, 50 times each, at once. */
@@ -15,10 +15,10 @@ const completeOrCancel: Race<{
   title: 'when 50 complete and 50 cancel requests run at once, one kind wins and every response matches the order',
   async run(stage) {
     const document = aDocument();
-    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    const order = await stage.merchant.create({ document, total: '100.00' });
     // Create the wallet first. Otherwise unsafe services would deadlock while creating it and then read the correct
     // state.
-    await grant(stage.service, stage.merchant, document, '1.00');
+    await stage.merchant.credit(document, '1.00');
     const sent = await atOnce(100, (at) =>
       stage.send(at, 'POST', `/orders/${order.id}/${at % 2 === 0 ? 'complete' : 'cancel'}`),
     );
@@ -88,7 +88,7 @@ export const sameRefund: Race<{
 }> = {
   title: 'one refund sent 50 times at once is created once and returned to every caller',
   async run(stage) {
-    const order = await aCompletedOrder(stage.merchant, { total: '100.00' });
+    const order = await stage.merchant.completed({ total: '100.00' });
     const answers = await atOnce(50, (at) =>
       stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: 'DEV-1', amount: '10.00' }),
     );
@@ -112,8 +112,8 @@ const manyRefunds: Race<{
   title: 'concurrent refunds never return more than the total',
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, '3.33');
-    const order = await aCompletedOrder(stage.merchant, { document, total: '10.00' }, { redeem: '3.33' });
+    await stage.merchant.credit(document, '3.33');
+    const order = await stage.merchant.completed({ document, total: '10.00' }, { redeem: '3.33' });
     const answers = await atOnce(30, (at) =>
       stage.send(at, 'POST', `/orders/${order.id}/refunds`, { external_id: `DEV-${at}`, amount: '1.00' }),
     );
@@ -156,8 +156,8 @@ const completeWhileHolding: Race<{
   title: 'a completion during concurrent redemptions redeems one of them in full, and none succeeds after it',
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, '50.00');
-    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    await stage.merchant.credit(document, '50.00');
+    const order = await stage.merchant.create({ document, total: '100.00' });
     const path = `/orders/${order.id}`;
     const holds = (from: number): (() => Promise<Answer>)[] =>
       Array.from(
@@ -202,8 +202,8 @@ const amendWhileHolding: Race<{
   title: 'amendments during concurrent redemptions and completions leave a redemption that the content allows',
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, '80.00');
-    const order = await aCreatedOrder(stage.merchant, { document, total: '100.00' });
+    await stage.merchant.credit(document, '80.00');
+    const order = await stage.merchant.create({ document, total: '100.00' });
     const path = `/orders/${order.id}`;
     const { items } = order;
     const amendments = Array.from({ length: 12 }, (_, at) => () => {

@@ -1,7 +1,7 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
-import { type Answer, type Client } from '../client.js';
+import type { Answer, Client } from '../client.js';
 import { findingsOf } from '../expectations.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';

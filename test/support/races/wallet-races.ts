@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
-import { aCreatedOrder, aDocument, grant } from '../factories.js';
+import { aDocument } from '../factories.js';
 import { type Race, type Stage, tally } from './stage.js';
 
 interface Spending {
@@ -17,7 +17,7 @@ async function spending(stage: Stage, document: string, answers: Answer[]): Prom
 async function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<any[]> {
   const orders: any[] = [];
   while (orders.length < count)
-    orders.push(...(await atOnce(Math.min(10, count - orders.length), () => aCreatedOrder(stage.merchant, members))));
+    orders.push(...(await atOnce(Math.min(10, count - orders.length), () => stage.merchant.create(members))));
   return orders;
 }
 
@@ -26,7 +26,7 @@ export const redemptions = (count: number, covered: number): Race<Spending> => (
   title: `exactly ${covered} of ${count} concurrent redemptions succeed when the balance covers ${covered}`,
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, `${covered}.00`);
+    await stage.merchant.credit(document, `${covered}.00`);
     const orders = await createdOrders(stage, count, { document, total: '2.00' });
     const answers = await atOnce(count, (at) =>
       stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }),
@@ -49,7 +49,7 @@ const spendingCompletions: Race<Spending> = {
   title: 'exactly 10 of 40 concurrent completions that redeem cashback succeed when the balance covers 10',
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, '10.00');
+    await stage.merchant.credit(document, '10.00');
     const orders = await createdOrders(stage, 40, { document, total: '2.00' });
     const answers = await atOnce(40, (at) =>
       stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }),
@@ -73,7 +73,7 @@ const twoOrders: Race<Record<string, number>> = {
   async run(stage) {
     const pairs = await atOnce(10, async () => {
       const document = aDocument();
-      await grant(stage.service, stage.merchant, document, '100.00');
+      await stage.merchant.credit(document, '100.00');
       return createdOrders(stage, 2, { document, total: '150.00' });
     });
     const answers = await atOnce(20, (at) =>
@@ -94,11 +94,11 @@ const grants: Race<Spending> = {
   title: 'grants that arrive during a redemption are neither lost nor duplicated',
   async run(stage) {
     const document = aDocument();
-    await grant(stage.service, stage.merchant, document, '30.00');
+    await stage.merchant.credit(document, '30.00');
     const orders = await createdOrders(stage, 30, { document, total: '2.00' });
     const [answers] = await Promise.all([
       atOnce(30, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' })),
-      atOnce(30, () => grant(stage.service, stage.merchant, document, '1.00')),
+      atOnce(30, () => stage.merchant.credit(document, '1.00')),
     ]);
     return spending(stage, document, answers);
   },
