@@ -45,7 +45,7 @@ describe('POST /wallets/search', () => {
       pending: '37.50',
       held: '2.00',
       debt: '0.00',
-      next_release: { amount: '7.50', at: startOfDayAfter(completed.completed_at as string, 8) },
+      next_release: { amount: '7.50', at: startOfDayAfter(completed.completed_at, 8) },
       next_expiry: { amount: '1.00', at: soon.toISOString() },
     });
   });

@@ -169,7 +169,7 @@ async function makeFinished(
   await note('cancelled', merchant, cancelled, given.id);
 
   const erased = await aCompletedOrder(merchant);
-  const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, erased.document as string);
+  const { pseudonym } = await service.app.get(ErasureService).erase(merchant.id, erased.document);
   await note('erased', merchant, pseudonym, erased.id);
 }
 
