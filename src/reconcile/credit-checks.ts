@@ -65,13 +65,13 @@ export const CREDIT_CHECKS: SqlChecks = {
                 AND COALESCE(c.expires_at = g.requested_expires_at, ${endsDay('c.expires_at', 'g.requested_expires_on')}, TRUE))`,
 
   'what was voided of a grant is the sum of the void entries on its credit and those that refunds made from it': `
-    SELECT x.*
-      FROM (SELECT g.credit_id, g.voided_cents, g.voided_at, MIN(c.created_at) AS created_at, COALESCE(SUM(e.amount_cents), 0) AS entries_cents,
-                   MIN(e.created_at) AS first_entry_at
-              FROM cashback_credits c
-              JOIN cashback_grants g ON g.credit_id = COALESCE(c.from_credit_id, c.id)
-              LEFT JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'void'
-             WHERE ${inPage('c.wallet_id')} GROUP BY g.credit_id, g.voided_cents, g.voided_at) x
-     WHERE COALESCE(x.voided_cents, 0) <> -x.entries_cents OR (x.voided_cents IS NULL) <> (x.voided_at IS NULL)
-        OR x.voided_at < x.created_at OR x.voided_at > x.first_entry_at`,
+    SELECT g.credit_id, c.created_at, g.voided_cents, g.voided_at, s.entries_cents, s.first_entry_at
+      FROM cashback_credits c
+      JOIN cashback_grants g ON g.credit_id = c.id
+      LEFT JOIN (SELECT COALESCE(c.from_credit_id, c.id) AS credit_id, SUM(e.amount_cents) AS entries_cents, MIN(e.created_at) AS first_entry_at
+                   FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
+                  WHERE ${inPage('e.wallet_id')} AND e.kind = 'void' GROUP BY COALESCE(c.from_credit_id, c.id)) s ON s.credit_id = c.id
+     WHERE ${inPage('c.wallet_id')}
+       AND (COALESCE(g.voided_cents, 0) <> -COALESCE(s.entries_cents, 0) OR (g.voided_cents IS NULL) <> (g.voided_at IS NULL)
+            OR g.voided_at < c.created_at OR g.voided_at > s.first_entry_at)`,
 };

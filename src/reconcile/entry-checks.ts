@@ -42,17 +42,12 @@ export const ENTRY_CHECKS: SqlChecks = {
       FROM cashback_entries e
      WHERE ${inPage('e.wallet_id')} AND NOT CASE e.kind ${entriesOfKinds()} ELSE FALSE END`,
 
-  'an entry takes effect when it is written, or as an expiry when its credit expires': `
-    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, c.expires_at
+  'an entry takes effect when it is written, or as an expiry when its credit expires, and not before its credit was made and available': `
+    SELECT e.wallet_id, e.seq, e.kind, e.effective_at, e.created_at, c.seq AS first_seq, c.available_at, c.expires_at
       FROM cashback_entries e LEFT JOIN cashback_credits c ON c.id = e.credit_id
-     WHERE ${inPage('e.wallet_id')} AND e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END`,
-
-  'nothing moves on a credit before the entry that made it, is redeemed before it is available, or expires too early or too late': `
-    SELECT e.wallet_id, e.seq, e.kind, e.created_at, c.seq AS first_seq, c.available_at, c.expires_at
-      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id
      WHERE ${inPage('e.wallet_id')}
-       AND (e.seq < c.seq OR (e.kind IN ('earn', 'grant') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
-            OR (e.kind = 'expire' AND e.created_at < c.expires_at)
+       AND (e.effective_at > e.created_at OR e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END
+            OR e.seq < c.seq OR (e.kind IN ('earn', 'grant') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
             OR ((e.kind IN ('void', 'return') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL)) AND e.created_at >= c.expires_at))`,
 
   'an order redeems and earns when it is completed, and a refund moves cashback when it is made': `

@@ -114,7 +114,11 @@ const OF_ORDER: FeedEdit[] = [
   ['an amendment instead of a hold', event('order.redemption_held', 'pending', "type = 'order.amended'"), VERSIONS],
   ['a different instant of a hold', event('order.redemption_held', 'amended', LATER), SUBJECTS],
   ['another ID', event('order.redemption_held', 'amended', `id = ${UNKNOWN}`), SUBJECTS],
-  ['another available balance', said('order.redemption_held', 'amended', '"available":"', '"available":"1'), VERSIONS],
+  [
+    'another available balance',
+    said('order.redemption_held', 'amended', '"to_redeem":{"available":"', '"to_redeem":{"available":"1'),
+    VERSIONS,
+  ],
   ['another member', said('order.completed', 'redeemed', '"wallet":{', '"wallet":{"other":"1",'), VERSIONS],
   [
     'another hold of an earlier version',

@@ -134,7 +134,6 @@ export const GRANT_EDITS: Edit[] = [
   ['no date of the void', namedGrant('voided', 'voided_at = NULL')],
   ['a date of the void after its entry', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
   ['a date of the void before the grant', namedGrant('voided', `voided_at = voided_at - ${MINUTES}`)],
-  ['a later date of a void', namedGrant('voided', `voided_at = voided_at + ${MINUTES}`)],
   ['an earlier date of a void', namedGrant('revoked', `voided_at = voided_at - ${MINUTES}`)],
   ['less voided of a returned credit', namedGrant('revoked', 'voided_cents = voided_cents - 1')],
   ['a date of a void that never happened', namedGrant('redeemed', 'voided_at = UTC_TIMESTAMP(3)')],
