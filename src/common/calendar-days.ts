@@ -5,8 +5,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from './clock.js';
 
-/** Results by time zone. Most orders ask for the same few days, and computing one takes several microseconds. */
-const days = new Map<string, string>();
+/** By time zone and day. Most orders ask for the same few days, and computing one takes several microseconds. */
 const starts = new Map<string, number>();
 const RESULTS_KEPT = 1000;
 
@@ -24,10 +23,9 @@ export function isTimeZone(text: string): boolean {
 
 /** @throws RangeError for an unknown time zone. */
 export function dayOf(instant: Date, timeZone: string): string {
-  const ms = instant.getTime();
-  return remembered(days, `${timeZone} ${ms}`, () =>
-    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone).toPlainDate().toString(),
-  );
+  const day = instant.toISOString().replace(/T.*/, '');
+  const hasBegun = (candidate: string): boolean => startOfDay(candidate, timeZone) <= instant;
+  return [addDays(day, 1), day].find(hasBegun) ?? addDays(day, -1);
 }
 
 export function addDays(day: string, days: number): string {
