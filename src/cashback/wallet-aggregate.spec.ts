@@ -264,6 +264,7 @@ describe('what must stay true of a wallet', () => {
       fc.property(fc.array(operation, { minLength: 5, maxLength: 40 }), (operations) => {
         rows = new WalletInMemory();
         perform(operations, expectRules);
+        expect(rows.sums.debtCents).toBeGreaterThanOrEqual(0);
       }),
       { numRuns: 300 },
     );
