@@ -34,13 +34,22 @@ export class OrderExpiryService implements SweepTask {
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
     await doEach(
       byMerchant(due, ({ id }) => id),
-      ([merchantId, ids]) =>
-        this.unitOfWork.transaction(async (manager, record) => {
-          const loaded = await this.orders.loadDue(manager, merchantId, ids, now);
-          for (const { order, wallet } of loaded) order.expireIfDue(wallet);
-          await this.orders.save(manager, record, loaded);
-        }),
+      ([merchantId, ids]) => this.#expire(merchantId, ids, now),
     );
     return progressOf(due, LIMIT, now);
+  }
+
+  /** If the orders cannot expire together, each does alone, so that one that fails holds up no other. */
+  async #expire(merchantId: string, ids: readonly string[], now: Date): Promise<void> {
+    try {
+      await this.unitOfWork.transaction(async (manager, record) => {
+        const loaded = await this.orders.loadDue(manager, merchantId, ids, now);
+        for (const { order, wallet } of loaded) order.expireIfDue(wallet);
+        await this.orders.save(manager, record, loaded);
+      });
+    } catch (error) {
+      if (ids.length === 1) throw error;
+      await doEach(ids, (id) => this.#expire(merchantId, [id], now));
+    }
   }
 }

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import type { Needs } from '../cashback/wallet.store.js';
 import { parseMoney } from '../common/money.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
@@ -22,7 +24,7 @@ export class OrderLifecycleService {
     const amountCents = parseMoney(request.amount);
     const expiresAt = request.expires_at === undefined ? undefined : new Date(request.expires_at);
     return this.#change(merchantId, orderId, {
-      needs: ({ heldCents }) => (amountCents === heldCents ? {} : { spendCents: amountCents }),
+      needs: (order, wallet) => needsOf(order, wallet, amountCents),
       perform: (order, wallet) => order.hold(wallet, amountCents, expiresAt, versions),
     });
   }
@@ -50,10 +52,7 @@ export class OrderLifecycleService {
       paymentMethods: request.payment_methods && parsePaymentMethods(request.payment_methods),
     };
     return this.#change(merchantId, orderId, {
-      needs: ({ heldCents, isOpen }) => {
-        const { redeemCents = heldCents } = sent;
-        return isOpen && redeemCents !== heldCents ? { spendCents: redeemCents } : {};
-      },
+      needs: (order, wallet) => needsOf(order, wallet, sent.redeemCents ?? order.heldCents),
       perform: (order, wallet) => order.complete(wallet, sent, versions),
     });
   }
@@ -67,6 +66,12 @@ export class OrderLifecycleService {
     const { order, wallet } = await this.changes.change(merchantId, orderId, useCase);
     return toOrderDto(order, wallet.availableCents, wallet.now);
   }
+}
+
+/** More than the maximum is refused, so its credits are not needed. */
+function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: number): Needs {
+  if (heldCents === order.heldCents) return {};
+  return { spendCents: Math.min(heldCents, order.maximum(availableCents).maximumCents) };
 }
 
 /** An amendment may repeat what identifies an order, and cannot change it. */
