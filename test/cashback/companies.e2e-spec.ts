@@ -56,7 +56,7 @@ describe('a customer with a CNPJ', () => {
     const answers = await atOnce(10, () => merchant.create(order).answer);
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
-    const pseudonym = await merchant.erase(order.document);
+    const { pseudonym } = await merchant.erase(order.document);
     expect(await merchant.create(order)).toMatchObject({ document: pseudonym });
     await merchant.create({ ...order, document: aCnpj() }).refused(409, 'external_id_conflict', ['/document']);
   });
@@ -65,7 +65,7 @@ describe('a customer with a CNPJ', () => {
     const content = { external_id: 'SORRY-erased', document: aCnpj(), amount: '5.00' };
     await merchant.client.post('/grants', content);
     await merchant.completed({ document: content.document });
-    const pseudonym = await merchant.erase(content.document);
+    const { pseudonym } = await merchant.erase(content.document);
     expect(await merchant.client.post('/grants', content)).toMatchObject({
       status: 201,
       body: { document: pseudonym },

@@ -240,7 +240,7 @@ describe('a repeated POST /grants', () => {
   it('POST /grants replays the grant of an erased customer with the pseudonym and without the reason', async () => {
     const content = aGrant({ reason: 'Desculpe' });
     const { body } = await merchant.client.post('/grants', content);
-    const pseudonym = await merchant.erase(content.document);
+    const { pseudonym } = await merchant.erase(content.document);
     const again = await merchant.client.post('/grants', content);
     expect(again).toMatchObject({ status: 201, body: { id: body.id, document: pseudonym, reason: null } });
     const lower = await merchant.client.post('/grants', { ...content, amount: '1.00' });
@@ -459,7 +459,7 @@ describe('POST /grants/{id}/void', () => {
 
   it('POST /grants/{id}/void works for the grant of an erased customer', async () => {
     const { body } = await create();
-    const pseudonym = await merchant.erase(String(body.document));
+    const { pseudonym } = await merchant.erase(String(body.document));
     expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', document: pseudonym });
     expect((await merchant.wallet(String(body.document))).id).toBeNull();
   });

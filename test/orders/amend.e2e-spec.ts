@@ -339,7 +339,7 @@ describe('an amended order', () => {
 
   it('an order of an erased customer can be amended and keeps its pseudonym and its hold', async () => {
     const order = await merchant.orderThatHolds('20.00');
-    const pseudonym = await merchant.erase(order.document);
+    const { pseudonym } = await merchant.erase(order.document);
     const body = await merchant.amend(order, aCart('100.00'));
     expect(body).toMatchObject({ document: pseudonym, total: '100.00', cashback: { to_redeem: { held: '20.00' } } });
   });

@@ -97,7 +97,7 @@ describe('expires_at of POST /orders', () => {
     await merchant.hold(body, '0.00', inMinutes(60));
     const again = await merchant.create(order).answer;
     expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
-    const pseudonym = await merchant.erase(order.document);
+    const { pseudonym } = await merchant.erase(order.document);
     expect(await merchant.create(order)).toMatchObject({ document: pseudonym });
     const other = await merchant.create({ ...order, total: '151.00', expires_at: inMinutes(30) }).answer;
     expect(pointersOf(other)).toEqual(['/expires_at', '/total']);
