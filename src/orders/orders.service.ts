@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
+import { eligibleTotal } from '../cashback/refund-parts.js';
 import { Replays } from '../cashback/replay.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
@@ -98,8 +99,11 @@ export class OrdersService {
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
     const stored = { content: contentOf(existing), digest: existing.contentDigest };
+    const differences = this.replays.differences(contentOf(sent), stored, ['document', 'metadata']);
+    // The whole total is eligible by default: where only `total` differs, the same amount may be sent or not.
+    const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
     const errors = [
-      ...this.replays.differences(contentOf(sent), stored, ['document', 'metadata']),
+      ...differences.filter(({ pointer }) => !(isSameEligible && pointer === '/eligible_total')),
       ...differingExpiry(sent.requestedExpiresAt, existing),
     ];
     if (errors.length > 0) throw externalIdConflict('order', existing.id, errors);
