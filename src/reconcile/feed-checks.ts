@@ -16,6 +16,9 @@ const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
 const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
 const instantOf = (path: string): string => `CAST(LEFT(REPLACE(${valueOf(path)}, 'T', ' '), 23) AS DATETIME(3))`;
 const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
+/** Returns the least or the greatest value of a sum before and after entries `e`. @param changes which of them change it */
+const outermost = (aggregate: 'MIN' | 'MAX', sum: string, changes: string): string =>
+  `${aggregate}(${aggregate === 'MIN' ? 'LEAST' : 'GREATEST'}(e.${sum}, e.${sum} - IF(${changes}, e.amount_cents, 0)))`;
 const LEDGER_TYPES = "('cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed')";
 
 /** Checks of feeds, by wallet. An entry and its event have the same instant. */
@@ -70,7 +73,9 @@ export const FEED_CHECKS: SqlChecks = {
          ${centsOf('wallet.available')} + ${centsOf('wallet.pending')} + ${centsOf('wallet.held')} AS balance_cents`,
         `WHERE ${inPage('e.subject_id')} AND e.type IN ${LEDGER_TYPES}`,
       )}) x
-      JOIN (SELECT e.wallet_id, e.created_at, MIN(e.debt_cents) AS least_debt, MAX(e.debt_cents) AS most_debt, MAX(e.balance_cents) AS most_balance
+      JOIN (SELECT e.wallet_id, e.created_at, ${outermost('MIN', 'debt_cents', 'e.credit_id IS NULL')} AS least_debt,
+                   ${outermost('MAX', 'debt_cents', 'e.credit_id IS NULL')} AS most_debt,
+                   ${outermost('MAX', 'balance_cents', 'e.credit_id IS NOT NULL')} AS most_balance
               FROM cashback_entries e WHERE ${inPage('e.wallet_id')} GROUP BY e.wallet_id, e.created_at) s
         ON s.wallet_id = x.wallet_id AND s.created_at = x.at
      WHERE NOT COALESCE(x.debt_cents BETWEEN s.least_debt AND s.most_debt AND x.balance_cents <= s.most_balance, FALSE)`,
