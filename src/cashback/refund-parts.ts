@@ -84,9 +84,9 @@ function outOfBounds(pointer: string, what: string, minimumCents: number, maximu
   const bounds = minimum === maximum ? `must be ${minimum}` : `must be from ${minimum} to ${maximum}`;
   return new Problem('refund_exceeds_total', {
     detail: `${what} ${bounds}`,
-    errors: [{ pointer, detail: bounds }],
     minimum,
     maximum,
+    errors: [{ pointer, detail: bounds }],
   });
 }
 

@@ -20,7 +20,7 @@ describe('admin commands for cashback and wallets', () => {
     const given = [...args, '--amount', '80', '--expires-on', '2098-12-31', '--reason', 'Desculpe 🎁'];
     const credit = await admin.builtJson(given, '', { TZ: 'Asia/Tokyo' });
     expect(credit).toMatchObject({
-      ...{ amount: '80.00', reason: 'Desculpe 🎁', return: false },
+      ...{ amount: '80.00', reason: 'Desculpe 🎁' },
       ...{ expires_on: '2098-12-31', expires_at: '2099-01-01T03:00:00.000Z' },
     });
     const [row] = await rowsOf(service, 'SELECT CAST(expires_at AS CHAR) AS text FROM cashback_credits WHERE id = ?', [
