@@ -1,19 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
-import { exactCents } from '../common/money.js';
 import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
-import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from './balance-sql.js';
-import type { WalletOwner } from './wallet.entity.js';
-
-const unchanged = (merchants: number): string =>
-  `SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
-    WHERE ${anyOf(merchants, 'w.merchant_id = ? AND w.document IN (?)')}`;
-
-const AVAILABLE_OF_ONE = `
-  SELECT w.merchant_id, w.document, ${AVAILABLE} AS cents
-    FROM wallets w WHERE w.merchant_id = ? AND w.document = ?`;
+import { type Row, toEntity } from '../database/rows.js';
+import { bringUpToDate } from './wallet-sums.js';
+import { Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** Reads what customers can spend, without a lock and without loading their credits. */
 @Injectable()
@@ -34,14 +26,6 @@ export class BalancesService {
   }
 }
 
-interface AvailableRow {
-  merchant_id: string;
-  document: string;
-  cents: string | number | null;
-}
-
-const keyOf = (merchantId: string, document: string): string => `${merchantId} ${document}`;
-
 /** @returns the available centavos of each of these customers; 0 if there is no wallet. */
 export async function availableOf(
   manager: EntityManager,
@@ -50,17 +34,17 @@ export async function availableOf(
 ): Promise<(owner: WalletOwner) => number> {
   if (owners.length === 0) return () => 0;
   const groups = byMerchant(owners, ({ document }) => document);
-  const rows = await manager.query<AvailableRow[]>(unchanged(groups.length), [now, ...groups.flat()]);
-  const changed = rows.filter(({ cents }) => cents === null);
-  const all = changed.length === 0 ? rows : [...rows, ...(await addUp(manager, changed, now))];
-  const cents = new Map(all.map((row) => [keyOf(row.merchant_id, row.document), row.cents]));
-  return ({ merchantId, document }) => exactCents(cents.get(keyOf(merchantId, document)) ?? 0);
+  const condition = anyOf(groups.length, 'merchant_id = ? AND document IN (?)');
+  const rows = await manager.query<Row[]>(`SELECT ${COLUMNS} FROM wallets WHERE ${condition}`, groups.flat());
+  const wallets = rows.map((row) => toEntity(manager, Wallet, row));
+  await bringUpToDate(
+    manager,
+    wallets.map((wallet) => [wallet, now]),
+  );
+  const cents = new Map(wallets.map((wallet) => [keyOf(wallet), wallet.availableCents]));
+  return (owner) => cents.get(keyOf(owner)) ?? 0;
 }
 
-/** Adds up the wallets whose available balance dates have changed since they were last written. */
-function addUp(manager: EntityManager, changed: readonly AvailableRow[], now: Date): Promise<AvailableRow[]> {
-  // One SELECT per document, because servers use the index for a range of dates only for one wallet at a time.
-  const sql = changed.map(() => AVAILABLE_OF_ONE).join(' UNION ALL ');
-  const parameters = changed.flatMap((row) => [...availableParameters(now), row.merchant_id, row.document]);
-  return manager.query<AvailableRow[]>(sql, parameters);
-}
+const COLUMNS = 'id, merchant_id, document, available_cents, available_until';
+
+const keyOf = ({ merchantId, document }: WalletOwner): string => `${merchantId} ${document}`;

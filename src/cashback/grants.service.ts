@@ -141,7 +141,11 @@ export class GrantsService {
   /** @throws Problem external_id_conflict, pointing at each member that differs. */
   refuseDifferences(sent: GrantContent, stored: StoredGrant): void {
     const known = { content: storedContent(stored), digest: stored.grant.contentDigest };
-    const errors = this.replays.differences(requestedContent(sent), known, ['document', 'reason', 'metadata']);
+    const errors = this.replays.differencesFromStored(requestedContent(sent), known, [
+      'document',
+      'reason',
+      'metadata',
+    ]);
     if (errors.length > 0) throw externalIdConflict('grant', stored.credit.id, errors);
   }
 

@@ -19,7 +19,8 @@ export interface RefundParts {
   takenBackCents: number;
 }
 
-export const eligibleTotal = ({ totalCents, eligibleTotalCents }: OrderTotals): number => eligibleTotalCents ?? totalCents;
+export const eligibleTotal = ({ totalCents, eligibleTotalCents }: OrderTotals): number =>
+  eligibleTotalCents ?? totalCents;
 
 /**
  * Returns the least and the most that the eligible part of a refund can be. The eligible rest of the order bounds it

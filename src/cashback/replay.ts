@@ -14,7 +14,7 @@ export interface Content {
 type Value = string | number | null | Content | readonly Content[];
 
 /** What an earlier request with the same key asked for, as far as it is known now. */
-export interface StoredContent<C> {
+interface StoredContent<C> {
   content: C;
   /** The digest of what the request had. */
   digest: Buffer;
@@ -37,7 +37,7 @@ export class Replays {
   }
 
   digest(content: Content): Buffer {
-    return digest(this.#keys[0], content);
+    return hmac(this.#keys[0], content);
   }
 
   /**
@@ -45,7 +45,7 @@ export class Replays {
    *
    * @param erasable the members that an erasure removes. Those of the request are compared with the digest instead.
    */
-  differences<C extends Content>(sent: C, stored: StoredContent<C>, erasable: readonly (keyof C)[]): Fault[] {
+  differencesFromStored<C extends Content>(sent: C, stored: StoredContent<C>, erasable: readonly (keyof C)[]): Fault[] {
     if (this.#matches(sent, stored.digest)) return [];
     const asSent = { ...stored.content };
     for (const member of erasable) asSent[member] = sent[member];
@@ -53,11 +53,11 @@ export class Replays {
   }
 
   #matches(content: Content, expected: Buffer): boolean {
-    return this.#keys.some((key) => timingSafeEqual(digest(key, content), expected));
+    return this.#keys.some((key) => timingSafeEqual(hmac(key, content), expected));
   }
 }
 
-function digest(key: KeyObject, content: Content): Buffer {
+function hmac(key: KeyObject, content: Content): Buffer {
   return createHmac('sha256', key).update(JSON.stringify(content)).digest();
 }
 

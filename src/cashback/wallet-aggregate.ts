@@ -16,7 +16,7 @@ interface Cause {
 }
 
 /** What a refund moves. */
-export interface WalletRefund {
+interface WalletRefund {
   orderId: string;
   refundId: string;
   /** What earlier refunds of the order have returned. */
@@ -28,7 +28,7 @@ export interface WalletRefund {
 }
 
 /** What a refund needs to know of an order's cashback. */
-export interface RefundableCashback {
+interface RefundableCashback {
   /** What the order redeemed of each credit. */
   redeemed: Parts;
   /** How much of what the order earned has expired unspent. */
@@ -141,7 +141,7 @@ export class WalletAggregate {
     const released: Parts = new Map();
     for (const credit of new Set([...before.keys(), ...after.keys()])) {
       const heldCents = (after.get(credit) ?? 0) - (before.get(credit) ?? 0);
-      this.#change(credit, 0, heldCents);
+      this.#adjust(credit, 0, heldCents);
       if (heldCents < 0) released.set(credit, -heldCents);
     }
     this.#repay(new Map([...released].filter(([{ expiresAt }]) => expiresAt > endsAt)), { orderId });
@@ -155,7 +155,7 @@ export class WalletAggregate {
     this.#holds.set(orderId, new Map());
     this.#changedHolds.add(orderId);
     for (const [credit, amountCents] of [...hold].sort(([a], [b]) => byExpiry(a, b))) {
-      this.#change(credit, 0, -amountCents);
+      this.#adjust(credit, 0, -amountCents);
       this.#move('redeem', credit, -amountCents, { orderId });
     }
   }
@@ -209,9 +209,10 @@ export class WalletAggregate {
   /** @returns the credit that the amount is in: a new one, if the one that it came from ends before `end`. */
   #returnTo(credit: Credit, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): Credit {
     if (credit.expiresAt < end) {
-      const from = { refundId: cause.refundId, fromCreditId: credit.fromCreditId ?? credit.id };
-      const validity = { availableAt: this.now, expiresAt: end };
-      return this.#addReturned(amountCents, validity, from, cause);
+      const origin = { refundId: cause.refundId, fromCreditId: credit.fromCreditId ?? credit.id };
+      const returned = this.#newCredit({ availableAt: this.now, expiresAt: end }, amountCents, origin);
+      this.#move('return', returned, amountCents, cause);
+      return returned;
     }
     this.#move('return', credit, amountCents, cause);
     return credit;
@@ -245,25 +246,14 @@ export class WalletAggregate {
     validity: Validity,
     { orderId = null, reason = null }: { orderId?: string | null; reason?: string | null },
   ): Credit {
-    const credit = this.#newCredit(amountCents, validity, { orderId, reason });
+    const credit = this.#newCredit(validity, amountCents, { orderId, reason });
     this.#move(kind, credit, amountCents, { orderId });
     this.#repay(new Map([[credit, amountCents]]), { orderId });
     return credit;
   }
 
-  #addReturned(
-    amountCents: number,
-    validity: Validity,
-    from: Pick<Credit, 'refundId' | 'fromCreditId'>,
-    cause: Cause,
-  ): Credit {
-    const credit = this.#newCredit(amountCents, validity, from);
-    this.#move('return', credit, amountCents, cause);
-    return credit;
-  }
-
   /** Creates a credit. The next entry is the one that adds its amount. */
-  #newCredit(amountCents: number, validity: Validity, origin: Partial<Credit>): Credit {
+  #newCredit(validity: Validity, amountCents: number, origin: Partial<Credit>): Credit {
     const credit: Credit = {
       id: newId(this.now),
       walletId: this.row.id,
@@ -291,7 +281,7 @@ export class WalletAggregate {
   }
 
   #move(kind: EntryKind, credit: Credit, amountCents: number, cause: Cause, effectiveAt = this.now): void {
-    this.#change(credit, amountCents, 0);
+    this.#adjust(credit, amountCents, 0);
     this.#append(kind, credit.id, amountCents, cause, effectiveAt);
   }
 
@@ -301,7 +291,7 @@ export class WalletAggregate {
   }
 
   /** Changes what remains of a credit and what is held of it, and with them the sums of the wallet. */
-  #change(credit: Credit, amountCents: number, heldCents: number): void {
+  #adjust(credit: Credit, amountCents: number, heldCents: number): void {
     this.#changedCredits.add(credit);
     credit.remainingCents += amountCents;
     credit.heldCents += heldCents;

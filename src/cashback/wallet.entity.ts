@@ -47,7 +47,7 @@ export class Wallet {
   @CentsColumn('held_cents')
   heldCents!: number;
 
-  /** When the wallet was last written: the instant of its last entry or, before the first one, its creation. */
+  /** When the wallet was last written: by its last entry or hold or, before the first one, at its creation. */
   @InstantColumn('available_as_of')
   availableAsOf!: Date;
 

@@ -19,7 +19,7 @@ const FIRST_PAGE = 50;
 const LARGEST_PAGE = 5000;
 
 /** A customer whose wallet to lock, and the last change of its order. */
-export interface Customer {
+interface Customer {
   document: string;
   updatedAt?: Date;
 }
@@ -72,7 +72,7 @@ export class WalletStore {
     return new Map(wallets.map((wallet) => [wallet.row.document, wallet]));
   }
 
-  /** Locks a wallet. @returns undefined if it is to be left out because another transaction has locked it. */
+  /** Locks a wallet that exists. @returns undefined if it is to be left out because another transaction has it. */
   async lockById(
     manager: EntityManager,
     merchantId: string,

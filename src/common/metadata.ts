@@ -14,10 +14,3 @@ export function readMetadata(given: Metadata | undefined): Metadata | null {
   if (members.length === 0) return null;
   return Object.fromEntries(members.sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1)));
 }
-
-export function differingMetadata(sent: Metadata | null, existing: Metadata | null): string[] {
-  // Maps, because an object inherits members such as `__proto__`, which is a valid key.
-  const [one, other] = [new Map(Object.entries(sent ?? {})), new Map(Object.entries(existing ?? {}))];
-  const keys = [...new Set([...one.keys(), ...other.keys()])];
-  return keys.filter((key) => one.get(key) !== other.get(key)).map((key) => `/metadata/${key}`);
-}

@@ -77,9 +77,11 @@ export function columnNames(manager: EntityManager, target: EntityTarget<ObjectL
   return namesOf(selectedColumns(manager, target));
 }
 
+/** Returns an entity with the columns that the row has. */
 export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
   const entity = manager.dataSource.getMetadata(target).create() as T;
   for (const column of selectedColumns(manager, target)) {
+    if (!(column.databaseName in row)) continue;
     column.setEntityValue(entity, manager.dataSource.driver.prepareHydratedValue(row[column.databaseName], column));
   }
   return entity;

@@ -151,7 +151,7 @@ export function differingExpiry(
   return isSame ? [] : [differing('/expires_at')];
 }
 
-/** The shortest time for which an order can be quoted. */
+/** The shortest time for which an order can be pending. */
 const SHORTEST_LIFETIME_MINUTES = 1;
 
 export function defaultExpiry(policy: Policy, now: Date): Date {

@@ -6,7 +6,7 @@ import { type Fault, validationFailed } from '../common/problem.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { type OrderUseCase, OrderChangesService } from './order-changes.service.js';
+import { type OrderUseCase, OrderTransactionsService } from './order-transactions.service.js';
 import { parsePaymentMethods, readContent } from './order-content.js';
 import type { Order, Versions } from './order.entity.js';
 import { toOrderDto } from './order.mapper.js';
@@ -17,13 +17,13 @@ import { toOrderDto } from './order.mapper.js';
  */
 @Injectable()
 export class OrderLifecycleService {
-  constructor(private readonly changes: OrderChangesService) {}
+  constructor(private readonly transactions: OrderTransactionsService) {}
 
   /** @throws Problem not_found, and those of `Order.hold`. */
   hold(merchantId: string, orderId: string, request: SetRedemptionDto, versions: Versions): Promise<OrderDto> {
     const amountCents = parseMoney(request.amount);
     const expiresAt = request.expires_at === undefined ? undefined : new Date(request.expires_at);
-    return this.#change(merchantId, orderId, {
+    return this.#run(merchantId, orderId, {
       needs: (order, wallet) => needsOf(order, wallet, amountCents),
       perform: (order, wallet) => order.hold(wallet, amountCents, expiresAt, versions),
     });
@@ -36,7 +36,7 @@ export class OrderLifecycleService {
   amend(merchantId: string, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
     const content = readContent(request);
     const lowersHold = request.redeem === 'maximum';
-    return this.#change(merchantId, orderId, {
+    return this.#run(merchantId, orderId, {
       needs: ({ heldCents }) => (lowersHold ? { spendCents: heldCents } : {}),
       perform: (order, wallet) => {
         refuseOtherIdentity(order, request);
@@ -51,7 +51,7 @@ export class OrderLifecycleService {
       redeemCents: request.redeem === undefined ? undefined : parseMoney(request.redeem),
       paymentMethods: request.payment_methods && parsePaymentMethods(request.payment_methods),
     };
-    return this.#change(merchantId, orderId, {
+    return this.#run(merchantId, orderId, {
       needs: (order, wallet) => needsOf(order, wallet, sent.redeemCents ?? order.heldCents),
       perform: (order, wallet) => order.complete(wallet, sent, versions),
     });
@@ -59,11 +59,11 @@ export class OrderLifecycleService {
 
   /** @throws Problem not_found, and those of `Order.cancel`. */
   cancel(merchantId: string, orderId: string, versions: Versions): Promise<OrderDto> {
-    return this.#change(merchantId, orderId, { perform: (order, wallet) => order.cancel(wallet, versions) });
+    return this.#run(merchantId, orderId, { perform: (order, wallet) => order.cancel(wallet, versions) });
   }
 
-  async #change(merchantId: string, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
-    const { order, wallet } = await this.changes.change(merchantId, orderId, useCase);
+  async #run(merchantId: string, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
+    const { order, wallet } = await this.transactions.run(merchantId, orderId, useCase);
     return toOrderDto(order, wallet.availableCents, wallet.now);
   }
 }

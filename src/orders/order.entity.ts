@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { cashbackToReceive, type OrderTotals, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
+import { cashbackToReceive, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
 import { refundAmounts, refundParts, type RequestedRefund } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
@@ -238,8 +238,7 @@ export class Order {
   /** What the customer earns for the order, or has earned. */
   get receivedCents(): number {
     if (!this.isOpen) return this.earnedCents;
-    const paid = { ...this.#totals, paymentMethods: this.effectivePaymentMethods, redeemedCents: this.heldCents };
-    return cashbackToReceive(paid, this.policy);
+    return this.#earnedCents(this.effectivePaymentMethods, this.heldCents);
   }
 
   /** When the earned cashback can be spent. An open order has the dates as if it were completed at its creation. */
@@ -254,7 +253,7 @@ export class Order {
     if (this.status !== 'pending' || this.expiresAt > wallet.now) return;
     wallet.hold(this.id, 0, this.expiresAt);
     const { heldCents: lapsedCents } = this;
-    this.#change('expire', { type: 'order.expired' }, wallet, { status: 'expired', heldCents: 0, lapsedCents });
+    this.#nextVersion('expire', { type: 'order.expired' }, wallet, { status: 'expired', heldCents: 0, lapsedCents });
   }
 
   /**
@@ -273,9 +272,9 @@ export class Order {
     this.#requireVersion(versions);
     refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
     wallet.hold(this.id, amountCents);
-    const held = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
+    const type = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
     const values = { status: 'pending', heldCents: amountCents, expiresAt } as const;
-    this.#change(transition, { type: isChanged ? held : 'order.renewed' }, wallet, values);
+    this.#nextVersion(transition, { type: isChanged ? type : 'order.renewed' }, wallet, values);
   }
 
   /**
@@ -293,7 +292,7 @@ export class Order {
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
     wallet.hold(this.id, heldCents);
-    this.#change('amend', { type: 'order.amended' }, wallet, { ...content, heldCents });
+    this.#nextVersion('amend', { type: 'order.amended' }, wallet, { ...content, heldCents });
   }
 
   /**
@@ -313,13 +312,12 @@ export class Order {
     this.#refuseUncovered(maximum, redeemedCents);
     if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
     const finalPaymentMethods = sent.paymentMethods ?? null;
-    const paymentMethods = finalPaymentMethods ?? this.paymentMethods;
-    const earnedCents = cashbackToReceive({ ...this.#totals, paymentMethods, redeemedCents }, this.policy);
+    const earnedCents = this.#earnedCents(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
     const validity = validityOf(this.policy, wallet.now);
     wallet.hold(this.id, redeemedCents);
     wallet.redeem(this.id);
     if (earnedCents > 0) wallet.earn(this.id, earnedCents, validity);
-    this.#change('complete', { type: 'order.completed' }, wallet, {
+    this.#nextVersion('complete', { type: 'order.completed' }, wallet, {
       status: 'completed',
       heldCents: 0,
       redeemedCents,
@@ -342,7 +340,7 @@ export class Order {
     requireTransition(this, 'cancel');
     this.#requireVersion(versions);
     wallet.hold(this.id, 0);
-    this.#change('cancel', { type: 'order.cancelled' }, wallet, {
+    this.#nextVersion('cancel', { type: 'order.cancelled' }, wallet, {
       status: 'cancelled',
       heldCents: 0,
       cancelledAt: wallet.now,
@@ -381,16 +379,17 @@ export class Order {
       returnedCents: this.returnedCents + parts.returnedCents,
       takenBackCents: this.takenBackCents + parts.takenBackCents,
     } as const;
-    this.#change('refund', { type: 'order.refunded', refund }, wallet, values);
+    this.#nextVersion('refund', { type: 'order.refunded', refund }, wallet, values);
     return refund;
   }
 
-  get #totals(): OrderTotals {
-    return { totalCents: this.totalCents, eligibleTotalCents: this.eligibleTotalCents };
+  #earnedCents(paymentMethods: OrderPaymentMethod[], redeemedCents: number): number {
+    const { totalCents, eligibleTotalCents } = this;
+    return cashbackToReceive({ totalCents, eligibleTotalCents, paymentMethods, redeemedCents }, this.policy);
   }
 
-  /** Makes the next version. */
-  #change<T extends OrderTransition>(
+  /** Asks the table again, so that no method can forget it. */
+  #nextVersion<T extends OrderTransition>(
     transition: T,
     event: OrderEvent,
     { row, now }: WalletAggregate,

@@ -1,19 +1,19 @@
-import { rateOf } from '../cashback/quote.js';
+import { rateOf, type RedeemableMaximum } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
-import { walletData } from '../cashback/wallet-events.js';
-import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
 import type { OrderDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
-import type { Order, OrderChange } from './order.entity.js';
+import type { Order } from './order.entity.js';
 import type { OrderPaymentMethod } from './order-content.js';
 import type { Refund } from './refund.entity.js';
 
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
 export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
+  const { heldCents, lapsedCents, redeemedCents, returnedCents } = order;
+  const maximum = order.maximum(availableCents);
   return {
     id: order.id,
     external_id: order.externalId,
@@ -23,7 +23,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
     currency: 'BRL',
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
-    amount_to_pay: formatMoney(order.totalCents - order.heldCents - order.redeemedCents),
+    amount_to_pay: formatMoney(order.totalCents - heldCents - redeemedCents),
     items: order.items.map(({ id, priceCents, description, quantity }) => ({
       id,
       price: formatMoney(priceCents),
@@ -32,10 +32,13 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
     })),
     payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order.policy),
     metadata: order.metadata ?? {},
-    cashback: { to_redeem: toRedeemDto(order, availableCents), to_receive: toReceiveDto(order, now) },
+    cashback: {
+      to_redeem: toRedeemDto({ heldCents, lapsedCents, redeemedCents, returnedCents, availableCents, maximum }),
+      to_receive: toReceiveDto(receivableOf(order, now), order.policy),
+    },
     refunded: {
       amount: formatMoney(order.refundedCents),
-      amount_to_pay_back: formatMoney(order.refundedCents - order.returnedCents),
+      amount_to_pay_back: formatMoney(order.refundedCents - returnedCents),
     },
     created_at: order.createdAt,
     updated_at: order.updatedAt,
@@ -51,27 +54,52 @@ export function toPaymentMethodDtos(methods: readonly OrderPaymentMethod[], poli
   });
 }
 
-function toRedeemDto(order: Order, availableCents: number): ToRedeemDto {
-  const { maximumCents, limitedBy } = order.maximum(availableCents);
+/** What can be, is and was redeemed on an order, in centavos. */
+interface Redeemable extends Partial<Pick<Order, 'lapsedCents' | 'redeemedCents' | 'returnedCents'>> {
+  availableCents: number;
+  maximum: RedeemableMaximum;
+  heldCents: number;
+}
+
+export function toRedeemDto(amounts: Redeemable): ToRedeemDto {
+  const { availableCents, maximum, heldCents, lapsedCents = 0, redeemedCents = 0, returnedCents = 0 } = amounts;
   return {
     available: formatMoney(availableCents),
-    maximum: formatMoney(maximumCents),
-    limited_by: limitedBy,
-    held: formatMoney(order.heldCents),
-    lapsed: formatMoney(order.lapsedCents),
-    redeemed: formatMoney(order.redeemedCents),
-    returned: formatMoney(order.returnedCents),
+    maximum: formatMoney(maximum.maximumCents),
+    limited_by: maximum.limitedBy,
+    held: formatMoney(heldCents),
+    lapsed: formatMoney(lapsedCents),
+    redeemed: formatMoney(redeemedCents),
+    returned: formatMoney(returnedCents),
   };
 }
 
-function toReceiveDto(order: Order, now: Date): ToReceiveDto {
-  const isCancelled = order.cancelledAt !== null;
+/** What will be or was received for an order, in centavos. */
+interface Receivable {
+  amountCents: number;
+  takenBackCents: number;
+  status: ToReceiveDto['status'];
+  /** Null if nothing will be received. */
+  validity: Validity | null;
+}
+
+export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToReceiveDto {
+  const { amountCents, takenBackCents, status, validity } = receivable;
   return {
-    amount: formatMoney(isCancelled ? 0 : order.receivedCents),
-    taken_back: formatMoney(order.takenBackCents),
-    status: receiveStatus(order, now),
-    ...toValidityDto(isCancelled ? null : order.validity, order.policy),
+    amount: formatMoney(amountCents),
+    taken_back: formatMoney(takenBackCents),
+    status,
+    available_at: validity?.availableAt ?? null,
+    expires_at: validity?.expiresAt ?? null,
+    expires_on: validity === null ? null : expiresOn(validity.expiresAt, timeZone),
   };
+}
+
+function receivableOf(order: Order, now: Date): Receivable {
+  const { takenBackCents, receivedCents, cancelledAt } = order;
+  const status = receiveStatus(order, now);
+  if (cancelledAt !== null) return { amountCents: 0, takenBackCents, status, validity: null };
+  return { amountCents: receivedCents, takenBackCents, status, validity: order.validity };
 }
 
 function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
@@ -81,41 +109,6 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
   if (order.validity.expiresAt <= now) return 'expired';
   if (order.takenBackCents > 0) return 'partially_taken_back';
   return order.validity.availableAt <= now ? 'available' : 'pending';
-}
-
-/** @param validity null if nothing will be received. */
-export function toValidityDto(
-  validity: Validity | null,
-  { timeZone }: Policy,
-): Pick<ToReceiveDto, 'available_at' | 'expires_at' | 'expires_on'> {
-  if (validity === null) return { available_at: null, expires_at: null, expires_on: null };
-  const { availableAt, expiresAt } = validity;
-  return { available_at: availableAt, expires_at: expiresAt, expires_on: expiresOn(expiresAt, timeZone) };
-}
-
-/** An order in an event. The items are many, and only an amendment changes them. */
-interface OrderData extends Omit<OrderDto, 'document' | 'items' | 'metadata'> {
-  metadata: Record<string, never>;
-  document?: never;
-  items?: never;
-}
-
-declare module '../common/domain-event.js' {
-  interface FeedEventDetails extends Record<Exclude<OrderEventType, 'order.refunded'>, { order: OrderData }> {
-    'order.refunded': { order: OrderData; refund: RefundDto };
-  }
-}
-
-/** Builds the event of a change. */
-export function orderEvent({ type, order, wallet: sums, refund }: OrderChange): NewFeedEvent {
-  const { merchantId, id: subjectId, updatedAt: occurredAt } = order;
-  const { document: _, items: _items, ...shown } = toOrderDto(order, sums.availableCents, occurredAt);
-  const about = { merchantId, subjectId, occurredAt };
-  const data = { order: { ...shown, metadata: {} } };
-  const wallet = walletData(sums);
-  return type === 'order.refunded'
-    ? { type, ...about, data: { ...data, refund: toRefundDto(refund), wallet } }
-    : { type, ...about, data: { ...data, wallet } };
 }
 
 export function toRefundDto(refund: Refund): RefundDto {

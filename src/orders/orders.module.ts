@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ErasureService } from './erasure.service.js';
-import { OrderChangesService } from './order-changes.service.js';
+import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
@@ -24,7 +24,7 @@ import { RefundsService } from './refunds.service.js';
     OrderLifecycleService,
     OrderExpiryService,
     RefundsService,
-    OrderChangesService,
+    OrderTransactionsService,
     OrderStore,
     ErasureService,
   ],

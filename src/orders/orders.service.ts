@@ -9,7 +9,7 @@ import { type SharedStatement, SharedStatements } from '../database/shared-state
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
-import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './order.store.js';
+import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
 import { Order } from './order.entity.js';
 import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
 import { toOrderDto } from './order.mapper.js';
@@ -99,7 +99,7 @@ export class OrdersService {
   /** A replay has the content that the order was created with or, after changes, its current content. */
   #refuseDifferences(sent: RequestedOrder, existing: Order): void {
     const stored = { content: contentOf(existing), digest: existing.contentDigest };
-    const differences = this.replays.differences(contentOf(sent), stored, ['document', 'metadata']);
+    const differences = this.replays.differencesFromStored(contentOf(sent), stored, ['document', 'metadata']);
     // The whole total is eligible by default: where only `total` differs, the same amount may be sent or not.
     const isSameEligible = eligibleTotal(sent) === eligibleTotal(existing);
     const errors = [

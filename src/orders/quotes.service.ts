@@ -8,9 +8,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { readEligibleTotal, readPaymentMethods } from './order-content.js';
 import { refuseAboveMaximum } from './order.entity.js';
-import { toPaymentMethodDtos, toPolicyDto, toValidityDto } from './order.mapper.js';
-
-const ZERO = formatMoney(0);
+import { toPaymentMethodDtos, toPolicyDto, toReceiveDto, toRedeemDto } from './order.mapper.js';
 
 /** Calculates the cashback of an order without creating it. */
 @Injectable()
@@ -40,25 +38,14 @@ export class QuotesService {
       availableCents,
       now,
     );
-    const { maximumCents, limitedBy } = quoted.maximum;
-    refuseAboveMaximum(quoted.maximum, redeemedCents, '/redeem');
-    const toRedeem = {
-      available: formatMoney(availableCents - redeemedCents),
-      maximum: formatMoney(maximumCents),
-      limited_by: limitedBy,
-      held: formatMoney(redeemedCents),
-      lapsed: ZERO,
-      redeemed: ZERO,
-      returned: ZERO,
-    };
-    const toReceive = {
-      amount: formatMoney(quoted.earnedCents),
-      taken_back: ZERO,
-      status: 'quoted' as const,
-      ...toValidityDto(quoted.validity, policy),
-    };
+    const { maximum, earnedCents: amountCents, validity } = quoted;
+    refuseAboveMaximum(maximum, redeemedCents, '/redeem');
+    const redeemable = { availableCents: availableCents - redeemedCents, maximum, heldCents: redeemedCents };
     return {
-      cashback: { to_redeem: document === undefined ? null : toRedeem, to_receive: toReceive },
+      cashback: {
+        to_redeem: document === undefined ? null : toRedeemDto(redeemable),
+        to_receive: toReceiveDto({ amountCents, takenBackCents: 0, status: 'quoted', validity }, policy),
+      },
       payment_methods: toPaymentMethodDtos(paymentMethods, policy),
       amount_to_pay: formatMoney(totalCents - redeemedCents),
       policy: toPolicyDto(policy, this.config),

@@ -35,7 +35,7 @@ export class Refund {
   @CentsColumn('returned_cents')
   returnedCents!: number;
 
-  /** Granted cashback taken back. */
+  /** Earned cashback taken back. */
   @CentsColumn('taken_back_cents')
   takenBackCents!: number;
 

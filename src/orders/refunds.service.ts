@@ -7,7 +7,7 @@ import { parseMoney } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
-import { OrderChangesService } from './order-changes.service.js';
+import { OrderTransactionsService } from './order-transactions.service.js';
 import { Order, type Versions } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
@@ -17,7 +17,7 @@ import { Refund } from './refund.entity.js';
 export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
-    private readonly changes: OrderChangesService,
+    private readonly transactions: OrderTransactionsService,
   ) {}
 
   /**
@@ -33,7 +33,7 @@ export class RefundsService {
     versions: Versions,
   ): Promise<{ refund: RefundDto; replayed: boolean }> {
     const sent = readRefund(request);
-    const { result } = await this.changes.change(merchantId, orderId, {
+    const { result } = await this.transactions.run(merchantId, orderId, {
       refundExternalId: sent.externalId,
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.earnedCents - order.takenBackCents } : {}),
       perform: (order, wallet, existing) => {

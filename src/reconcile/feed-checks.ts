@@ -16,7 +16,7 @@ const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
 const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
 const instantOf = (path: string): string => `CAST(LEFT(REPLACE(${valueOf(path)}, 'T', ' '), 23) AS DATETIME(3))`;
 const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
-/** Returns the least or the greatest value of a sum before and after entries `e`. @param changes which of them change it */
+/** The least or the greatest value of a sum before and after entries `e`, of which those in `changes` change it. */
 const outermost = (aggregate: 'MIN' | 'MAX', sum: string, changes: string): string =>
   `${aggregate}(${aggregate === 'MIN' ? 'LEAST' : 'GREATEST'}(e.${sum}, e.${sum} - IF(${changes}, e.amount_cents, 0)))`;
 const LEDGER_TYPES = "('cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed')";

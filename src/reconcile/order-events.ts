@@ -4,7 +4,7 @@ import type { OrderEventType } from '../common/domain-event.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
 import { contentOf, defaultExpiry } from '../orders/order-content.js';
 import { Order, type OrderChange } from '../orders/order.entity.js';
-import { orderEvent } from '../orders/order.mapper.js';
+import { orderEvent } from '../orders/order-events.js';
 import type { Refund } from '../orders/refund.entity.js';
 import type { OrderRecord } from './order-record.js';
 

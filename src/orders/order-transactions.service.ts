@@ -18,7 +18,7 @@ export interface OrderUseCase<T> {
 }
 
 /** An order and its wallet after a use case, and its result. */
-export interface Changed<T> {
+interface Performed<T> {
   order: Order;
   wallet: WalletAggregate;
   result: T;
@@ -26,7 +26,7 @@ export interface Changed<T> {
 
 /** Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. */
 @Injectable()
-export class OrderChangesService {
+export class OrderTransactionsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,
@@ -34,7 +34,7 @@ export class OrderChangesService {
   ) {}
 
   /** An order that is due expires first. @throws Problem not_found, also for an order of another merchant. */
-  change<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Changed<T>> {
+  run<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Performed<T>> {
     const { refundExternalId: externalId, needs, perform } = useCase;
     return this.unitOfWork.transaction(async (manager, record) => {
       const loaded = await this.orders.load(manager, merchantId, orderId);
