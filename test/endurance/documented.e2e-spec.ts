@@ -2,11 +2,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AdminCommandLine } from '../support/admin.js';
 import { Client } from '../support/client.js';
+import { FrozenClock } from '../support/clock.js';
 import { seen } from '../support/documented/expected.js';
 import { missing } from '../support/documented/required.js';
 import { policies, policyArguments } from '../support/documented/rules.js';
 import { runChain } from '../support/documented/sequence.js';
-import { Sequence, StoppedClock } from '../support/documented/shop.js';
+import { Sequence } from '../support/documented/shop.js';
 import { DAY } from '../support/documented/values.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, logIn, PASSWORD } from '../support/factories.js';
@@ -23,7 +24,7 @@ const SEQUENCES_PER_SERVICE = 40;
 
 type Merchant = ConstructorParameters<typeof Sequence>[1][number];
 
-let current: { service: Service; clock: StoppedClock; merchants: Merchant[] } | undefined;
+let current: { service: Service; clock: FrozenClock; merchants: Merchant[] } | undefined;
 let sequences = 0;
 let compared = 0;
 
@@ -40,7 +41,7 @@ afterAll(async () => {
 /** Starts a service with one merchant per policy, in another part of the year than the one before. */
 async function startMerchants(): Promise<NonNullable<typeof current>> {
   await current?.service.stop();
-  const clock = new StoppedClock();
+  const clock = new FrozenClock();
   clock.skip((sequences % 365) * DAY);
   const service = await startService({ clock });
   const admin = new AdminCommandLine(service);
@@ -56,13 +57,13 @@ async function startMerchants(): Promise<NonNullable<typeof current>> {
 }
 
 /** Returns a client that logs in again before its access token expires. */
-function loggedIn(service: Service, clock: StoppedClock, email: string): () => Promise<Client> {
+function loggedIn(service: Service, clock: FrozenClock, email: string): () => Promise<Client> {
   let client: Client | undefined;
   let until = 0;
   return async () => {
-    if (client && clock.at < until) return client;
+    if (client && clock.ms < until) return client;
     client = new Client(service, (await logIn(service, email)).access_token);
-    until = clock.at + 50 * 60_000;
+    until = clock.ms + 50 * 60_000;
     return client;
   };
 }
@@ -72,7 +73,7 @@ async function runSequence(first: number, operations: number[][]): Promise<void>
   sequences++;
   const { service, clock, merchants } = current;
   // A time of day that depends on the sequence only, so that it can be repeated.
-  clock.skip(DAY - (clock.at % DAY) + (first % DAY));
+  clock.skip(DAY - (clock.ms % DAY) + (first % DAY));
   const other = (first + 1 + ((first >> 4) % (merchants.length - 1))) % merchants.length;
   const chosen = [merchants[first % merchants.length]!, merchants[other]!];
   const sequence = new Sequence(clock, chosen, [aDocument(), aDocument()]);

@@ -5,7 +5,7 @@ import { limitsView, paymentsView, quotedToReceive } from './order.js';
 import { NO_BODY } from './order-operations.js';
 import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
 import { requestOf, type Shop } from './shop.js';
-import { addDays, brl, cents, instant, localDate, startOfDay } from './values.js';
+import { addDays, brl, cents, instant, localDate, startOfDay, sum } from './values.js';
 import type { Credit } from './wallet.js';
 
 export interface Grant {
@@ -24,17 +24,19 @@ export interface Grant {
 
 export function grantView(shop: Shop, { id, request, validity, credit, createdAt, ...grant }: Grant): object {
   const { timeZone } = shop.rules;
-  // Whether a grant shows the dates of its reinstated credit is not documented, nor at which time of today it began.
-  const expiries = [credit.expiresAt, validity.expiresAt];
+  const wallet = shop.wallet(request.document);
+  const all = wallet.madeFrom(credit);
+  // At which time of today it began is not documented.
   const isToday = request.available_on === localDate(createdAt, timeZone);
   const starts = [validity.availableAt, isToday ? startOfDay(validity.availableOn, timeZone) : validity.availableAt];
   return {
-    ...{ ...request, id: id || anId, wallet_id: shop.wallet(request.document).id ?? anId },
-    ...{ remaining: brl(credit.remaining), voided: brl(grant.voided), metadata: request.metadata ?? {} },
+    ...{ ...request, id: id || anId, wallet_id: wallet.id ?? anId },
+    // "sums over the grant's credit and the credits that refunds made from it"
+    ...{ remaining: brl(sum(all.map(({ remaining }) => remaining))), voided: brl(grant.voided) },
+    ...{ held: brl(sum(all.map((one) => wallet.heldOf(one)))), metadata: request.metadata ?? {} },
     // "A past `available_on` means now, and the response shows today."
     ...{ available_at: oneOf(...starts.map(instant)), available_on: validity.availableOn },
-    expires_at: oneOf(...expiries.map(instant)),
-    expires_on: oneOf(...expiries.map((at) => localDate(at - 1, timeZone))),
+    ...{ expires_at: instant(validity.expiresAt), expires_on: validity.expiresOn },
     // "When it was first voided, even if nothing was left to void"
     ...{ created_at: instant(createdAt), voided_at: grant.voidedAt === undefined ? null : instant(grant.voidedAt) },
   };
@@ -71,15 +73,23 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   shop.wallet(document).id = answer.body.wallet_id as string;
 }
 
-const isUnspent = ({ credit }: Grant): boolean => credit.remaining > 0n;
-const isHeld = (shop: Shop, { request, credit }: Grant): boolean =>
-  [...shop.wallet(request.document).holds.values()].flat().some((part) => part.credit === credit);
+/** Whether something of a grant can be voided, and whether something of it is held. */
+const isUnspent = (shop: Shop, { request, credit }: Grant): boolean =>
+  shop
+    .wallet(request.document)
+    .madeFrom(credit)
+    .some(({ remaining }) => remaining > 0n);
+const isHeld = (shop: Shop, { request, credit }: Grant): boolean => {
+  const wallet = shop.wallet(request.document);
+  return wallet.madeFrom(credit).some((one) => wallet.heldOf(one) > 0n);
+};
 
 /** A grant, usually one that is partly held or voided, so that something can be voided now or later. */
 function aGrant(shop: Shop, dice: Dice): Grant | undefined {
   const isHeldNow = (grant: Grant): boolean => isHeld(shop, grant);
-  const isReturned = (grant: Grant): boolean => grant.voidedAt !== undefined && isUnspent(grant);
-  const isInteresting = dice.pick([isHeldNow, isReturned, isUnspent]);
+  const isLeft = (grant: Grant): boolean => isUnspent(shop, grant);
+  const isReturned = (grant: Grant): boolean => grant.voidedAt !== undefined && isLeft(grant);
+  const isInteresting = dice.pick([isHeldNow, isReturned, isLeft]);
   const interesting = shop.grants.filter(isInteresting);
   return dice.pick(interesting.length > 0 ? interesting : shop.grants);
 }
@@ -108,7 +118,9 @@ export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
   const { credit, request } = grant;
   const wallet = shop.wallet(request.document);
   await shop.write({ method: 'POST', path: `/grants/${grant.id}/void`, body }, [invalid(wrong)], () => {
+    const isMade = wallet.madeFrom(credit).some((one) => one !== credit && wallet.free(one) > 0n);
     const voided = wallet.void(credit, shop.now);
+    if (isMade) count('a void takes what a refund returned as a new credit');
     if (voided > 0n && isHeld(shop, grant)) count('a grant is voided while a part is held');
     if (voided > 0n && grant.voidedAt !== undefined) count('a grant is voided again after an amount returned');
     if (voided > 0n && voided < credit.amount) count('a grant is voided partly');

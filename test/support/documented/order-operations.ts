@@ -206,7 +206,7 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   ];
   const happen = (): void => {
     if (lapsed > 0n) count(`a lapsed hold is ${redeem === lapsed ? '' : 'not '}redeemed at completion`);
-    order.redeemed = wallet.capture(order.externalId, redeem, now);
+    order.redeemed = wallet.redeem(order.externalId, redeem, now);
     Object.assign(order, { status: 'completed', completedAt: now, completedVersion: order.version, lapsed: 0n });
     Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
     order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem);
@@ -223,7 +223,7 @@ export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
   const request: Request = { method: 'POST', path: `/orders/${order.id}/cancel`, body };
   const isPossible = order.isOpen || order.status === 'cancelled';
   const happen = (): void => {
-    order.wallet.release(order.externalId, shop.now);
+    order.wallet.hold(order.externalId, 0n, shop.now);
     Object.assign(order, { status: 'cancelled', cancelledAt: shop.now, lapsed: 0n });
   };
   const refusals = [invalid(wrong), !isPossible && order.invalidTransition()];

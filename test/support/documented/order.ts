@@ -99,7 +99,7 @@ export class Order {
   expire(): void {
     this.lapsed = this.held;
     this.status = 'expired';
-    this.wallet.release(this.externalId, this.expiresAt);
+    this.wallet.hold(this.externalId, 0n, this.expiresAt);
     this.changed(this.expiresAt);
   }
 

@@ -85,11 +85,16 @@ export async function readWallet(shop: Shop, dice: Dice): Promise<void> {
   await shop.sweep();
   await shop.send({ method: 'GET', path: `/wallets/${wallet.id}` }, { status: 200, body: shop.walletView(document) });
   // "lists the open credits, earliest expiry first"
-  const credits = wallet.open(shop.now).map(({ kind, origin, amount, remaining, expiresAt }) => ({
-    ...{ id: anId, amount: brl(amount), remaining: brl(remaining), available_at: anything },
-    ...{ expires_at: instant(expiresAt), expires_on: localDate(expiresAt - 1, shop.rules.timeZone) },
-    source: { type: kind === 'earn' ? 'order' : 'grant', id: anId, external_id: origin, reason: anything },
-  }));
+  const credits = wallet.open(shop.now).map((credit) => {
+    const { kind, origin, amount, remaining, expiresAt } = credit;
+    const type = kind === 'grant' ? 'grant' : 'order';
+    return {
+      ...{ id: anId, amount: brl(amount), remaining: brl(remaining), held: brl(wallet.heldOf(credit)) },
+      ...{ available_at: anything, expires_at: instant(expiresAt) },
+      expires_on: localDate(expiresAt - 1, shop.rules.timeZone),
+      source: { type, id: anId, external_id: origin, reason: anything, return: kind === 'return' },
+    };
+  });
   const path = `/wallets/${wallet.id}/credits?limit=${1 + dice.upTo(10)}`;
   shop.expectSame(credits, await elements(shop, path), 'credits');
   await compareStatement(shop, document, 10 + dice.upTo(91));
@@ -112,22 +117,22 @@ async function compareStatement(shop: Shop, document: string, limit: number): Pr
     shop.expectSame(after, entry, `entry ${index + 1}`);
     if (created_at < last) shop.sequence.fail(`entry ${index + 1} is not in the order of time`);
     last = created_at as string;
-    if (kind === 'earn' || kind === 'grant') origins.set(credit, (entry.grant_external_id ?? order) as string);
+    if (credit !== null && !origins.has(credit)) origins.set(credit, (entry.grant_external_id ?? order) as string);
     const at = Date.parse(entry.effective_at as string);
-    add(sums, { kind: kind === 'release' ? 'hold' : kind, amount, at, order, refund }, origins.get(credit));
+    add(sums, { kind, amount, at, order, refund }, origins.get(credit));
   }
   const expected = new Map<string, bigint>();
   for (const entry of wallet.entries) add(expected, entry, entry.credit?.origin);
   const nonZero = (all: Map<string, bigint>): object =>
     Object.fromEntries([...all].filter(([, amount]) => amount !== 0n).map(([key, amount]) => [key, brl(amount)]));
   shop.expectSame(nonZero(expected), nonZero(sums), 'the sums of the entries');
-  shop.expectSame(brl(wallet.available(shop.now) + wallet.pending(shop.now)), brl(balance), 'the last balance');
+  // "available, pending, held, and expired but not yet written off"
+  const { now } = shop;
+  shop.expectSame(brl(wallet.available(now) + wallet.pending(now) + wallet.held()), brl(balance), 'the last balance');
 }
 
 /** Adds an entry to what happened to one credit for the same reason and at the same instant. */
 function add(sums: Map<string, bigint>, { kind, amount, at, order, refund }: Entry, origin = ''): void {
-  // Which order and refund an expiry or a repayment belongs to is not documented.
-  const cause = ['expire', 'clawback', 'repay'].includes(kind) ? '' : `${order ?? ''} ${refund ?? ''}`;
-  const key = `${kind} ${origin} ${cause} ${instant(at)}`;
+  const key = `${kind} ${origin} ${order ?? ''} ${refund ?? ''} ${instant(at)}`;
   sums.set(key, (sums.get(key) ?? 0n) + amount);
 }

@@ -6,30 +6,22 @@ import { brl, cents, instant, max, min } from './values.js';
 import { latestFirst, type Part } from './wallet.js';
 
 const isRefundable = (order: Order): boolean => order.isRefundable;
-/** What a refund returns expires with the reinstated credit, or at once. */
-const isReinstated = (order: Order): boolean =>
-  order.isRefundable && order.redeemed.some(({ amount, credit }) => amount > 0n && credit.reinstated);
+/** What a refund returns comes from a returned amount. */
+const isReturned = (order: Order): boolean =>
+  order.isRefundable && order.redeemed.some(({ amount, credit }) => amount > 0n && credit.kind === 'return');
 const isRedeemed = (order: Order): boolean => order.isRefundable && order.redeemedAmount > 0n;
-const isEarnedExpired = (order: Order): boolean => order.isRefundable && (order.credit?.expiredUnspent ?? 0n) > 0n;
+const isEarnedExpired = (order: Order): boolean => order.isRefundable && (order.credit?.expired ?? 0n) > 0n;
 /** The customer has spent, or holds, a part of what the order earned: a refund can leave a debt. */
 const isEarnedSpent = (order: Order): boolean => {
-  const { remaining, expiredUnspent } = order.credit ?? { remaining: 0n, expiredUnspent: 0n };
-  return order.isRefundable && remaining + expiredUnspent + order.refunded('takenBack') < order.granted;
+  const { remaining, expired } = order.credit ?? { remaining: 0n, expired: 0n };
+  return order.isRefundable && remaining + expired + order.refunded('takenBack') < order.granted;
 };
 
 const refunding = (dice: Dice, order: Order, request: Refund['request']): Request =>
   requestOf(dice, 'POST', `/orders/${order.id}/refunds`, request);
 
 export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
-  const order = shop.anOrder(
-    dice,
-    isEarnedSpent,
-    isEarnedSpent,
-    isReinstated,
-    isEarnedExpired,
-    isRedeemed,
-    isRefundable,
-  );
+  const order = shop.anOrder(dice, isEarnedSpent, isEarnedSpent, isReturned, isEarnedExpired, isRedeemed, isRefundable);
   const [total, eligible] = [cents(order.content.total), cents(order.content.eligible_total)];
   const [refunded, refundedEligible] = [order.refunded('amount'), order.refunded('eligible')];
   const left = total - refunded;
@@ -73,12 +65,11 @@ function refundOf(order: Order, request: Refund['request'], amount: bigint, elig
   const refunded = order.refunded('amount') + amount;
   // "`floor(R × (S+F) / T)` less what was returned before"
   const returned = (redeemedAmount * refunded) / total - order.refunded('returned');
-  wallet.giveBack('restore', partsToReturn(order, returned), cause);
-  // "`G − floor(G × (E−e−f) / E)` less what was taken back before, or nothing where `E` is 0"
+  wallet.giveBack(partsToReturn(order, returned), cause);
+  // "`G − floor(G × (E−e−f) / E) − X` less what was taken back before, at least 0; 0 where `E` is 0"
   const rest = allEligible - order.refunded('eligible') - eligible;
   const due = (allEligible === 0n ? 0n : granted - (granted * rest) / allEligible) - order.refunded('takenBack');
-  // "The part of `G` that expired unspent counts first, and nothing is taken back for it."
-  const takenBack = max(0n, due - (credit?.expiredUnspent ?? 0n));
+  const takenBack = max(0n, due - (credit?.expired ?? 0n));
   if (takenBack < due) count('a refund takes nothing back for cashback that expired');
   wallet.takeBack(takenBack, credit, cause);
   const body = {
@@ -95,7 +86,7 @@ function refundOf(order: Order, request: Refund['request'], amount: bigint, elig
   return refund;
 }
 
-/** "to the credits it came from, latest expiry first, even if they have expired a second time" */
+/** "to the credits that the order redeemed from, each up to what it redeemed, in reverse: latest expiry first" */
 function partsToReturn({ redeemed }: Order, amount: bigint): Part[] {
   return latestFirst(redeemed).flatMap((part) => {
     const returned = min(part.amount, amount);

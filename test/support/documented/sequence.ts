@@ -17,7 +17,7 @@ const CHAINS: [number, ...Operation[]][] = [
   [3, grantCashback, createOrder, holdCashback, voidGrant, cancelOrder, voidGrant],
   [3, createOrder, holdCashback, passTime, completeOrder],
   [5, createOrder, holdCashback, amendOrder, amendOrder],
-  // Credits expire while they are held or redeemed, and come back twice.
+  // Credits expire while they are held or redeemed, and what returns expires and returns again.
   [3, grantCashback, createOrder, holdCashback, passTime, holdCashback, passTime, cancelOrder],
   [5, createOrder, holdCashback, completeOrder, passTime, passTime, refundOrder, passTime, passTime, refundOrder],
   [5, createOrder],

@@ -1,5 +1,5 @@
 import type { Answer, Client } from '../client.js';
-import { TestClock } from '../clock.js';
+import type { FrozenClock } from '../clock.js';
 import { inAnyForm } from './content.js';
 import { anId, anything, count, differences, oneOf, type Outcome, outcomeDifferences, problem } from './expected.js';
 import type { Dice } from './dice.js';
@@ -8,19 +8,6 @@ import type { Order } from './order.js';
 import type { Rules } from './rules.js';
 import { brl, instant, sum } from './values.js';
 import { type Credit, Wallet } from './wallet.js';
-
-/** A clock that stands still until it is moved, so that every instant of a response is known. */
-export class StoppedClock extends TestClock {
-  at = Date.now();
-
-  override now(): Date {
-    return new Date(this.at);
-  }
-
-  override skip(ms: number): void {
-    this.at += ms;
-  }
-}
 
 export interface Request {
   method: 'GET' | 'POST' | 'PUT';
@@ -43,7 +30,7 @@ export class Sequence {
   #externalIds = 0;
 
   constructor(
-    readonly clock: StoppedClock,
+    readonly clock: FrozenClock,
     merchants: { name: string; rules: Rules; client: () => Promise<Client> }[],
     readonly documents: string[],
   ) {
@@ -59,7 +46,7 @@ export class Sequence {
    * "the order and the wallet can still show the hold", so there is a sweep at each date at which a hold lapses.
    */
   async pass(ms: number, isSwept: boolean): Promise<void> {
-    const end = this.clock.at + ms;
+    const end = this.clock.ms + ms;
     for (;;) {
       const pending = this.shops.flatMap(({ orders }) => orders).filter(({ status }) => status === 'pending');
       const lapse = Math.min(...pending.map(({ held, expiresAt }) => (held > 0n ? expiresAt : Infinity)));
@@ -69,7 +56,7 @@ export class Sequence {
   }
 
   async #passTo(at: number, isSwept: boolean): Promise<void> {
-    this.clock.skip(at - this.clock.at);
+    this.clock.skip(at - this.clock.ms);
     if (isSwept) await this.clock.sweep();
     this.record(`--- ${instant(at)}${isSwept ? ', swept' : ''}`);
     for (const shop of this.shops) shop.settle(at);
@@ -103,7 +90,7 @@ export class Shop {
   ) {}
 
   get now(): number {
-    return this.sequence.clock.at;
+    return this.sequence.clock.ms;
   }
 
   wallet(document: string): Wallet {
@@ -128,7 +115,7 @@ export class Shop {
   settle(now: number): void {
     const wallets = [...this.#wallets.values()];
     for (;;) {
-      const credits = wallets.flatMap((wallet) => wallet.credits).filter(({ remaining }) => remaining > 0n);
+      const credits = wallets.flatMap((wallet) => wallet.credits.filter((credit) => wallet.free(credit) > 0n));
       const pending = this.orders.filter(({ status }) => status === 'pending');
       const at = Math.min(...[...credits, ...pending].map(({ expiresAt }) => expiresAt));
       if (at > now) return;
@@ -219,14 +206,18 @@ export class Shop {
       id: wallet.id ?? (wallet.entries.length > 0 ? anId : oneOf(null, anId)),
       ...{ available: brl(wallet.available(now)), pending: brl(wallet.pending(now)) },
       ...{ held: brl(wallet.held()), debt: brl(wallet.debt) },
-      next_release: nextAmount(open, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
-      next_expiry: nextAmount(open, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
+      next_release: nextAmount(wallet, open, ({ availableAt }) => (availableAt > now ? availableAt : Infinity)),
+      next_expiry: nextAmount(wallet, open, ({ availableAt, expiresAt }) => (availableAt > now ? Infinity : expiresAt)),
     };
   }
 }
 
-function nextAmount(credits: Credit[], dateOf: (credit: Credit) => number): { amount: string; at: string } | null {
+function nextAmount(
+  wallet: Wallet,
+  credits: Credit[],
+  dateOf: (credit: Credit) => number,
+): { amount: string; at: string } | null {
   const at = Math.min(...credits.map(dateOf));
   const due = credits.filter((credit) => dateOf(credit) === at);
-  return at === Infinity ? null : { amount: brl(sum(due.map(({ remaining }) => remaining))), at: instant(at) };
+  return at === Infinity ? null : { amount: brl(sum(due.map((credit) => wallet.free(credit)))), at: instant(at) };
 }

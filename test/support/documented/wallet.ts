@@ -2,18 +2,19 @@ import { count } from './expected.js';
 import type { Validity } from './rules.js';
 import { addDays, localDate, min, startOfDay, sum } from './values.js';
 
-/** One earned or granted amount: cashback.md, "Wallet". */
+/** One amount that was earned, granted, or made by a refund: cashback.md, "Wallet". */
 export interface Credit {
   n: number;
-  kind: 'earn' | 'grant';
+  kind: 'earn' | 'grant' | 'return';
   /** The external ID of its order or grant. */
   origin: string;
+  /** "`from_credit_id` is the earned or granted credit that it came from" */
+  from?: Credit;
   amount: bigint;
   remaining: bigint;
   availableAt: number;
   expiresAt: number;
-  reinstated: boolean;
-  expiredUnspent: bigint;
+  expired: bigint;
 }
 
 /** An amount of a credit that is held or was redeemed. */
@@ -22,25 +23,25 @@ export interface Part {
   amount: bigint;
 }
 
-/** When entries took effect, and the external IDs of their order and refund. */
+/** When lines took effect, and the external IDs of their order and refund. */
 export interface Cause {
   at: number;
   order?: string | undefined;
   refund?: string | undefined;
 }
 
-/** A ledger entry. A `release` counts as a positive `hold`, so that only what changed is compared. */
+/** A line of the ledger. */
 export interface Entry extends Cause {
   kind: string;
   credit?: Credit | undefined;
   amount: bigint;
 }
 
-const earliestExpiry = (a: Credit, b: Credit): number => a.expiresAt - b.expiresAt || a.n - b.n;
+/** "_By expiry_ means earliest `expires_at` first, then oldest first." */
+const byExpiry = (a: Credit, b: Credit): number => a.expiresAt - b.expiresAt || a.n - b.n;
 /** Amounts of credits in the order in which they are returned. */
-export const latestFirst = (parts: Part[]): Part[] => parts.sort((a, b) => earliestExpiry(b.credit, a.credit));
+export const latestFirst = (parts: Part[]): Part[] => parts.sort((a, b) => byExpiry(b.credit, a.credit));
 const amountOf = (parts: Part[]): bigint => sum(parts.map(({ amount }) => amount));
-const remainingOf = (credits: Credit[]): bigint => sum(credits.map(({ remaining }) => remaining));
 
 /** The wallet of one customer with one merchant. Operations come in the order of time, after `expire`. */
 export class Wallet {
@@ -48,166 +49,174 @@ export class Wallet {
   debt = 0n;
   readonly credits: Credit[] = [];
   readonly entries: Entry[] = [];
-  readonly holds = new Map<string, Part[]>();
+  readonly #holds = new Map<string, Part[]>();
 
   constructor(private readonly timeZone: string) {}
 
-  /** The credits that can be spent now or later, "earliest expiry first". */
+  /** The credits of which something can be spent now or later, and is not held, by expiry. */
   open(now: number): Credit[] {
-    return this.credits.filter(({ remaining, expiresAt }) => remaining > 0n && expiresAt > now).sort(earliestExpiry);
+    return this.credits.filter((credit) => this.free(credit) > 0n && credit.expiresAt > now).sort(byExpiry);
   }
 
-  #available(now: number): Credit[] {
-    return this.open(now).filter(({ availableAt }) => availableAt <= now);
-  }
-
-  /** "the remaining amount of credits with `available_at ≤ now < expires_at`" */
+  /** "**available** is `remaining − held` where `available_at ≤ now < expires_at`" */
   available(now: number): bigint {
-    return remainingOf(this.#available(now));
+    return this.#freeOf(this.open(now).filter(({ availableAt }) => availableAt <= now));
   }
 
-  /** "**pending** is that of credits with `available_at > now`" */
+  /** "**pending** where `available_at > now`" */
   pending(now: number): bigint {
-    return remainingOf(this.open(now)) - this.available(now);
+    return this.#freeOf(this.open(now).filter(({ availableAt }) => availableAt > now));
   }
 
+  /** "**held** is the sum of all holds", or what an order holds. */
   held(order?: string): bigint {
-    return order === undefined ? amountOf([...this.holds.values()].flat()) : amountOf(this.holds.get(order) ?? []);
+    return amountOf(order === undefined ? [...this.#holds.values()].flat() : (this.#holds.get(order) ?? []));
   }
 
-  /** "The dates decide exactly." */
+  /** "Each has `remaining` (the sum of its ledger lines), `held` (by orders)" */
+  heldOf(credit: Credit): bigint {
+    return amountOf([...this.#holds.values()].flat().filter((part) => part.credit === credit));
+  }
+
+  free(credit: Credit): bigint {
+    return credit.remaining - this.heldOf(credit);
+  }
+
+  #freeOf(credits: Credit[]): bigint {
+    return sum(credits.map((credit) => this.free(credit)));
+  }
+
+  /** "The dates decide exactly. At `expires_at` a credit expires, except for what is held." */
   expire(now: number): void {
-    for (const credit of this.credits) {
-      if (credit.expiresAt > now) continue;
-      if (credit.remaining > 0n) count('a credit expires unspent');
+    for (const credit of [...this.credits].sort(byExpiry)) {
+      if (credit.expiresAt > now || this.free(credit) === 0n) continue;
+      count('a credit expires unspent');
+      if (this.heldOf(credit) > 0n) count('a credit expires except for what is held');
       this.#expire(credit);
     }
   }
 
-  /** "New cashback, released holds and restored redemptions repay it first" */
-  add(kind: Credit['kind'], origin: string, amount: bigint, { availableAt, expiresAt }: Validity, at: number): Credit {
-    const dates = { availableAt, expiresAt, reinstated: false, expiredUnspent: 0n };
-    const credit: Credit = { n: this.credits.length, kind, origin, amount, remaining: amount, ...dates };
-    this.credits.push(credit);
+  add(kind: 'earn' | 'grant', origin: string, amount: bigint, validity: Validity, at: number): Credit {
     const cause = { at, order: kind === 'earn' ? origin : undefined };
-    this.#write(kind, amount, cause, credit);
+    const credit = this.#make({ kind, origin, amount, ...validity }, cause);
     this.#repay(kind, cause);
     return credit;
   }
 
-  /** Replaces the hold of an order; the amount is not above its maximum. */
+  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired'>, cause: Cause): Credit {
+    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n };
+    this.credits.push(credit);
+    this.#write(made.kind, made.amount, cause, credit);
+    return credit;
+  }
+
+  /** "**N is held** by expiry"; the amount is not above the maximum. */
   hold(order: string, amount: bigint, at: number): void {
+    // "The same N changes nothing."
     if (this.held(order) === amount) return;
-    const old = (this.holds.get(order) ?? []).sort((a, b) => earliestExpiry(a.credit, b.credit));
+    const before = this.#holds.get(order) ?? [];
+    const held = new Map(before.map((part) => [part.credit, part.amount]));
+    this.#holds.delete(order);
+    // "of each credit, what the order already holds, even if the credit has expired, and, if the credit is available,
+    // what nobody holds"
     const kept: Part[] = [];
-    const returned: Part[] = [];
     let missing = amount;
-    for (const { credit, amount: part } of old) {
-      if (credit.expiresAt > at) {
-        this.#give('hold', { credit, amount: part }, { at, order });
-        continue;
-      }
-      // "A hold on expired credits can be changed: up to the new amount, nothing is released from them."
-      count('a hold on an expired credit is changed');
-      const keep = min(part, missing);
-      if (keep > 0n) kept.push({ credit, amount: keep });
-      if (keep < part) returned.push({ credit, amount: part - keep });
-      missing -= keep;
-    }
-    // "A hold takes from credits at once, earliest expiry first, and records from which."
-    for (const credit of this.#available(at)) {
-      const taken = this.#draw('hold', credit, missing, { at, order });
-      if (taken > 0n) kept.push({ credit, amount: taken });
-      missing -= taken;
+    for (const credit of [...this.credits].sort(byExpiry)) {
+      const isAvailable = credit.availableAt <= at && at < credit.expiresAt;
+      const part = min(isAvailable ? this.free(credit) : (held.get(credit) ?? 0n), missing);
+      if (part > 0n) kept.push({ credit, amount: part });
+      missing -= part;
     }
     if (missing > 0n) throw new Error('the model holds more than is available');
-    this.holds.set(order, kept);
-    // "A hold that is replaced repays only with the amount that the order no longer holds."
-    this.giveBack('hold', returned, { at, order });
-  }
-
-  release(order: string, at: number): void {
-    const parts = this.holds.get(order) ?? [];
-    this.holds.delete(order);
-    this.giveBack('hold', parts, { at, order });
-  }
-
-  /** "a redemption was captured (after the `release` of its hold)" */
-  capture(order: string, amount: bigint, at: number): Part[] {
-    this.hold(order, amount, at);
-    const parts = this.holds.get(order) ?? [];
-    this.holds.delete(order);
-    for (const part of parts) {
-      this.#write('hold', part.amount, { at, order }, part.credit);
-      this.#write('redeem', -part.amount, { at, order }, part.credit);
+    this.#holds.set(order, kept);
+    if (kept.some(({ credit }) => credit.expiresAt <= at)) count('a hold on an expired credit is changed');
+    // "Of a credit that has not expired, it repays debt, and the rest is available. Of an expired credit, it expires
+    // at once."
+    this.#repay('release', { at, order });
+    for (const { credit } of before) {
+      if (credit.expiresAt > at || this.free(credit) === 0n) continue;
+      count('what is released of an expired credit expires');
+      if (this.debt > 0n) count('what is released of an expired credit repays nothing');
+      this.#expire(credit);
     }
+  }
+
+  /** "**A completion** holds `redeem` … and redeems it." */
+  redeem(order: string, amount: bigint, at: number): Part[] {
+    this.hold(order, amount, at);
+    const parts = this.#holds.get(order) ?? [];
+    this.#holds.delete(order);
+    for (const part of parts) this.#draw('redeem', part.credit, part.amount, { at, order });
+    if (parts.some(({ credit }) => credit.expiresAt <= at)) count('what was held of an expired credit is redeemed');
     return parts;
   }
 
-  /** Returns amounts to their credits: a released hold or a restored redemption. */
-  giveBack(kind: 'hold' | 'restore', parts: Part[], cause: Cause): void {
-    for (const part of parts) {
-      const { credit } = part;
-      const isExpired = credit.expiresAt <= cause.at;
-      this.#give(kind, part, cause);
-      if (isExpired && !credit.reinstated) {
-        // "by the first amount that returns to it"; "can be spent through the local date of the return + 7"
-        count(`a ${kind} reinstates an expired credit`);
-        if (this.debt > 0n) count('a debt is repaid by a reinstated credit');
-        credit.reinstated = true;
-        credit.expiresAt = startOfDay(addDays(localDate(cause.at, this.timeZone), 8), this.timeZone);
-      } else if (isExpired) {
-        // "An amount that returns later expires immediately … It repays no debt and creates none"
-        count('an amount returns to a credit that expired twice');
-        this.#expire(credit);
+  /** Returns amounts to the credits that an order redeemed from, the latest expiry first. */
+  giveBack(parts: Part[], cause: Cause & { order: string }): void {
+    const { at, order: origin } = cause;
+    // "Where such a credit expires before the end of the 7th day after the refund's local date, the amount becomes a new
+    // credit, available at once and through that day"
+    const expiresAt = startOfDay(addDays(localDate(at, this.timeZone), 8), this.timeZone);
+    for (const { credit, amount } of parts) {
+      if (credit.expiresAt < expiresAt) {
+        count('a refund makes a new credit');
+        if (credit.kind === 'return') count('a refund makes a new credit from a returned amount');
+        const from = credit.from ?? credit;
+        this.#make({ kind: 'return', origin, from, amount, availableAt: at, expiresAt }, cause);
+      } else {
+        count('a refund returns to the same credit');
+        credit.remaining += amount;
+        this.#write('return', amount, cause, credit);
       }
     }
-    this.#repay(kind, cause);
+    this.#repay('return', cause);
   }
 
-  /** "first from the order's own credit, then from the others, earliest expiry first; the rest becomes debt" */
+  /** "from what is not held of the order's own credit, then of others by expiry, also pending ones" */
   takeBack(amount: bigint, own: Credit | undefined, cause: Cause): void {
     let missing = amount;
-    for (const credit of [...(own ? [own] : []), ...this.open(cause.at)])
-      missing -= this.#draw('clawback', credit, missing, cause);
+    const isOpen = own !== undefined && own.expiresAt > cause.at;
+    for (const credit of [...(isOpen ? [own] : []), ...this.open(cause.at)])
+      missing -= this.#draw('take_back', credit, min(this.free(credit), missing), cause);
+    // "The rest becomes debt."
     if (missing === 0n) return;
     count('a refund leaves a debt');
+    if (this.held() > 0n) count('a refund leaves a debt beside what is held');
     this.debt += missing;
     this.#write('debt', missing, cause);
   }
 
-  /** "A void takes back the unspent, unheld amount of the grant, pending or available." */
-  void(credit: Credit, at: number): bigint {
-    return this.#draw('void', credit, credit.remaining, { at });
+  /** The credit of a grant "and those that refunds made from it" */
+  madeFrom(credit: Credit): Credit[] {
+    return [credit, ...this.credits.filter(({ from }) => from === credit)];
   }
 
-  /** "Of several credits, the earliest to expire repays first." */
-  #repay(kind: string, cause: Cause): void {
+  /** "A void takes what is not held of the grant's credit and of those that refunds made from it, also pending" */
+  void(credit: Credit, at: number): bigint {
+    return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), { at })));
+  }
+
+  /** "New cashback …, what a refund returns and what a hold releases repay it first, by expiry." */
+  #repay(what: string, cause: Cause): void {
     for (const credit of this.open(cause.at)) {
-      const paid = this.#draw('clawback', credit, this.debt, cause);
+      const paid = this.#draw('take_back', credit, min(this.free(credit), this.debt), cause);
       if (paid === 0n) continue;
-      count(`a debt is repaid by: ${kind}`);
+      count(`a debt is repaid by: ${what}`);
       this.debt -= paid;
       this.#write('repay', -paid, cause);
     }
   }
 
-  /** Takes up to an amount from a credit. @returns the taken amount */
-  #draw(kind: string, credit: Credit, atMost: bigint, cause: Cause): bigint {
-    const taken = min(credit.remaining, atMost);
-    credit.remaining -= taken;
-    if (taken > 0n) this.#write(kind, -taken, cause, credit);
-    return taken;
+  /** Takes an amount from a credit. @returns the amount */
+  #draw(kind: string, credit: Credit, amount: bigint, cause: Cause): bigint {
+    credit.remaining -= amount;
+    if (amount > 0n) this.#write(kind, -amount, cause, credit);
+    return amount;
   }
 
-  #give(kind: string, { credit, amount }: Part, cause: Cause): void {
-    credit.remaining += amount;
-    this.#write(kind, amount, cause, credit);
-  }
-
-  /** "then an `expire` dated with the credit's expiry. … counts as expired unspent" */
+  /** "`effective_at` is the credit's expiry" */
   #expire(credit: Credit): void {
-    credit.expiredUnspent += this.#draw('expire', credit, credit.remaining, { at: credit.expiresAt });
+    credit.expired += this.#draw('expire', credit, this.free(credit), { at: credit.expiresAt });
   }
 
   #write(kind: string, amount: bigint, cause: Cause, credit?: Credit): void {
