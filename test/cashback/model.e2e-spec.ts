@@ -1,3 +1,3 @@
-import { describeModel } from '../support/model/property.js';
+import { testModel } from '../support/model/property.js';
 
-describeModel({ sequences: 5, seconds: 8 });
+testModel({ sequences: 60, isWhole: false });

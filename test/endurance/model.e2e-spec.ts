@@ -1,3 +1,3 @@
-import { describeModel } from '../support/model/property.js';
+import { testModel } from '../support/model/property.js';
 
-describeModel({ sequences: 80, seconds: Number(process.env.ENDURANCE_SECONDS ?? 60) });
+testModel({ sequences: 10_000, isWhole: true });

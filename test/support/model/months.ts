@@ -1,67 +1,58 @@
 /* eslint jest/no-standalone-expect: off -- It is called inside tests alone. */
 import { expect } from '@jest/globals';
 import { AdminCommandLine } from '../admin.js';
-import { grant } from '../factories.js';
+import type { Service } from '../service.js';
 import { rowsOf } from '../wallets.js';
-import type { FrozenClock } from '../clock.js';
-import { localDate } from '../days.js';
-import type { Shop } from './shops.js';
+import type { ModelMerchant } from './property.js';
+import { brl, cents, localDate } from './values.js';
 
-const MEMBERS = ['earned', 'granted', 'restored', 'redeemed', 'taken_back', 'voided', 'expired'] as const;
-
-/** Centavos of an amount, in bigint because the sums of all sequences are large. */
-const cents = (amount: string): bigint => BigInt(amount.replace('.', ''));
+const ADDED = ['earned', 'granted', 'returned'] as const;
+const TAKEN = ['redeemed', 'taken_back', 'voided', 'expired'] as const;
 
 /**
- * Checks the monthly reports of shops whose zones are known: each month closes, it begins with what the month before
- * ended with, and the last one ends with what the wallets have over HTTP.
- *
- * @param since an instant before the first entry.
+ * Expects that each month of `report ledger` adds up, and begins with what the month before ended with, and that the
+ * last one ends with what the wallets have over HTTP.
  */
 export async function expectMonthsToClose(
-  clock: FrozenClock,
-  shops: readonly { shop: Shop; zone: string }[],
-  since: number,
+  service: Service,
+  merchants: readonly ModelMerchant[],
+  from: number,
+  to: number,
 ): Promise<void> {
-  const { service } = shops[0]!.shop;
+  await service.clock.sweep();
   const admin = new AdminCommandLine(service);
-  const last = new Map<string, bigint>();
-  const owned = new Map<string, bigint>();
-  for (const { shop } of shops) owned.set(shop.merchant.id, await ownedBy(shop));
-  const zones = shops.map(({ zone }) => zone);
-  for (const month of monthsBetween(since, clock.ms, zones)) {
-    for (const row of await admin.list('report', 'ledger', '--month', month)) {
-      const [earned, granted, restored, ...taken] = MEMBERS.map((member) => cents(row[member]));
-      const net = taken.reduce((left, amount) => left - amount, earned! + granted! + restored!);
-      expect({ month, closing: cents(row.closing) }).toEqual({ month, closing: cents(row.opening) + net });
-      expect({ month, opening: cents(row.opening) }).toEqual({ month, opening: last.get(row.merchant_id) ?? 0n });
-      last.set(row.merchant_id, cents(row.closing));
+  for (const merchant of merchants) {
+    let last = 0n;
+    for (const month of monthsBetween(from, to, merchant.rules.timeZone)) {
+      const [row] = await admin.list('report', 'ledger', '--month', month, '--merchant', merchant.id);
+      const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row[name]), 0n);
+      const closing = cents(row.opening) + sum(ADDED) - sum(TAKEN);
+      expect({ month, opening: row.opening, closing: row.closing }).toEqual({
+        ...{ month, opening: brl(last), closing: brl(closing) },
+      });
+      last = closing;
     }
+    expect(brl(last)).toBe(brl(await ownedBy(service, merchant)));
   }
-  expect(last).toEqual(owned);
 }
 
-/** Returns what a shop's customers own over HTTP, less their debts, once every wallet has written what has expired. */
-async function ownedBy(shop: Shop): Promise<bigint> {
-  const rows = await rowsOf(shop.service, 'SELECT document FROM wallets WHERE merchant_id = ?', [shop.merchant.id]);
-  let sum = 0n;
+/** Returns what a merchant's customers have over HTTP, less their debts. */
+async function ownedBy(service: Service, { id, client }: ModelMerchant): Promise<bigint> {
+  const rows = await rowsOf(service, 'SELECT document FROM wallets WHERE merchant_id = ?', [id]);
+  let owned = 0n;
   for (const { document } of rows) {
-    await grant(shop.service, shop.merchant, document, '0.01');
-    const { body } = await shop.send('POST', '/wallets/search', { document });
-    sum += cents(body.available) + cents(body.pending) + cents(body.held) - cents(body.debt);
+    const { body } = await (await client()).post('/wallets/search', { document });
+    owned += cents(body.available) + cents(body.pending) + cents(body.held) - cents(body.debt);
   }
-  return sum;
+  return owned;
 }
 
-/** Returns the months in which an instant of this time lies in one of the zones. */
-function monthsBetween(from: number, to: number, zones: readonly string[]): string[] {
-  const ends = [from, to].map((instant) => zones.map((zone) => localDate(instant, zone).slice(0, 7)).sort());
-  const [first, end] = [ends[0]![0]!, ends[1]!.at(-1)!];
+function monthsBetween(from: number, to: number, timeZone: string): string[] {
+  const [first, end] = [from, to].map((at) => localDate(at, timeZone).slice(0, 7)) as [string, string];
   const months: string[] = [];
-  for (let at = Date.parse(`${first}-01`); ;) {
-    const month = new Date(at).toISOString().slice(0, 7);
-    if (month > end) return months;
+  for (let month = first; month <= end;) {
     months.push(month);
-    at = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
+    month = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 7);
   }
+  return months;
 }

@@ -1,169 +1,170 @@
-import { localDate, startOfDayAfter } from '../days.js';
-import { brl, maximumOf, type Method, rateOf, type Rules, toReceive } from './rules.js';
-import type { ModelCredit } from './wallet.js';
+import type { Content } from './content.js';
+import { anId, anything, type Check, inAnyOrder, type Outcome, problem, share } from './expected.js';
+import { type Amounts, earnedValidity, maximumOf, rateOf, type Rules, toReceive, type Validity } from './rules.js';
+import { brl, cents, instant, sum } from './values.js';
+import type { Credit, Part, Wallet } from './wallet.js';
 
-export interface ModelRefund {
-  cents: bigint;
+export interface Refund {
+  /** The request, with two decimals, and what is known of the response. */
+  request: { external_id: string; amount: string; eligible_amount: string | undefined };
+  body: Record<string, unknown>;
+  amount: bigint;
   eligible: bigint;
-  /** Whether a refund without an eligible part would have had the same. */
-  isUsual: boolean;
   returned: bigint;
   takenBack: bigint;
-  at: number;
 }
 
-/** What an amendment replaces. The items follow from the total. */
-export interface ModelContent {
-  total: bigint;
-  eligible: bigint;
-  methods: Method[];
-}
+export type Status = 'pending' | 'completed' | 'cancelled' | 'expired' | 'partially_refunded' | 'refunded';
 
-/** An order in the model. */
-export interface ModelOrder extends ModelContent {
-  /** The number of the order in the run, which is also the end of its external_id. */
-  key: string;
-  merchant: number;
-  customer: number;
-  externalId: string;
-  document: string;
-  /** The content that the order was created with. */
-  first: ModelContent;
-  /** The final payment methods, if the completion sent any. */
-  paid: Method[] | null;
-  rules: Rules;
-  end: 'open' | 'expired' | 'completed' | 'cancelled';
-  redemption: bigint;
-  /** What it held until it expired. */
-  lapsed: bigint;
-  earned: bigint;
-  refunded: bigint;
-  /** The part of `refunded` that earned cashback. */
-  refundedEligible: bigint;
-  returned: bigint;
-  takenBack: bigint;
-  version: number;
-  createdAt: number;
+/** The diagram of the README without what time alone does: the statuses and the operations that a status allows. */
+const TRANSITIONS: Record<Status, [allowed: string, operations: string]> = {
+  pending: ['completed,cancelled', 'hold,amend,complete,cancel'],
+  expired: ['pending,completed,cancelled', 'renew,complete,cancel'],
+  completed: ['partially_refunded,refunded', 'refund'],
+  partially_refunded: ['partially_refunded,refunded', 'refund'],
+  refunded: ['', ''],
+  cancelled: ['', ''],
+};
+
+/** An order as OpenAPI's `OrderDto` describes it. */
+export class Order {
+  id = '';
+  status: Status = 'pending';
+  version = 1;
   updatedAt: number;
-  expiresAt: number;
-  endedAt: number | null;
-  /** The part redeemed from each credit that has not been restored. */
-  spent: { credit: ModelCredit; cents: bigint }[];
-  refunds: Map<string, ModelRefund>;
+  completedAt: number | undefined;
+  /** The version that was completed. */
+  completedVersion: number | undefined;
+  cancelledAt: number | undefined;
+  /** What an expired order held until it expired. */
+  lapsed = 0n;
+  /** What was redeemed and not returned, and `R` and `G` of cashback.md. */
+  redeemed: Part[] = [];
+  redeemedAmount = 0n;
+  granted = 0n;
+  credit: Credit | undefined;
+  readonly refunds: Refund[] = [];
+  finalPayments: Amounts['payment_methods'] | undefined;
+  /** Every content that the order has had, and its first expiry. */
+  readonly contents: Content[];
+  readonly firstExpiresAt: number;
+  /** The last request that held with an `expires_at`. */
+  datedHold: { amount: bigint; expiresAt: number } | undefined;
+
+  constructor(
+    readonly externalId: string,
+    readonly document: string,
+    public content: Content,
+    readonly createdAt: number,
+    public expiresAt: number,
+    readonly rules: Rules,
+    readonly wallet: Wallet,
+  ) {
+    [this.updatedAt, this.contents, this.firstExpiresAt] = [createdAt, [content], expiresAt];
+  }
+
+  get held(): bigint {
+    return this.wallet.held(this.externalId);
+  }
+
+  get isOpen(): boolean {
+    return this.status === 'pending' || this.status === 'expired';
+  }
+
+  get isRefundable(): boolean {
+    return this.status === 'completed' || this.status === 'partially_refunded';
+  }
+
+  get payments(): Amounts['payment_methods'] {
+    return this.finalPayments ?? this.content.payment_methods;
+  }
+
+  /** The sum of a member of the refunds. */
+  refunded(member: 'amount' | 'eligible' | 'returned' | 'takenBack'): bigint {
+    return sum(this.refunds.map((refund) => refund[member]));
+  }
+
+  /** "Maximum that can be redeemed on this order now, including the amount held for this order" */
+  limits(now: number, content: Amounts = this.content): ReturnType<typeof maximumOf> {
+    return maximumOf(this.rules, content, this.wallet.available(now) + this.held);
+  }
+
+  /** "`version` … increases with each change of the order. `updated_at` is the instant of the last change." */
+  changed(at: number): void {
+    this.version++;
+    this.updatedAt = at;
+  }
+
+  /** "When the order expires, what it held is released, and the order shows it as `lapsed`." */
+  expire(): void {
+    this.lapsed = this.held;
+    this.status = 'expired';
+    this.wallet.hold(this.externalId, 0n, this.expiresAt);
+    this.changed(this.expiresAt);
+  }
+
+  invalidTransition(): Outcome {
+    const [allowed, operations] = TRANSITIONS[this.status].map((names) => inAnyOrder(names.split(',').filter(Boolean)));
+    return problem('invalid_transition', { current_status: this.status, allowed, operations });
+  }
+
+  view(now: number): Record<string, unknown> {
+    const { content, rules, held } = this;
+    const limits = this.isOpen ? this.limits(now) : { maximum: 0n, limitedBy: null };
+    const date = (at: number | undefined): string | null => (at === undefined ? null : instant(at));
+    // "An order expires within seconds after `expires_at`, or at once when an operation on it comes first".
+    const expired: Check = (at) => String(at) >= instant(this.expiresAt) && String(at) <= instant(now);
+    const [amount, returned] = [this.refunded('amount'), this.refunded('returned')];
+    return {
+      ...{ ...content, payment_methods: paymentsView(rules, this.payments) },
+      ...{ external_id: this.externalId, document: this.document, currency: 'BRL' },
+      ...{ id: this.id || anId, status: this.status, version: this.version },
+      // "`amount_to_pay` is `total` less what is held or redeemed."
+      amount_to_pay: brl(cents(content.total) - held - this.redeemedAmount),
+      cashback: {
+        to_redeem: {
+          ...{ available: brl(this.wallet.available(now)), ...limitsView(limits), held: brl(held) },
+          ...{ lapsed: brl(this.lapsed), redeemed: brl(this.redeemedAmount), returned: brl(returned) },
+        },
+        to_receive: this.isOpen ? quotedToReceive(rules, content, held, this.createdAt) : this.#received(now),
+      },
+      refunded: { amount: brl(amount), amount_to_pay_back: brl(amount - returned) },
+      ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
+      ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
+      updated_at: this.status === 'expired' ? expired : date(this.updatedAt),
+    };
+  }
+
+  #received(now: number): Record<string, unknown> {
+    // "Null, like the other dates, if the order was cancelled."
+    if (this.completedAt === undefined) return { amount: anything, taken_back: '0.00', status: 'none' };
+    const dates = earnedValidity(this.rules, this.completedAt);
+    const takenBack = this.refunded('takenBack');
+    // "Otherwise it is the first that is true"
+    const status = [
+      this.granted === 0n && 'none',
+      takenBack === this.granted && 'taken_back',
+      now >= dates.expiresAt && 'expired',
+      takenBack > 0n && 'partially_taken_back',
+      now < dates.availableAt ? 'pending' : 'available',
+    ].find(Boolean);
+    return { amount: brl(this.granted), taken_back: brl(takenBack), status, ...datesView(dates) };
+  }
 }
 
-export const iso = (instant: number): string => new Date(instant).toISOString();
-
-/** Whether its time has come, and neither the sweep nor an operation has come first. */
-export const isDue = ({ end, expiresAt }: ModelOrder, now: number): boolean => end === 'open' && expiresAt <= now;
-
-export const canEnd = ({ end }: ModelOrder): boolean => end === 'open' || end === 'expired';
-
-export function statusOf(order: ModelOrder): string {
-  if (order.end === 'open') return 'pending';
-  if (order.end !== 'completed') return order.end;
-  if (order.refunded === 0n) return 'completed';
-  return order.refunded === order.total ? 'refunded' : 'partially_refunded';
+/** "before completion, calculated as if the order had been completed at its creation" */
+export function quotedToReceive(rules: Rules, amounts: Amounts, redeemed: bigint, at: number): Record<string, unknown> {
+  const amount = brl(toReceive(rules, amounts, redeemed));
+  return { amount, taken_back: '0.00', status: 'quoted', ...datesView(earnedValidity(rules, at)) };
 }
 
-export const NEXT: Record<string, string[]> = {
-  pending: ['completed', 'cancelled'],
-  expired: ['pending', 'completed', 'cancelled'],
-  completed: ['partially_refunded', 'refunded'],
-  partially_refunded: ['partially_refunded', 'refunded'],
-  refunded: [],
-  cancelled: [],
-};
-
-export const OPERATIONS: Record<string, string[]> = {
-  pending: ['hold', 'amend', 'complete', 'cancel'],
-  expired: ['renew', 'complete', 'cancel'],
-  completed: ['refund'],
-  partially_refunded: ['refund'],
-  refunded: [],
-  cancelled: [],
-};
-
-/** The expected response for an order, without its ID. */
-export function orderAnswer(order: ModelOrder, available: bigint, now: number) {
-  return {
-    external_id: order.externalId,
-    status: statusOf(order),
-    version: order.version,
-    document: order.document,
-    currency: 'BRL',
-    total: brl(order.total),
-    eligible_total: brl(order.eligible),
-    amount_to_pay: brl(order.total - order.redemption),
-    items: itemsOf(order.total).map((item) => ({ ...item, quantity: 1 })),
-    payment_methods: (order.paid ?? order.methods).map(({ id, cents }) => ({
-      id,
-      amount: brl(cents),
-      earn_rate: rateText(rateOf(id, order.rules)),
-    })),
-    metadata: {},
-    cashback: { to_redeem: toRedeem(order, available), to_receive: willReceive(order, now) },
-    refunded: { amount: brl(order.refunded), amount_to_pay_back: brl(order.refunded - order.returned) },
-    created_at: iso(order.createdAt),
-    updated_at: iso(order.updatedAt),
-    expires_at: iso(order.expiresAt),
-    completed_at: order.end === 'completed' ? iso(order.endedAt ?? 0) : null,
-    cancelled_at: order.end === 'cancelled' ? iso(order.endedAt ?? 0) : null,
-  };
+function datesView({ availableAt, expiresAt, expiresOn }: Validity): Record<string, string> {
+  return { available_at: instant(availableAt), expires_at: instant(expiresAt), expires_on: expiresOn };
 }
 
-/** The rates of the model are whole percents. */
-const rateText = (bps: bigint): string => (Number(bps) / 10_000).toFixed(2);
+export const paymentsView = (rules: Rules, payments: Amounts['payment_methods']): unknown[] =>
+  payments.map((payment) => ({ ...payment, earn_rate: share(rateOf(rules, payment.id)) }));
 
-/** When the cashback of an order can be spent that was or would be completed at this instant. */
-export function validityOf(completedAt: number, rules: Rules): { availableAt: number; expiresAt: number } {
-  const { releaseDays, validityDays, zone } = rules;
-  return {
-    availableAt: Math.max(completedAt, startOfDayAfter(completedAt, releaseDays, zone)),
-    expiresAt: startOfDayAfter(completedAt, releaseDays + validityDays, zone),
-  };
-}
-
-export function itemsOf(cents: bigint): { id: string; price: string; description: string }[] {
-  return [{ id: 'sku-1', price: brl(cents), description: 'Café em grãos' }];
-}
-
-function toRedeem(order: ModelOrder, available: bigint): Record<string, unknown> {
-  const held = order.end === 'open' ? order.redemption : 0n;
-  const maximum = canEnd(order)
-    ? maximumOf(order.total, order.eligible, available + held, order.rules)
-    : { cents: 0n, limitedBy: null };
-  return {
-    available: brl(available),
-    maximum: brl(maximum.cents),
-    limited_by: maximum.limitedBy,
-    held: brl(held),
-    lapsed: brl(order.lapsed),
-    redeemed: brl(order.end === 'completed' ? order.redemption : 0n),
-    returned: brl(order.returned),
-  };
-}
-
-function willReceive(order: ModelOrder, now: number): Record<string, unknown> {
-  const never = { available_at: null, expires_at: null, expires_on: null };
-  if (order.end === 'cancelled') return { amount: '0.00', taken_back: '0.00', status: 'none', ...never };
-  const { availableAt, expiresAt } = validityOf(order.endedAt ?? order.createdAt, order.rules);
-  const { redemption: redeemed, rules } = order;
-  return {
-    amount: brl(canEnd(order) ? toReceive({ ...order, redeemed }, rules) : order.earned),
-    taken_back: brl(order.takenBack),
-    status: receiveStatus(order, availableAt, expiresAt, now),
-    available_at: iso(availableAt),
-    expires_at: iso(expiresAt),
-    expires_on: localDate(expiresAt - 1, rules.zone),
-  };
-}
-
-function receiveStatus(order: ModelOrder, availableAt: number, expiresAt: number, now: number): string {
-  if (canEnd(order)) return 'quoted';
-  if (order.earned === 0n) return 'none';
-  if (order.earned === order.takenBack) return 'taken_back';
-  if (now >= expiresAt) return 'expired';
-  if (order.takenBack > 0n) return 'partially_taken_back';
-  return now >= availableAt ? 'available' : 'pending';
-}
+export const limitsView = ({ maximum, limitedBy }: ReturnType<typeof maximumOf>): object => ({
+  ...{ maximum: brl(maximum), limited_by: limitedBy },
+});

@@ -1,79 +1,96 @@
-/**
- * The cashback rules as plain arithmetic in bigint. They are written from docs/cashback.md and import nothing from the
- * service, so that the responses of the service can be compared with them.
- */
+import { addDays, brl, cents, localDate, max, min, startOfDay, sum } from './values.js';
 
-export interface Rules {
-  earnBps: bigint;
-  earnBpsByMethod: Record<string, bigint>;
-  shareBps: bigint;
-  minimumTotal: bigint;
-  releaseDays: number;
-  validityDays: number;
-  ttlMinutes: number;
-  zone: string;
-}
+/** The default policy of docs/cashback.md. Rates and shares are basis points. */
+const DEFAULTS = {
+  ...{ earnRate: 500n, earnRates: {} as Record<string, bigint>, redeemShare: 5000n, redeemMinimumTotal: 0n },
+  ...{ releaseDays: 8, validityDays: 180, timeZone: 'America/Sao_Paulo' },
+  ...{ orderTtlMinutes: 30, maxOrderTtlMinutes: 10_080, grantMaximum: 100_000n },
+};
+export type Rules = typeof DEFAULTS;
+const ALL_NOW = { redeemShare: 10_000n, releaseDays: 0 };
 
-export interface Method {
-  id: string;
-  cents: bigint;
-}
-
-export type LimitedBy = 'balance' | 'order_share' | 'minimum_total' | null;
-
-export const MINUTE = 60_000;
-export const DAY = 24 * 60 * MINUTE;
-
-/** The most minutes until an order expires, if the request says when. */
-export const MOST_MINUTES = 7 * 24 * 60;
-
-/** The last day on which an amount can be spent that returns to an expired credit is the local date plus this. */
-export const REINSTATED_DAYS = 7;
-
-export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-export const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-export const total = (amounts: Iterable<bigint>): bigint => {
-  let sum = 0n;
-  for (const amount of amounts) sum += amount;
-  return sum;
+/** Policies under which dates, rates and limits meet often. Days of Havana begin at 01:00 once a year. */
+export const policies: Record<string, Rules> = {
+  usual: { ...DEFAULTS, earnRates: { pix: 700n, boleto: 0n } },
+  immediate: { ...DEFAULTS, ...ALL_NOW, earnRate: 5000n, validityDays: 1 },
+  far: { ...DEFAULTS, ...ALL_NOW, earnRate: 10_000n, validityDays: 3, timeZone: 'Pacific/Kiritimati' },
+  odd: {
+    ...{ earnRate: 725n, earnRates: { card: 333n }, redeemShare: 9999n, redeemMinimumTotal: 5000n },
+    ...{ releaseDays: 1, validityDays: 2, timeZone: 'America/Havana' },
+    ...{ orderTtlMinutes: 10, maxOrderTtlMinutes: 4320, grantMaximum: 5000n },
+  },
 };
 
-/** Formats centavos like the service. */
-export function brl(cents: bigint): string {
-  return `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
+/** The arguments of `merchant create` for a policy. */
+export function policyArguments(rules: Rules): string[] {
+  const percent = (basisPoints: bigint): string => `${brl(basisPoints)}%`;
+  const rates = Object.entries(rules.earnRates).flatMap(([id, rate]) => ['--earn-rate', `${id}=${percent(rate)}`]);
+  const values = {
+    ...{ '--earn-rate': percent(rules.earnRate), '--redeem-share': percent(rules.redeemShare) },
+    ...{ '--redeem-minimum-total': brl(rules.redeemMinimumTotal), '--grant-maximum': brl(rules.grantMaximum) },
+    ...{ '--release-days': rules.releaseDays, '--validity-days': rules.validityDays, '--time-zone': rules.timeZone },
+    ...{ '--order-ttl-minutes': rules.orderTtlMinutes, '--max-order-ttl-minutes': rules.maxOrderTtlMinutes },
+  };
+  return [...Object.entries(values).flat().map(String), ...rates];
 }
 
-/** maximum = min(B, floor(E × share)), or 0 below the minimum total, and the rule that limits it. */
+/** What an order costs, as responses say it: with all members, and with two decimals. */
+export interface Amounts {
+  total: string;
+  eligible_total: string;
+  payment_methods: { id: string; amount: string }[];
+}
+
+/** "rates match `payment_methods[].id` ignoring ASCII case" */
+export const rateOf = (rules: Rules, id: string): bigint => rules.earnRates[id.toLowerCase()] ?? rules.earnRate;
+
+export const paid = (payments: Amounts['payment_methods']): bigint => sum(payments.map(({ amount }) => cents(amount)));
+
+/** "maximum `= min(B, floor(E × redeem_share))`". Without a balance "`redeem` is not compared with a balance". */
 export function maximumOf(
-  orderTotal: bigint,
-  eligible: bigint,
-  balance: bigint,
   rules: Rules,
-): { cents: bigint; limitedBy: LimitedBy } {
-  if (orderTotal < rules.minimumTotal) return { cents: 0n, limitedBy: 'minimum_total' };
-  const share = (eligible * rules.shareBps) / 10_000n;
-  const cents = least(balance, share);
-  if (share < balance && share < orderTotal) return { cents, limitedBy: 'order_share' };
-  return { cents, limitedBy: balance < orderTotal ? 'balance' : null };
+  amounts: Amounts,
+  balance?: bigint,
+): { maximum: bigint; limitedBy: string | null } {
+  const total = cents(amounts.total);
+  if (total < rules.redeemMinimumTotal) return { maximum: 0n, limitedBy: 'minimum_total' };
+  const share = (cents(amounts.eligible_total) * rules.redeemShare) / 10_000n;
+  const maximum = min(balance ?? share, share);
+  // "`order_share` where the share is less than both `B` and `T`; else `balance` where `B` is less than `T`"
+  if (share < total && (balance === undefined || share < balance)) return { maximum, limitedBy: 'order_share' };
+  return { maximum, limitedBy: balance !== undefined && balance < total ? 'balance' : null };
 }
 
-/** The rate of a payment method, ignoring ASCII case. */
-export function rateOf(id: string, rules: Rules): bigint {
-  const lower = (text: string): string => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const named = Object.entries(rules.earnBpsByMethod).filter(([method]) => lower(method) === lower(id));
-  return (named.find(([method]) => method === id) ?? named[0])?.[1] ?? rules.earnBps;
+/** "to receive `= floor( (E − R) × (Σ A_i r_i + U r_0) / ((ΣA_i + U) × 10000) )`; 0 where `ΣA_i + U = 0`" */
+export function toReceive(rules: Rules, { total, eligible_total, payment_methods }: Amounts, redeemed: bigint): bigint {
+  const uncovered = max(0n, cents(total) - paid(payment_methods) - redeemed);
+  const base = paid(payment_methods) + uncovered;
+  const rated = payment_methods.map(({ id, amount }) => cents(amount) * rateOf(rules, id));
+  if (base === 0n) return 0n;
+  return ((cents(eligible_total) - redeemed) * (sum(rated) + uncovered * rules.earnRate)) / (base * 10_000n);
 }
 
-/** floor( (E − R) × (Σ A_i r_i + U r_0) / ((Σ A_i + U) × 10000) ) with U = max(0, T − Σ A_i − R) */
-export function toReceive(
-  order: { total: bigint; eligible: bigint; methods: readonly Method[]; redeemed: bigint },
-  rules: Rules,
-): bigint {
-  const named = total(order.methods.map(({ cents }) => cents));
-  const rest = order.total - named - order.redeemed;
-  const unnamed = rest > 0n ? rest : 0n;
-  if (named + unnamed === 0n) return 0n;
-  const weights = total(order.methods.map(({ id, cents }) => cents * rateOf(id, rules)));
-  return ((order.eligible - order.redeemed) * (weights + unnamed * rules.earnBps)) / ((named + unnamed) * 10_000n);
+export interface Validity {
+  availableAt: number;
+  expiresAt: number;
+  availableOn: string;
+  expiresOn: string;
+}
+
+/** "`available_on = d + release_days`"; "`expires_on = available_on + validity_days − 1`" */
+export function earnedValidity(rules: Rules, at: number): Validity {
+  return validity(rules, at, addDays(localDate(at, rules.timeZone), rules.releaseDays));
+}
+
+/** "A past `available_on` means now … Without `expires_on` the grant is valid for `validity_days`." */
+export function grantValidity(rules: Rules, at: number, from?: string, to?: string): Validity {
+  const today = localDate(at, rules.timeZone);
+  return validity(rules, at, from !== undefined && from > today ? from : today, to);
+}
+
+/** "from 00:00 of that day, but never before completion"; "`expires_at` is 00:00 of the day after" */
+function validity(rules: Rules, at: number, availableOn: string, to?: string): Validity {
+  const expiresOn = to ?? addDays(availableOn, rules.validityDays - 1);
+  const availableAt = Math.max(at, startOfDay(availableOn, rules.timeZone));
+  return { availableAt, expiresAt: startOfDay(addDays(expiresOn, 1), rules.timeZone), availableOn, expiresOn };
 }

@@ -1,209 +1,225 @@
-import { startOfDayAfter } from '../days.js';
-import { REINSTATED_DAYS, least, total } from './rules.js';
+import { count } from './expected.js';
+import type { Validity } from './rules.js';
+import { addDays, localDate, min, startOfDay, sum } from './values.js';
 
-/**
- * A credit in the model. `born` is its number in the wallet: of two with the same expiry, the older one is used first.
- */
-export interface ModelCredit {
-  born: number;
-  /** The order that earned it. */
-  earnedBy: string | null;
+/** One amount that was earned, granted, or made by a refund: cashback.md, "Wallet". */
+export interface Credit {
+  n: number;
+  kind: 'earn' | 'grant' | 'return';
+  /** The external ID of its order or grant. */
+  origin: string;
+  /** "`from_credit_id` is the earned or granted credit that it came from" */
+  from?: Credit;
+  amount: bigint;
   remaining: bigint;
-  /** What expired unspent. */
-  expired: bigint;
   availableAt: number;
   expiresAt: number;
-  /** Whether an amount returned to it after it had expired. */
-  isReinstated: boolean;
+  expired: bigint;
 }
 
-interface ModelHold {
-  order: string;
-  credit: ModelCredit;
-  cents: bigint;
-  /** The time zone of the order. */
-  zone: string;
+/** An amount of a credit that is held or was redeemed. */
+export interface Part {
+  credit: Credit;
+  amount: bigint;
 }
 
-/** A wallet in which each credit expires at its date. Holds end with their orders. */
-export class ModelWallet {
-  credits: ModelCredit[] = [];
-  holds: ModelHold[] = [];
+/** When lines took effect, and the external IDs of their order and refund. */
+export interface Cause {
+  at: number;
+  order?: string | undefined;
+  refund?: string | undefined;
+}
+
+/** A line of the ledger. */
+export interface Entry extends Cause {
+  kind: string;
+  credit?: Credit | undefined;
+  amount: bigint;
+}
+
+/** "_By expiry_ means earliest `expires_at` first, then oldest first." */
+const byExpiry = (a: Credit, b: Credit): number => a.expiresAt - b.expiresAt || a.n - b.n;
+/** Amounts of credits in the order in which they are returned. */
+export const latestFirst = (parts: Part[]): Part[] => parts.sort((a, b) => byExpiry(b.credit, a.credit));
+const amountOf = (parts: Part[]): bigint => sum(parts.map(({ amount }) => amount));
+
+/** The wallet of one customer with one merchant. Operations come in the order of time, after `expire`. */
+export class Wallet {
+  id: string | undefined;
   debt = 0n;
+  readonly credits: Credit[] = [];
+  readonly entries: Entry[] = [];
+  readonly #holds = new Map<string, Part[]>();
 
-  /** Moves time forward to `now`. */
-  elapse(now: number): void {
-    for (const credit of this.credits) if (credit.expiresAt <= now) expire(credit);
+  constructor(private readonly timeZone: string) {}
+
+  /** The credits of which something can be spent now or later, and is not held, by expiry. */
+  open(now: number): Credit[] {
+    return this.credits.filter((credit) => this.free(credit) > 0n && credit.expiresAt > now).sort(byExpiry);
   }
 
-  /** The dates after `now` that have an effect. */
-  dates(now: number): number[] {
-    const live = this.credits.filter(({ remaining }) => remaining > 0n);
-    const all = live.flatMap((credit) => [credit.availableAt, credit.expiresAt]);
-    return all.filter((date) => date > now).sort((a, b) => a - b);
-  }
-
+  /** "**available** is `remaining − held` where `available_at ≤ now < expires_at`" */
   available(now: number): bigint {
-    return total(this.#spendable(now).map(({ remaining }) => remaining));
+    return this.#freeOf(this.open(now).filter(({ availableAt }) => availableAt <= now));
   }
 
+  /** "**pending** where `available_at > now`" */
   pending(now: number): bigint {
-    return total(this.#pending(now).map(({ remaining }) => remaining));
+    return this.#freeOf(this.open(now).filter(({ availableAt }) => availableAt > now));
   }
 
+  /** "**held** is the sum of all holds", or what an order holds. */
   held(order?: string): bigint {
-    return total(this.holds.filter((hold) => order === undefined || hold.order === order).map(({ cents }) => cents));
+    return amountOf(order === undefined ? [...this.#holds.values()].flat() : (this.#holds.get(order) ?? []));
   }
 
-  nextRelease(now: number): { cents: bigint; at: number } | null {
-    return first(this.#pending(now), ({ availableAt }) => availableAt);
+  /** "Each has `remaining` (the sum of its ledger lines), `held` (by orders)" */
+  heldOf(credit: Credit): bigint {
+    return amountOf([...this.#holds.values()].flat().filter((part) => part.credit === credit));
   }
 
-  nextExpiry(now: number): { cents: bigint; at: number } | null {
-    return first(this.#spendable(now), ({ expiresAt }) => expiresAt);
+  free(credit: Credit): bigint {
+    return credit.remaining - this.heldOf(credit);
   }
 
-  /** Adds new cashback, which first repays the debt. */
-  addCredit(earnedBy: string | null, cents: bigint, availableAt: number, expiresAt: number): ModelCredit {
-    const born = this.credits.length;
-    const credit = { born, earnedBy, remaining: cents, expired: 0n, availableAt, expiresAt, isReinstated: false };
-    this.credits.push(credit);
-    this.#repay([{ credit, cents }], cents);
+  #freeOf(credits: Credit[]): bigint {
+    return sum(credits.map((credit) => this.free(credit)));
+  }
+
+  /** "The dates decide exactly. At `expires_at` a credit expires, except for what is held." */
+  expire(now: number): void {
+    for (const credit of [...this.credits].sort(byExpiry)) {
+      if (credit.expiresAt > now || this.free(credit) === 0n) continue;
+      count('a credit expires unspent');
+      if (this.heldOf(credit) > 0n) count('a credit expires except for what is held');
+      this.#expire(credit);
+    }
+  }
+
+  add(kind: 'earn' | 'grant', origin: string, amount: bigint, validity: Validity, at: number): Credit {
+    const cause = { at, order: kind === 'earn' ? origin : undefined };
+    const credit = this.#make({ kind, origin, amount, ...validity }, cause);
+    this.#repay(kind, cause);
     return credit;
   }
 
-  hold(order: string, cents: bigint, now: number, zone: string): void {
-    for (const { credit, taken } of take(this.#spendable(now), cents))
-      this.holds.push({ order, credit, cents: taken, zone });
+  #make(made: Omit<Credit, 'n' | 'remaining' | 'expired'>, cause: Cause): Credit {
+    const credit = { ...made, n: this.credits.length, remaining: made.amount, expired: 0n };
+    this.credits.push(credit);
+    this.#write(made.kind, made.amount, cause, credit);
+    return credit;
   }
 
-  releaseHold(order: string, at: number): void {
-    const ended = this.#end(order);
-    for (const { credit, cents, zone } of ended) restore(credit, cents, at, zone);
-    this.#repay(ended, total(ended.map(({ cents }) => cents)));
-  }
-
-  /**
-   * Sets the hold of an order to another amount. What it holds of expired credits is the last that it releases. Only
-   * what the order no longer holds repays debt.
-   */
-  replaceHold(order: string, cents: bigint, now: number, zone: string): void {
-    const ended = this.#end(order).sort((a, b) => byExpiry(a.credit, b.credit));
-    let left = cents;
-    for (const part of ended.filter(({ credit }) => credit.expiresAt <= now)) {
-      const stays = least(left, part.cents);
-      if (stays > 0n) this.holds.push({ ...part, cents: stays, zone });
-      part.cents -= stays;
-      left -= stays;
+  /** "**N is held** by expiry"; the amount is not above the maximum. */
+  hold(order: string, amount: bigint, at: number): void {
+    // "The same N changes nothing."
+    if (this.held(order) === amount) return;
+    const before = this.#holds.get(order) ?? [];
+    const held = new Map(before.map((part) => [part.credit, part.amount]));
+    this.#holds.delete(order);
+    // "of each credit, what the order already holds, even if the credit has expired, and, if the credit is available,
+    // what nobody holds"
+    const kept: Part[] = [];
+    let missing = amount;
+    for (const credit of [...this.credits].sort(byExpiry)) {
+      const isAvailable = credit.availableAt <= at && at < credit.expiresAt;
+      const part = min(isAvailable ? this.free(credit) : (held.get(credit) ?? 0n), missing);
+      if (part > 0n) kept.push({ credit, amount: part });
+      missing -= part;
     }
-    for (const part of ended) if (part.cents > 0n) restore(part.credit, part.cents, now, zone);
-    this.hold(order, left, now, zone);
-    this.#repay(ended, total(ended.map((part) => part.cents)) - left);
-  }
-
-  /** What an order earned and what then expired unspent. */
-  expiredOf(order: string): bigint {
-    return total(this.credits.filter(({ earnedBy }) => earnedBy === order).map(({ expired }) => expired));
-  }
-
-  /** @returns the amount spent from each credit. */
-  capture(order: string): { credit: ModelCredit; cents: bigint }[] {
-    return this.#end(order).map(({ credit, cents }) => ({ credit, cents }));
-  }
-
-  /** Takes from the credit of the order first, then from the earliest to expire. The rest becomes debt. */
-  clawBack(order: string, cents: bigint): void {
-    const own = take(
-      this.credits.filter(({ earnedBy }) => earnedBy === order),
-      cents,
-    );
-    const rest = cents - total(own.map(({ taken }) => taken));
-    const others = take(
-      this.credits.filter(({ earnedBy }) => earnedBy !== order),
-      rest,
-    );
-    this.debt += rest - total(others.map(({ taken }) => taken));
-  }
-
-  /** Restores to the original credits, the latest to expire first. */
-  restore(cents: bigint, spent: { credit: ModelCredit; cents: bigint }[], now: number, zone: string): void {
-    let left = cents;
-    const parts: { credit: ModelCredit; cents: bigint }[] = [];
-    for (const part of spent.toSorted((a, b) => byExpiry(b.credit, a.credit))) {
-      const back = least(left, part.cents);
-      if (back === 0n) continue;
-      part.cents -= back;
-      left -= back;
-      restore(part.credit, back, now, zone);
-      parts.push({ credit: part.credit, cents: back });
+    if (missing > 0n) throw new Error('the model holds more than is available');
+    this.#holds.set(order, kept);
+    if (kept.some(({ credit }) => credit.expiresAt <= at)) count('a hold on an expired credit is changed');
+    // "Of a credit that has not expired, it repays debt, and the rest is available. Of an expired credit, it expires
+    // at once."
+    this.#repay('release', { at, order });
+    for (const { credit } of before) {
+      if (credit.expiresAt > at || this.free(credit) === 0n) continue;
+      count('what is released of an expired credit expires');
+      if (this.debt > 0n) count('what is released of an expired credit repays nothing');
+      this.#expire(credit);
     }
-    this.#repay(parts, cents);
-    if (left > 0n) throw new Error('the model returned more than was redeemed');
   }
 
-  /** Repays debt from amounts that were added to credits, at most `most`, the earliest to expire first. */
-  #repay(parts: { credit: ModelCredit; cents: bigint }[], most: bigint): void {
-    let left = least(this.debt, most);
-    for (const { credit, cents } of parts.toSorted((a, b) => byExpiry(a.credit, b.credit))) {
-      const paid = least(least(left, cents), credit.remaining);
-      if (paid <= 0n) continue;
-      credit.remaining -= paid;
-      left -= paid;
+  /** "**A completion** holds `redeem` … and redeems it." */
+  redeem(order: string, amount: bigint, at: number): Part[] {
+    this.hold(order, amount, at);
+    const parts = this.#holds.get(order) ?? [];
+    this.#holds.delete(order);
+    for (const part of parts) this.#draw('redeem', part.credit, part.amount, { at, order });
+    if (parts.some(({ credit }) => credit.expiresAt <= at)) count('what was held of an expired credit is redeemed');
+    return parts;
+  }
+
+  /** Returns amounts to the credits that an order redeemed from, the latest expiry first. */
+  giveBack(parts: Part[], cause: Cause & { order: string }): void {
+    const { at, order: origin } = cause;
+    // "Where such a credit expires before the end of the 7th day after the refund's local date, the amount becomes a
+    // new credit, available at once and through that day"
+    const expiresAt = startOfDay(addDays(localDate(at, this.timeZone), 8), this.timeZone);
+    for (const { credit, amount } of parts) {
+      if (credit.expiresAt < expiresAt) {
+        count('a refund makes a new credit');
+        if (credit.kind === 'return') count('a refund makes a new credit from a returned amount');
+        const from = credit.from ?? credit;
+        this.#make({ kind: 'return', origin, from, amount, availableAt: at, expiresAt }, cause);
+      } else {
+        count('a refund returns to the same credit');
+        credit.remaining += amount;
+        this.#write('return', amount, cause, credit);
+      }
+    }
+    this.#repay('return', cause);
+  }
+
+  /** "from what is not held of the order's own credit, then of others by expiry, also pending ones" */
+  takeBack(amount: bigint, own: Credit | undefined, cause: Cause): void {
+    let missing = amount;
+    const isOpen = own !== undefined && own.expiresAt > cause.at;
+    for (const credit of [...(isOpen ? [own] : []), ...this.open(cause.at)])
+      missing -= this.#draw('take_back', credit, min(this.free(credit), missing), cause);
+    // "The rest becomes debt."
+    if (missing === 0n) return;
+    count('a refund leaves a debt');
+    if (this.held() > 0n) count('a refund leaves a debt beside what is held');
+    this.debt += missing;
+    this.#write('debt', missing, cause);
+  }
+
+  /** The credit of a grant "and those that refunds made from it" */
+  madeFrom(credit: Credit): Credit[] {
+    return [credit, ...this.credits.filter(({ from }) => from === credit)];
+  }
+
+  /** "A void takes what is not held of the grant's credit and of those that refunds made from it" */
+  void(credit: Credit, at: number): bigint {
+    return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), { at })));
+  }
+
+  /** "New cashback …, what a refund returns and what a hold releases repay it first, by expiry." */
+  #repay(what: string, cause: Cause): void {
+    for (const credit of this.open(cause.at)) {
+      const paid = this.#draw('take_back', credit, min(this.free(credit), this.debt), cause);
+      if (paid === 0n) continue;
+      count(`a debt is repaid by: ${what}`);
       this.debt -= paid;
+      this.#write('repay', -paid, cause);
     }
   }
 
-  #spendable(now: number): ModelCredit[] {
-    return this.credits.filter(({ availableAt, expiresAt }) => availableAt <= now && now < expiresAt);
+  /** Takes an amount from a credit. @returns the amount */
+  #draw(kind: string, credit: Credit, amount: bigint, cause: Cause): bigint {
+    credit.remaining -= amount;
+    if (amount > 0n) this.#write(kind, -amount, cause, credit);
+    return amount;
   }
 
-  #pending(now: number): ModelCredit[] {
-    return this.credits.filter(({ availableAt }) => availableAt > now);
+  /** "`effective_at` is the credit's expiry" */
+  #expire(credit: Credit): void {
+    credit.expired += this.#draw('expire', credit, this.free(credit), { at: credit.expiresAt });
   }
 
-  #end(order: string): ModelHold[] {
-    const ended = this.holds.filter((hold) => hold.order === order);
-    this.holds = this.holds.filter((hold) => hold.order !== order);
-    return ended;
+  #write(kind: string, amount: bigint, cause: Cause, credit?: Credit): void {
+    this.entries.push({ kind, amount, credit, ...cause });
   }
-}
-
-/**
- * Restores an amount to a credit. If it has expired, the amount is available through the local date + 7, but only once.
- */
-function restore(credit: ModelCredit, cents: bigint, at: number, zone: string): void {
-  const isExpired = credit.expiresAt <= at;
-  if (isExpired) expire(credit);
-  credit.remaining += cents;
-  if (isExpired && credit.isReinstated) expire(credit);
-  else if (isExpired) {
-    credit.isReinstated = true;
-    credit.expiresAt = startOfDayAfter(at, REINSTATED_DAYS + 1, zone);
-  }
-}
-
-function expire(credit: ModelCredit): void {
-  credit.expired += credit.remaining;
-  credit.remaining = 0n;
-}
-
-function byExpiry(a: ModelCredit, b: ModelCredit): number {
-  return a.expiresAt - b.expiresAt || a.born - b.born;
-}
-
-function take(credits: ModelCredit[], cents: bigint): { credit: ModelCredit; taken: bigint }[] {
-  let left = cents;
-  return credits.toSorted(byExpiry).flatMap((credit) => {
-    const taken = least(left, credit.remaining);
-    left -= taken;
-    credit.remaining -= taken;
-    return taken > 0n ? [{ credit, taken }] : [];
-  });
-}
-
-function first(credits: ModelCredit[], dateOf: (credit: ModelCredit) => number): { cents: bigint; at: number } | null {
-  const left = credits.filter(({ remaining }) => remaining > 0n);
-  if (left.length === 0) return null;
-  const at = Math.min(...left.map(dateOf));
-  return { cents: total(left.filter((credit) => dateOf(credit) === at).map(({ remaining }) => remaining)), at };
 }

@@ -1,4 +1,5 @@
 import { Dice } from './dice.js';
+import { count } from './expected.js';
 import { grantCashback, quote, readGrant, readPolicy, repeatGrant, voidGrant } from './grants.js';
 import { amendOrder, cancelOrder, completeOrder } from './order-operations.js';
 import { createOrder, holdCashback, recreateOrder } from './order-operations.js';
@@ -39,11 +40,20 @@ const CHAINS: [number, ...Operation[]][] = [
   [1, readRefunds],
   [1, readGrant],
   [1, readPolicy],
+  [1, changePolicy],
 ];
 const WEIGHTED = CHAINS.flatMap(([weight, ...chain]) => Array<Operation[]>(weight).fill(chain));
 /** The operations that are mostly refused without an order that is pending or expired. */
 const NEEDS_OPEN_ORDER = new Set<Operation>([holdCashback, completeOrder, amendOrder]);
-const NEEDS_NO_ORDER = new Set<Operation>([grantCashback, passTime, quote, readPolicy, repeatGrant, voidGrant]);
+const NEEDS_NO_ORDER = new Set<Operation>([
+  grantCashback,
+  passTime,
+  quote,
+  readPolicy,
+  changePolicy,
+  repeatGrant,
+  voidGrant,
+]);
 
 /** Runs a chain that the numbers describe, then compares a wallet. */
 export async function runChain(sequence: Sequence, numbers: number[]): Promise<void> {
@@ -59,6 +69,12 @@ export async function runChain(sequence: Sequence, numbers: number[]): Promise<v
     if (operation === grantCashback || operation === completeOrder) await sequence.pass(1, false);
   }
   await shop.compareWallet(shop.aDocument(dice));
+}
+
+async function changePolicy(shop: Shop, dice: Dice): Promise<void> {
+  const earnRate = dice.pick([0n, 100n, 500n, 10_000n]);
+  if (shop.orders.some(({ isOpen }) => isOpen)) count('the policy changes while an order is open');
+  await shop.changePolicy(earnRate, dice.pick([3000n, 5000n, 10_000n]));
 }
 
 /** Lets time pass: a little, to exactly a date at which something happens, to a millisecond before or after it. */

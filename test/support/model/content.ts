@@ -10,7 +10,21 @@ export interface Content extends Amounts {
   metadata: Record<string, string>;
 }
 
-const TOTALS = [10_000n, 19n, 1000n, 3333n, 6000n, 15_000n, 4999n, 5000n, 10_000n, 10_000n, 1n, 123_456n];
+const TOTALS = [
+  10_000n,
+  19n,
+  1000n,
+  3333n,
+  6000n,
+  15_000n,
+  4999n,
+  5000n,
+  10_000n,
+  10_000n,
+  1n,
+  123_456n,
+  99_999_999_000n,
+];
 const METHODS = ['card', 'pix', 'PIX', 'boleto', 'Boleto'];
 
 export function randomContent(dice: Dice): Content {

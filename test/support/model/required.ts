@@ -34,6 +34,7 @@ const OUTCOMES: Record<string, string> = {
 /** States that need several operations. */
 const STATES = [
   'If-Match allows a change',
+  'the policy changes while an order is open',
   'a hold is repeated after its own expires_at',
   'an expired order is renewed',
   'an expired order is renewed with a hold',

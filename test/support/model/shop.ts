@@ -1,10 +1,11 @@
-import type { Answer, Client } from '../client.js';
+import type { Answer } from '../client.js';
 import type { FrozenClock } from '../clock.js';
 import { inAnyForm } from './content.js';
 import { anId, anything, count, differences, oneOf, type Outcome, outcomeDifferences, problem } from './expected.js';
 import type { Dice } from './dice.js';
 import type { Grant } from './grants.js';
 import type { Order } from './order.js';
+import type { ModelMerchant } from './property.js';
 import type { Rules } from './rules.js';
 import { brl, instant, sum } from './values.js';
 import { type Credit, Wallet } from './wallet.js';
@@ -31,10 +32,10 @@ export class Sequence {
 
   constructor(
     readonly clock: FrozenClock,
-    merchants: { name: string; rules: Rules; client: () => Promise<Client> }[],
+    merchants: ModelMerchant[],
     readonly documents: string[],
   ) {
-    this.shops = merchants.map(({ name, rules, client }) => new Shop(this, name, rules, client));
+    this.shops = merchants.map((merchant) => new Shop(this, merchant));
   }
 
   newExternalId(): string {
@@ -84,10 +85,16 @@ export class Shop {
 
   constructor(
     readonly sequence: Sequence,
-    readonly name: string,
-    readonly rules: Rules,
-    readonly client: () => Promise<Client>,
+    private readonly merchant: ModelMerchant,
   ) {}
+
+  get name(): string {
+    return this.merchant.name;
+  }
+
+  get rules(): Rules {
+    return this.merchant.rules;
+  }
 
   get now(): number {
     return this.sequence.clock.ms;
@@ -137,6 +144,12 @@ export class Shop {
     return dates.filter((at) => at > this.now);
   }
 
+  /** Changes the policy: "An order keeps the policy of its creation." */
+  async changePolicy(earnRate: bigint, redeemShare: bigint): Promise<void> {
+    await this.merchant.set({ ...this.rules, earnRate, redeemShare });
+    this.sequence.record(`${this.name} has an earn rate of ${earnRate} and redeems ${redeemShare}`);
+  }
+
   /** Sends a request and fails unless the response is one of the outcomes. */
   async send(request: Request, ...outcomes: Outcome[]): Promise<Answer> {
     const answer = await this.#exchange(request, outcomes);
@@ -158,7 +171,7 @@ export class Shop {
 
   async #exchange(request: Request, outcomes: Outcome[]): Promise<Answer> {
     const { method, path, body, ifMatch } = request;
-    const client = await this.client();
+    const client = await this.merchant.client();
     const answer = await client.send(method, path, { body, ...(ifMatch && { headers: { 'if-match': ifMatch } }) });
     const field = ifMatch === undefined ? '' : ` If-Match: ${ifMatch}`;
     const sent = `${this.name} ${method} ${path}${field} ${JSON.stringify(body) ?? ''}\n    ${answer.status}`;
