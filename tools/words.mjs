@@ -33,6 +33,7 @@ const WORDS = /** @type {[string, string][]} */ ([
   ['completed otherwise', 'already completed with different values'],
   ['(come|comes|came) to \\d', 'add up to'],
   ['together at most', 'must add up to at most'],
+  ['claw(s|ed|ing)?[ -]?backs?|reinstat(e|es|ed|ing|ement)', 'take back; return'],
   ['whilst|hence|thereof|therein|lest|ere|amongst|betimes', 'a plain word'],
 ]);
 

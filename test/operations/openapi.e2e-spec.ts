@@ -151,7 +151,6 @@ describe('the OpenAPI document', () => {
     await expectDocumented('post', '/grants/{id}/void', undefined, { id: granted.id });
     await expectDocumented('post', '/grants/{id}/void', undefined, { id });
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
-    await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id }, '?summary=true');
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id });
     const { body: feed } = await waitForEvents();

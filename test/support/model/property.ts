@@ -51,7 +51,7 @@ interface Running {
 /**
  * Defines the test that compares every response of random sequences of operations with what the documents say.
  *
- * @param options `isWhole`: whether the sequences are so many that they reach all outcomes and states.
+ * @param options `isWhole`: whether there are enough sequences to reach all outcomes and states.
  */
 export function testModel({ sequences: count, isWhole }: { sequences: number; isWhole: boolean }): void {
   const wanted = Number(process.env.MODEL_SEQUENCES ?? count);
