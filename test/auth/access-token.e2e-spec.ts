@@ -166,10 +166,10 @@ describe('POST /auth/logout', () => {
 describe('the JWT of an access token', () => {
   const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
   const jwtOf = async ({ tokens }: TestMerchant): Promise<string> => {
-    const rows = await service.dataSource.query('SELECT jwt FROM token_sets WHERE access_hash = ?', [
+    const rows = await service.dataSource.query<{ jwt: string }[]>('SELECT jwt FROM token_sets WHERE access_hash = ?', [
       hashOf(tokens.access_token),
     ]);
-    return rows[0].jwt;
+    return rows[0]!.jwt;
   };
   const replaceJwt = ({ tokens }: TestMerchant, replaced: string): Promise<unknown> =>
     service.dataSource.query('UPDATE token_sets SET jwt = ? WHERE access_hash = ?', [

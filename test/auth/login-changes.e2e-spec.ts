@@ -31,12 +31,12 @@ describe('changes to a user during its login', () => {
     await service?.stop();
   });
 
-  const logIn = (password = PASSWORD): Promise<Answer> =>
+  const logIn = (password = PASSWORD): Promise<Answer<Tokens>> =>
     anyone.post<Tokens>('/auth/login', { email: merchant.email, password });
   const statusWith = async (token: string): Promise<number> => (await anyone.get('/orders', { token })).status;
 
   /** Runs `change` after a login has read the user, and before the passwords of two logins are compared. */
-  async function twoLoginsDuring(change: () => Promise<unknown>): Promise<Answer[]> {
+  async function twoLoginsDuring(change: () => Promise<unknown>): Promise<Answer<Tokens>[]> {
     comparisons.hold();
     const logins = atOnce(2, () => logIn());
     // They share the comparison, unless one of them reads the user later.
@@ -65,13 +65,13 @@ describe('changes to a user during its login', () => {
     const answers = await twoLoginsDuring(() => users.setPassword(merchant.email, PASSWORD));
     for (const { status, body } of answers) {
       expect(status).toBe(201);
-      expect(await statusWith(body.access_token as string)).toBe(200);
+      expect(await statusWith(body.access_token)).toBe(200);
     }
   });
 
   it('a password change leaves no session that was created with the old password, in any order of logins and change', async () => {
     let isChanged = false;
-    const answers: Answer[] = [];
+    const answers: Answer<Tokens>[] = [];
     const clients = atOnce(8, async () => {
       while (!isChanged) answers.push(await logIn());
     });
@@ -88,7 +88,9 @@ describe('changes to a user during its login', () => {
     const holder = service.dataSource.createQueryRunner();
     await holder.startTransaction();
     try {
-      const [user] = await holder.query('SELECT id FROM api_users WHERE email = ?', [merchant.email]);
+      const [user] = (await holder.query('SELECT id FROM api_users WHERE email = ?', [merchant.email])) as [
+        { id: string },
+      ];
       await holder.query('SELECT id FROM sessions WHERE api_user_id = ? FOR UPDATE', [user.id]);
       await expect(users.setPassword(merchant.email, NEW_PASSWORD)).rejects.toThrow(/lock wait timeout/i);
     } finally {

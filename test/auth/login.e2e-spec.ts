@@ -5,6 +5,7 @@ import { type Answer, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, PASSWORD } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
 import type { Tokens } from '../support/shop.js';
 
 const TOKEN = (prefix: string): RegExp =>
@@ -14,7 +15,7 @@ describe('POST /auth/login', () => {
   const { service, merchant } = useService();
   const anyone = new Client(service);
 
-  const login = (credentials: unknown): Promise<Answer> => anyone.post<Tokens>('/auth/login', credentials);
+  const login = (credentials: unknown): Promise<Answer<Tokens>> => anyone.post<Tokens>('/auth/login', credentials);
 
   it('POST /auth/login returns 201 with the three members of a token set and Cache-Control: no-store', async () => {
     const { status, headers, body } = await login({ email: merchant.email, password: PASSWORD });
@@ -47,9 +48,9 @@ describe('POST /auth/login', () => {
   it('the database stores the SHA-256 of both tokens and neither token in plain text', async () => {
     const { body } = await login({ email: merchant.email, password: PASSWORD });
     const hash = createHash('sha256').update(body.access_token).digest();
-    const rows = await service.dataSource.query('SELECT * FROM token_sets WHERE access_hash = ?', [hash]);
-    expect(rows).toHaveLength(1);
-    expect(rows[0].refresh_hash).toEqual(createHash('sha256').update(body.refresh_token).digest());
+    expect(await rowsOf(service, 'SELECT * FROM token_sets WHERE access_hash = ?', [hash])).toMatchObject([
+      { refresh_hash: createHash('sha256').update(body.refresh_token).digest() },
+    ]);
     const kept = JSON.stringify(
       await service.dataSource.query('SELECT * FROM token_sets JOIN sessions ON sessions.id = session_id'),
     );

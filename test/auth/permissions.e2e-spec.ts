@@ -90,11 +90,8 @@ describe('the permission grants', () => {
     expect((await other.client.post('/grants', aGrant())).status).toBe(201);
     expectForbidden(await merchant.client.post('/grants', aGrant()));
     expectForbidden(await cashier.post('/grants', aGrant()));
-    const [{ email }] = await rowsOf(
-      service,
-      "SELECT email FROM api_users WHERE email LIKE 'cashier-%' ORDER BY id DESC",
-    );
-    await users.setMayGrant(String(email), true);
+    const [row] = await rowsOf(service, "SELECT email FROM api_users WHERE email LIKE 'cashier-%' ORDER BY id DESC");
+    await users.setMayGrant(String(row!.email), true);
     expect((await cashier.post('/grants', aGrant())).status).toBe(201);
     expectForbidden(await merchant.client.post('/grants', aGrant()));
   });

@@ -164,10 +164,11 @@ describe('login lockouts', () => {
     const who = { context: 'Security', api_user_id: merchant.userId, merchant_id: merchant.id, client: home };
     const ofClient = (event: string): object[] => eventsOf(service, event).filter(({ client }) => client === home);
     expect((await login(service, merchant.email.toUpperCase(), PASSWORD, home)).status).toBe(201);
-    const sessions = await service.dataSource.query('SELECT id FROM sessions WHERE api_user_id = ? ORDER BY id DESC', [
-      merchant.userId,
-    ]);
-    expect(ofClient('login')).toEqual([expect.objectContaining({ ...who, session_id: sessions[0].id })]);
+    const sessions = await service.dataSource.query<{ id: string }[]>(
+      'SELECT id FROM sessions WHERE api_user_id = ? ORDER BY id DESC',
+      [merchant.userId],
+    );
+    expect(ofClient('login')).toEqual([expect.objectContaining({ ...who, session_id: sessions[0]!.id })]);
     await failTimes(service, LIMIT, merchant.email, home);
     await login(service, merchant.email, PASSWORD, home);
     await failTimes(service, 1, 'nobody@shop.example', home);
@@ -212,8 +213,8 @@ describe('login lockouts', () => {
     await failTimes(service, LIMIT, merchant.email, home);
     jest.restoreAllMocks();
     expectLimited(await login(service, merchant.email, PASSWORD, home), PAIR, 900);
-    const rows = await service.dataSource.query('SELECT expire FROM rate_limits ORDER BY expire');
-    expect(Number(rows[0].expire)).toBeLessThanOrEqual(Date.now() + 15 * MINUTE_MS + 2000);
+    const rows = await service.dataSource.query<{ expire: string }[]>('SELECT expire FROM rate_limits ORDER BY expire');
+    expect(Number(rows[0]!.expire)).toBeLessThanOrEqual(Date.now() + 15 * MINUTE_MS + 2000);
     await moveWindows(service, -15 * MINUTE_MS);
     expect((await login(service, merchant.email, PASSWORD, home)).status).toBe(201);
   });
@@ -222,7 +223,7 @@ describe('login lockouts', () => {
     await service.dataSource.query('DELETE FROM rate_limits');
     const [merchant, home] = [await aMerchant(service), anAddress()];
     await failTimes(service, LIMIT, merchant.email, home);
-    const rows = await service.dataSource.query('SELECT * FROM rate_limits');
+    const rows = await service.dataSource.query<{ key: string }[]>('SELECT * FROM rate_limits');
     expect(rows.length).toBeGreaterThanOrEqual(3);
     for (const { key } of rows) expect(key).toMatch(/^[0-9a-f]{64}$/);
     await moveWindows(service, -90 * 24 * 60 * MINUTE_MS - 2000);
@@ -253,18 +254,24 @@ describe('login lockouts', () => {
       anAddress(),
       anAddress(),
     ];
-    const show = (): Promise<any> => admin.json('user', 'show', '--email', merchant.email);
+    const show = () =>
+      admin.json<{ failed_logins: Record<string, string>[]; sessions: object[] }>(
+        'user',
+        'show',
+        '--email',
+        merchant.email,
+      );
     expect(await show()).toMatchObject({ email: merchant.email, last_login_at: expect.any(String), failed_logins: [] });
     for (const address of [home, elsewhere]) await failTimes(service, LIMIT, merchant.email, address);
     await failTimes(service, LIMIT, other.email, home);
     for (const shop of [merchant, other]) expectLimited(await login(service, shop.email, PASSWORD, home), PAIR, 900);
     const { failed_logins, sessions } = await show();
-    expect(failed_logins.map(({ limit, failures }: any) => [limit, failures]).sort()).toEqual([
+    expect(failed_logins.map(({ limit, failures }) => [limit, failures]).sort()).toEqual([
       ['login', LIMIT],
       ['login', LIMIT],
       ['login-user', 2 * LIMIT],
     ]);
-    for (const { until } of failed_logins) expect(Date.parse(until as string)).toBeGreaterThan(Date.now());
+    for (const { until } of failed_logins) expect(Date.parse(until!)).toBeGreaterThan(Date.now());
     expect(sessions).toEqual([expect.objectContaining({ revoked_at: null })]);
     expect(await admin.json('user', 'unlock', '--email', merchant.email)).toMatchObject({ email: merchant.email });
     for (const address of [home, elsewhere])

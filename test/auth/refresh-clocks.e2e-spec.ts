@@ -28,7 +28,7 @@ describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', 
     await database.drop();
   });
 
-  const refresh = (at: Service, refreshToken: unknown): Promise<Answer> =>
+  const refresh = (at: Service, refreshToken: unknown): Promise<Answer<Tokens>> =>
     new Client(at).post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
 
   it('POST /auth/refresh returns the same token set at another instance whose clock is 40 seconds ahead', async () => {

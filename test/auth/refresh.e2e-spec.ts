@@ -15,7 +15,7 @@ describe('POST /auth/refresh', () => {
     merchant = await aMerchant(service);
   });
 
-  const refresh = (refreshToken: unknown): Promise<Answer> =>
+  const refresh = (refreshToken: unknown): Promise<Answer<Tokens>> =>
     anyone.post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
   /** Moves all refreshes of a merchant back in time. The retry window uses the database clock. */
   const moveRefreshesBack = (seconds: number, { email } = merchant): Promise<unknown> =>
@@ -233,7 +233,7 @@ describe('POST /auth/refresh', () => {
     });
 
     it('a session ends after 90 days even if it was refreshed, and none of its tokens is valid longer', async () => {
-      let tokens: any = merchant.tokens;
+      let tokens: Tokens = merchant.tokens;
       for (const step of [29, 29, 29]) {
         await service.clock.advance({ days: step });
         tokens = (await refresh(tokens.refresh_token)).body;
@@ -252,7 +252,7 @@ describe('POST /auth/refresh', () => {
   async function tokenSetsOf({ email }: TestMerchant): Promise<number> {
     const sql =
       'SELECT COUNT(*) AS n FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id WHERE u.email = ?';
-    const rows = await service.dataSource.query(sql, [email]);
-    return Number(rows[0].n);
+    const rows = await service.dataSource.query<{ n: string }[]>(sql, [email]);
+    return Number(rows[0]!.n);
   }
 });

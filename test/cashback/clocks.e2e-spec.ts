@@ -6,7 +6,7 @@ import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
-import type { Order } from '../support/shop.js';
+import type { Order, Tokens } from '../support/shop.js';
 
 /** Two instances share a database. The clock of one of them is ahead. */
 describe('instances whose clocks differ', () => {
@@ -34,7 +34,7 @@ describe('instances whose clocks differ', () => {
   });
 
   /** Creates an order that holds 20.00 and is about to expire on the clock of the instance that is behind. */
-  async function anOrderAboutToExpire(): Promise<any> {
+  async function anOrderAboutToExpire(): Promise<Order> {
     const document = aDocument();
     await grant(behind, merchant, document, '20.00');
     const order = await merchant.create({ document });
@@ -93,7 +93,7 @@ describe('instances whose clocks differ', () => {
     const ms = expiresAt.getTime() - behind.clock.now().getTime() - 25_000;
     for (const { clock } of [ahead, behind]) await clock.advance({ ms });
     const { email, password } = shop;
-    const { body: login } = await new Client(ahead).post('/auth/login', { email, password });
+    const { body: login } = await new Client(ahead).post<Tokens>('/auth/login', { email, password });
     const senders = [shop.client, new Client(ahead, login.access_token), shop.client];
     const available = [];
     for (const [at, sender] of senders.entries()) {
@@ -107,7 +107,7 @@ describe('instances whose clocks differ', () => {
   });
 
   it('an order is completed after its creation, although the instance that completes it is behind', async () => {
-    const { body: order } = await client.post('/orders', anOrder());
+    const { body: order } = await client.post<Order>('/orders', anOrder());
     const body = await merchant.complete(order);
     expect(body.completed_at! >= order.created_at).toBe(true);
     expect(body.updated_at).toBe(body.completed_at);

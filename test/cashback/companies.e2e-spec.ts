@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { atOnce } from '../support/client.js';
+import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aCnpj, aMerchant, anOrder } from '../support/factories.js';
+import type { Grant } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
-const grantTo = (document: string): Promise<any> =>
+const grantTo = (document: string): Promise<Answer<Grant>> =>
   merchant.grant({ external_id: `SORRY-${++counter}`, document, amount: '80.00' }).answer;
 
 describe('a customer with a CNPJ', () => {

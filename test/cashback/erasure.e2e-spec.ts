@@ -10,6 +10,7 @@ import { createDataSource } from '../../src/schema.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, pointersOf } from '../support/expectations.js';
 import { aCnpj, aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 describe('erasing a customer', () => {
@@ -34,11 +35,11 @@ describe('erasing a customer', () => {
     );
     const places = [];
     for (const { t, c } of columns) {
-      const [row] = await service.dataSource.query(
+      const [row] = await service.dataSource.query<{ n: string }[]>(
         `SELECT COUNT(*) AS n FROM \`${t}\` WHERE CAST(\`${c}\` AS CHAR) LIKE ?`,
         [`%${text}%`],
       );
-      if (Number(row.n) > 0) places.push(`${t}.${c}`);
+      if (Number(row!.n) > 0) places.push(`${t}.${c}`);
     }
     return places;
   }
@@ -122,7 +123,7 @@ describe('erasing a customer', () => {
       const document = await merchant.customerWith('80.00');
       let isErased = false;
       const buying = atOnce(4, async () => {
-        const completed: any[] = [];
+        const completed: Order[] = [];
         while (!isErased) completed.push(await merchant.completed({ document }));
         return completed;
       });

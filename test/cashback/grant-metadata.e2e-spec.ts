@@ -77,7 +77,7 @@ describe('the metadata of a grant', () => {
     );
     const [won, ...others] = answers.filter(({ status }) => status === 201);
     expect(others).toEqual([]);
-    expect(await merchant.readGrant(won?.body)).toEqual(won?.body);
+    expect(await merchant.readGrant(won!.body)).toEqual(won!.body);
     expect(await merchant.movements(content.document)).toEqual(['grant 5.00']);
   });
 

@@ -11,6 +11,7 @@ import {
 } from '../support/expectations.js';
 import { aDocument, aMerchant, logIn, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Grant, Order } from '../support/shop.js';
 import { sqlOf } from '../support/sql-blocks.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -25,16 +26,16 @@ const aGrant = (members: Record<string, unknown> = {}): Record<string, unknown> 
   amount: '80.00',
   ...members,
 });
-const create = (members: Record<string, unknown> = {}, shop = merchant): Promise<Answer> =>
+const create = (members: Record<string, unknown> = {}, shop = merchant): Promise<Answer<Grant>> =>
   shop.client.post('/grants', aGrant(members));
-const voidGrant = (id: string, shop = merchant): Promise<Answer> => shop.voidGrant({ id }).answer;
+const voidGrant = (id: string, shop = merchant): Promise<Answer<Grant>> => shop.voidGrant({ id }).answer;
 
 /** A day in São Paulo, which has been three hours behind UTC since 2019. */
 const dayIn = (days: number): string =>
   new Date(service.clock.now().getTime() + days * 86_400_000 - 3 * 3_600_000).toISOString().slice(0, 10);
 
 /** Holds an amount for a new order. */
-async function aHold(document: string, amount: string): Promise<any> {
+async function aHold(document: string, amount: string): Promise<Order> {
   const order = await merchant.create({ document });
   await merchant.hold(order, amount);
   return order;
@@ -143,7 +144,7 @@ describe('POST /grants', () => {
       expectProblem(answer, 400, 'validation_failed');
       expect(pointersOf(answer)).toEqual(pointers);
     }
-    expect(await rowsOf(service, 'SELECT id FROM wallets WHERE document = ?', [String(body.document)])).toEqual([]);
+    expect(await rowsOf(service, 'SELECT id FROM wallets WHERE document = ?', [body.document])).toEqual([]);
   });
 });
 
@@ -217,12 +218,12 @@ describe('a repeated POST /grants', () => {
 
   it('only one of 25 concurrent POST /grants requests with different amounts grants cashback', async () => {
     const content = aGrant();
-    const answers = await atOnce(25, (at) => merchant.client.post('/grants', { ...content, amount: `${at + 1}.00` }));
+    const answers = await atOnce(25, (at) => merchant.grant({ ...content, amount: `${at + 1}.00` }).answer);
     const [won, ...others] = answers.filter(({ status }) => status === 201);
     expect(others).toEqual([]);
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectProblem(answer, 409, 'external_id_conflict');
-    expect(await merchant.movements(content.document)).toEqual([`grant ${won?.body.amount}`]);
+    expect(await merchant.movements(content.document)).toEqual([`grant ${won!.body.amount}`]);
   });
 
   it('POST /grants grants separately for another merchant with the same external_id', async () => {
@@ -332,7 +333,7 @@ describe('the maximum of a grant', () => {
 describe('GET /grants/{id}', () => {
   it('GET /grants/{id} returns the grant in its current state, also when repeated', async () => {
     const { body } = await create();
-    await aHold(body.document as string, '20.00');
+    await aHold(body.document, '20.00');
     for (const id of [body.id, body.id.toUpperCase()])
       expect(await merchant.readGrant({ id })).toMatchObject({ ...body, remaining: '80.00', held: '20.00' });
     await service.clock.advance({ minutes: 31 });
@@ -371,12 +372,12 @@ describe('GET /grants/{id}', () => {
     const { body } = await create();
     const other = await aMerchant(service);
     const order = await merchant.completed();
-    const [{ id: earned }] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
+    const [earned] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
     await other.readGrant(body).refused(404, 'not_found');
-    expectProblem(await voidGrant(body.id as string, other), 404, 'not_found');
-    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', earned]) {
+    expectProblem(await voidGrant(body.id, other), 404, 'not_found');
+    for (const id of ['0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', 'SORRY-1', String(earned!.id)]) {
       await merchant.readGrant({ id }).refused(404, 'not_found');
-      expectProblem(await voidGrant(String(id)), 404, 'not_found');
+      expectProblem(await voidGrant(id), 404, 'not_found');
     }
     expect(await merchant.readGrant(body)).toEqual(body);
   });
@@ -385,13 +386,13 @@ describe('GET /grants/{id}', () => {
 describe('POST /grants/{id}/void', () => {
   it('POST /grants/{id}/void takes back what is left and returns the same 200 when repeated', async () => {
     const { body } = await create();
-    const first = await voidGrant(body.id as string);
+    const first = await voidGrant(body.id);
     expect(first).toMatchObject({
       status: 200,
       body: { ...body, remaining: '0.00', voided: '80.00', voided_at: expect.stringMatching(/Z$/) },
     });
     await service.clock.advance({ minutes: 5 });
-    expect(await voidGrant(body.id as string)).toMatchObject({ status: 200, body: first.body });
+    expect(await voidGrant(body.id)).toMatchObject({ status: 200, body: first.body });
     expect(await merchant.readGrant(body)).toEqual(first.body);
     expect(await merchant.wallet(body.document)).toMatchObject({ available: '0.00', debt: '0.00' });
     expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'void -80.00']);
@@ -400,15 +401,15 @@ describe('POST /grants/{id}/void', () => {
   it('POST /grants/{id}/void takes back a grant that is still pending and leaves other credits alone', async () => {
     const document = await merchant.customerWith('5.00');
     const { body } = await create({ document, available_on: dayIn(3) });
-    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
+    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '80.00', remaining: '0.00' });
     expect(await merchant.wallet(document)).toMatchObject({ available: '5.00', pending: '0.00' });
   });
 
   it('POST /grants/{id}/void leaves what was redeemed, and a refund returns it to the customer', async () => {
     const { body } = await create();
-    const document = String(body.document);
+    const document = body.document;
     const order = await merchant.completed({ document }, { redeem: '30.00' });
-    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
+    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '50.00', remaining: '0.00' });
     expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
     await merchant.refund(order, '150.00');
     expect(await merchant.wallet(document)).toMatchObject({ available: '30.00' });
@@ -420,14 +421,14 @@ describe('POST /grants/{id}/void', () => {
 
   it('POST /grants/{id}/void leaves what an order holds, and takes it back when it is repeated after the release', async () => {
     const { body } = await create();
-    const document = String(body.document);
+    const document = body.document;
     const order = await aHold(document, '30.00');
-    const voided = await voidGrant(body.id as string);
+    const voided = await voidGrant(body.id);
     expect(voided.body).toMatchObject({ voided: '50.00', remaining: '30.00', held: '30.00' });
-    expect((await voidGrant(body.id as string)).body).toEqual(voided.body);
+    expect((await voidGrant(body.id)).body).toEqual(voided.body);
     await merchant.cancel(order);
     expect(await merchant.wallet(document)).toMatchObject({ available: '30.00', held: '0.00' });
-    expect((await voidGrant(body.id as string)).body).toEqual({
+    expect((await voidGrant(body.id)).body).toEqual({
       ...voided.body,
       voided: '80.00',
       remaining: '0.00',
@@ -439,46 +440,46 @@ describe('POST /grants/{id}/void', () => {
 
   it('POST /grants/{id}/void lets an order that holds cashback of the grant complete with it', async () => {
     const { body } = await create();
-    const order = await aHold(String(body.document), '30.00');
-    await voidGrant(body.id as string);
+    const order = await aHold(body.document, '30.00');
+    await voidGrant(body.id);
     const completed = await merchant.complete(order).answer;
     expect(completed).toMatchObject({ status: 200, body: { cashback: { to_redeem: { redeemed: '30.00' } } } });
-    expect((await voidGrant(body.id as string)).body.voided).toBe('50.00');
+    expect((await voidGrant(body.id)).body.voided).toBe('50.00');
   });
 
   it('POST /grants/{id}/void of an expired grant takes back nothing', async () => {
     const { body } = await create({ expires_on: dayIn(0) });
     await service.clock.advance({ minutes: 25 * 60 });
     for (const _attempt of ['first', 'second'])
-      expect(await voidGrant(body.id as string)).toMatchObject({
+      expect(await voidGrant(body.id)).toMatchObject({
         status: 200,
         body: { voided: '0.00', remaining: '0.00', voided_at: expect.stringMatching(/Z$/) },
       });
-    expect(await merchant.movements(String(body.document))).toEqual(['grant 80.00', 'expire -80.00']);
+    expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'expire -80.00']);
   });
 
   it('POST /grants/{id}/void works for the grant of an erased customer', async () => {
     const { body } = await create();
-    const { pseudonym } = await merchant.erase(String(body.document));
-    expect((await voidGrant(body.id as string)).body).toMatchObject({ voided: '80.00', document: pseudonym });
-    expect((await merchant.wallet(String(body.document))).id).toBeNull();
+    const { pseudonym } = await merchant.erase(body.document);
+    expect((await voidGrant(body.id)).body).toMatchObject({ voided: '80.00', document: pseudonym });
+    expect((await merchant.wallet(body.document)).id).toBeNull();
   });
 
   it('25 concurrent POST /grants/{id}/void requests take the cashback back once and return the same grant', async () => {
     const { body } = await create();
-    const answers = await atOnce(25, () => voidGrant(body.id as string));
+    const answers = await atOnce(25, () => voidGrant(body.id));
     expect(answers.map(({ status }) => status)).toEqual(Array(25).fill(200));
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
-    expect(await merchant.movements(String(body.document))).toEqual(['grant 80.00', 'void -80.00']);
+    expect(await merchant.movements(body.document)).toEqual(['grant 80.00', 'void -80.00']);
   });
 
   it('POST /grants/{id}/void during concurrent holds neither creates nor destroys cashback', async () => {
     const { body } = await create({ amount: '10.00' });
-    const document = String(body.document);
+    const document = body.document;
     const orders = await atOnce(10, () => merchant.create({ document, total: '2.00' }));
     const [answers] = await Promise.all([
       atOnce(10, (at) => merchant.hold(orders[at]!, '1.00').answer),
-      atOnce(3, () => voidGrant(body.id as string)),
+      atOnce(3, () => voidGrant(body.id)),
     ]);
     const held = answers.filter(({ status }) => status === 200).length;
     for (const answer of answers.filter(({ status }) => status !== 200))

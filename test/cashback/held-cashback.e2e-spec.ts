@@ -5,6 +5,7 @@ import { FrozenClock } from '../support/clock.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, anOrder, grant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Order, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
 
@@ -29,20 +30,20 @@ beforeEach(() => {
   tonight = clock.ms + HOUR_MS;
 });
 
-const hold = (order: { id: string }, amount: string, expires_at?: string): Promise<Answer> =>
+const hold = (order: { id: string }, amount: string, expires_at?: string): Promise<Answer<Order>> =>
   merchant.client.put(`/orders/${order.id}/redemption`, { amount, expires_at });
-const complete = (order: { id: string }, redeem?: string): Promise<Answer> =>
+const complete = (order: { id: string }, redeem?: string): Promise<Answer<Order>> =>
   merchant.client.post(`/orders/${order.id}/complete`, { redeem });
-const cancel = (order: { id: string }): Promise<Answer> => merchant.client.post(`/orders/${order.id}/cancel`);
+const cancel = (order: { id: string }): Promise<Answer<Order>> => merchant.client.post(`/orders/${order.id}/cancel`);
 const credit = (amount: string, expiresAt: number): Promise<void> =>
   grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
-const wallet = async (): Promise<any> => walletOf(merchant, document);
+const wallet = (): PromiseLike<Wallet> => merchant.wallet(document);
 const movements = (): Promise<string[]> => movementsOf(merchant, document);
 /** Moves the clock to an instant without a sweep. */
 const skipTo = (instant: number): void => clock.skip(instant - clock.ms);
 
 /** Creates an order of 100.00 that holds an amount until an instant. */
-async function anOrderHolding(amount: string, until = clock.ms + 2 * DAY_MS): Promise<any> {
+async function anOrderHolding(amount: string, until = clock.ms + 2 * DAY_MS): Promise<Order> {
   const order = await aCreatedOrder(merchant, {
     ...{ document, total: '100.00', expires_at: new Date(until).toISOString() },
   });
@@ -153,12 +154,12 @@ describe('what an order holds of a credit that expires meanwhile', () => {
     expect((await complete(order)).body.cashback.to_redeem.redeemed).toBe('20.00');
   });
 
-  const amended = (order: any): Promise<Answer> => {
+  const amended = (order: Order): Promise<Answer> => {
     const { items, payment_methods } = anOrder({ total: '5.50' });
     return merchant.client.put(`/orders/${order.id}`, { total: '5.50', items, payment_methods, redeem: 'maximum' });
   };
 
-  it.each<[string, string, (order: any) => Promise<unknown>]>([
+  it.each<[string, string, (order: Order) => Promise<unknown>]>([
     ['a hold of 0.00', '20.00', (order) => hold(order, '0.00')],
     ['a lower hold', '14.50', (order) => hold(order, '5.50')],
     ['an amendment that lowers the hold', '14.50', amended],
@@ -185,10 +186,10 @@ describe('what an order holds of a credit that expires meanwhile', () => {
 
   it('orders that hold parts of an expired credit and are cancelled at once let each part expire once', async () => {
     await credit('20.00', tonight);
-    const orders: any[] = [];
+    const orders: Order[] = [];
     for (let count = 0; count < 5; count++) orders.push(await anOrderHolding('4.00'));
     skipTo(tonight);
-    const answers = await atOnce(10, (index) => cancel(orders[index % 5]));
+    const answers = await atOnce(10, (index) => cancel(orders[index % 5]!));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(await wallet()).toMatchObject({ available: '0.00', held: '0.00', debt: '0.00' });
     expect(await movements()).toEqual(['grant 20.00', ...Array<string>(5).fill('expire -4.00')]);
@@ -219,7 +220,7 @@ describe('what a hold takes', () => {
   it('expiry, voids and what refunds take back leave what is held of a credit', async () => {
     const shop = await aLongLivedMerchant(service, { releaseDays: 0, redeemShareBps: 10_000, validityDays: 1 });
     const earning = await aCompletedOrder(shop, { document, total: '400.00' });
-    const holding = async (amount: string): Promise<any> => {
+    const holding = async (amount: string): Promise<Order> => {
       const expires_at = new Date(clock.ms + 5 * DAY_MS).toISOString();
       const order = await aCreatedOrder(shop, { document, total: '100.00', eligible_total: amount, expires_at });
       expect((await shop.client.put(`/orders/${order.id}/redemption`, { amount })).status).toBe(200);
@@ -238,11 +239,8 @@ describe('what a hold takes', () => {
     });
     await clock.advance({ days: 2 });
     expect(await walletOf(shop, document)).toMatchObject({ available: '0.00', held: '13.00', debt: '0.00' });
-    for (const [order, amount] of [
-      [first, '6.00'],
-      [second, '7.00'],
-    ])
-      expect((await shop.client.post(`/orders/${order.id}/complete`)).body.cashback.to_redeem.redeemed).toBe(amount);
+    expect((await shop.complete(first)).cashback.to_redeem.redeemed).toBe('6.00');
+    expect((await shop.complete(second)).cashback.to_redeem.redeemed).toBe('7.00');
     expect(await movementsOf(shop, document)).toEqual([
       ...['earn 20.00', 'take_back -14.00', 'debt 2.00', 'grant 12.00', 'take_back -2.00', 'repay -2.00', 'void -3.00'],
       ...['redeem -6.00', 'redeem -7.00'],
@@ -343,7 +341,7 @@ describe('an order that expires around the expiry of its credit', () => {
   });
 
   /** An order that holds 20.00 of a customer with a debt of 6.00 and no other cashback. */
-  async function anOrderOfADebtor(until: number): Promise<any> {
+  async function anOrderOfADebtor(until: number): Promise<Order> {
     const earning = await aCompletedOrder(merchant, {
       ...{ document, total: '100.00', payment_methods: [{ id: 'bonus', amount: '100.00' }] },
     });

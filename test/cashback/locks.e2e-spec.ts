@@ -3,6 +3,7 @@ import type { QueryRunner } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -22,7 +23,7 @@ async function whileLocked(sql: string, values: unknown[], run: () => Promise<vo
   }
 }
 
-async function aHeldOrder(document: string, amount: string): Promise<any> {
+async function aHeldOrder(document: string, amount: string): Promise<Order> {
   const order = await merchant.create({ document });
   const { status } = await merchant.hold(order, amount).answer;
   expect(status).toBe(200);

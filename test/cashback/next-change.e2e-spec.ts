@@ -36,13 +36,13 @@ describe('the available balance between the dates that change it', () => {
 
   /** The date in the wallet's row, as hours from an instant. */
   async function changesAfter(start: Date): Promise<number | 'never'> {
-    const [row] = await rowsOf(
+    const [row] = await rowsOf<{ until: Date }>(
       service,
       'SELECT available_until AS until FROM wallets WHERE merchant_id = ? AND document = ?',
       [merchant.id, document],
     );
-    const hours = (row.until.getTime() - start.getTime()) / HOUR_MS;
-    return row.until.getUTCFullYear() === 9999 ? 'never' : Math.round(hours * 1000) / 1000;
+    const hours = (row!.until.getTime() - start.getTime()) / HOUR_MS;
+    return row!.until.getUTCFullYear() === 9999 ? 'never' : Math.round(hours * 1000) / 1000;
   }
 
   it('the available balance changes exactly when a credit is released and when it expires', async () => {

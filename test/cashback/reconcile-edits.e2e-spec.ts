@@ -90,11 +90,11 @@ describe('reconcile after an edit of a row', () => {
   it('reconcile finds a debt beside cashback that could repay it, although all sums agree', async () => {
     edited = 'cashback_entries cashback_credits wallets event_feeds events';
     const id = scenes['partial.wallet'];
-    const [taken] = await intruder.query<any[]>(
+    const [taken] = await intruder.query<{ seq: number; credit_id: string; cents: string }[]>(
       "SELECT seq, credit_id, -amount_cents AS cents FROM cashback_entries WHERE wallet_id = ? AND kind = 'take_back' ORDER BY seq LIMIT 1",
       [id],
     );
-    const { seq, credit_id: creditId, cents } = taken;
+    const { seq, credit_id: creditId, cents } = taken!;
     for (const [sql, values] of [
       // The feed would show that the debt is not from the service, so its events are gone, as after a long time.
       ['UPDATE event_feeds SET oldest_sequence = last_sequence + 1, kept_since = ?', [service.clock.now()]],

@@ -66,7 +66,7 @@ describe('reconcile and the retention of events', () => {
       merchant.id,
     ]);
     const kept = await rowsOf(service, 'SELECT sequence FROM events WHERE subject_id = ?', [first.id]);
-    expect(Number(feed.oldest_sequence)).toBeGreaterThan(10);
+    expect(Number(feed!.oldest_sequence)).toBeGreaterThan(10);
     // Some of its versions have no event any more.
     expect(kept.length).toBeGreaterThan(1);
     expect(kept.length).toBeLessThan(8);

@@ -3,6 +3,7 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -10,7 +11,7 @@ const { service, merchant } = useService({ merchant: aLongLivedMerchant });
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
-async function refund(order: { id: string }, amount: string): Promise<any> {
+async function refund(order: { id: string }, amount: string): Promise<Refund> {
   const body = await merchant.refund(order, amount, { external_id: `DEV-${++counter}` });
   return body;
 }
@@ -120,7 +121,7 @@ describe('cashback taken back by a refund', () => {
 
 describe('debt of a wallet', () => {
   /** A customer who spent 5.00 that the refund of the order then could not take back. */
-  async function aDebtor(): Promise<{ document: string; spent: any }> {
+  async function aDebtor(): Promise<{ document: string; spent: Order }> {
     const document = aDocument();
     const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });
@@ -209,7 +210,7 @@ describe('debt of a wallet', () => {
   });
 
   /** An order that holds 5.00 of a customer who has no other cashback, and a debt of 5.00. */
-  async function anOrderOfADebtor(): Promise<any> {
+  async function anOrderOfADebtor(): Promise<Order> {
     const document = aDocument();
     const order = await merchant.completed({ document, total: '100.00' });
     await service.clock.advance({ days: 8 });

@@ -5,8 +5,9 @@ import { localDate, startOfDayAfter } from '../support/days.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCompletedOrder, aCreatedOrder, aDocument, grant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Credit, Grant, Members, Order, Refund, Wallet } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
-import { movementsOf, rowsOf, statementOf, walletOf } from '../support/wallets.js';
+import { type Row, rowsOf, statementOf } from '../support/wallets.js';
 
 const DAY_MS = 86_400_000;
 const ZONE = 'America/Sao_Paulo';
@@ -33,31 +34,30 @@ beforeEach(() => {
 });
 
 let counter = 0;
-const refund = (order: { id: string }, amount: string, external_id = `DEV-${++counter}`): Promise<Answer> =>
+const refund = (order: { id: string }, amount: string, external_id = `DEV-${++counter}`): Promise<Answer<Refund>> =>
   merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount });
-async function refunded(order: { id: string }, amount: string): Promise<any> {
+async function refunded(order: { id: string }, amount: string): Promise<Refund> {
   const { status, body } = await refund(order, amount);
   expect({ status, body }).toMatchObject({ status: 201 });
   return body;
 }
 const credit = (amount: string, expiresAt: number): Promise<void> =>
   grant(service, merchant, document, amount, { expiresAt: new Date(expiresAt) });
-const completed = (redeem: string, members: Record<string, unknown> = {}): Promise<any> =>
+const completed = (redeem: string, members: Members = {}): Promise<Order> =>
   aCompletedOrder(merchant, { document, total: '100.00', ...members }, { redeem });
-const wallet = async (): Promise<any> => walletOf(merchant, document);
-const movements = (): Promise<string[]> => movementsOf(merchant, document);
+const wallet = (): PromiseLike<Wallet> => merchant.wallet(document);
+const movements = (): Promise<string[]> => merchant.movements(document);
 /** The end of the 7th day after today. */
 const endOfSevenDays = (zone = ZONE): number => startOfDayAfter(clock.ms, 8, zone);
 const iso = (instant: number): string => new Date(instant).toISOString();
 
 /** The customer's credits as the API lists them. */
-async function listed(): Promise<any[]> {
-  const { id } = await wallet();
-  return (await merchant.client.pages(`/wallets/${id}/credits?limit=100`)).flatMap(({ data }) => data);
+async function listed(): Promise<Credit[]> {
+  return merchant.all(`/wallets/${(await wallet()).id}/credits?limit=100`);
 }
 
 /** The rows of the customer's credits, oldest first. */
-function credits(): Promise<any[]> {
+function credits(): Promise<Row[]> {
   return rowsOf(
     service,
     `SELECT c.id, c.order_id, c.refund_id, c.from_credit_id, c.expires_at, c.remaining_cents
@@ -114,8 +114,8 @@ describe('what a refund returns', () => {
     ]);
     const [fromA, , ...made] = await credits();
     expect(made).toMatchObject([
-      { order_id: null, refund_id: first.id, from_credit_id: fromA.id, remaining_cents: 0 },
-      { order_id: null, refund_id: second.id, from_credit_id: fromA.id, remaining_cents: 2000 },
+      { order_id: null, refund_id: first.id, from_credit_id: fromA!.id, remaining_cents: 0 },
+      { order_id: null, refund_id: second.id, from_credit_id: fromA!.id, remaining_cents: 2000 },
     ]);
     expect(fromA).toMatchObject({ remaining_cents: 0, expires_at: new Date(a) });
     const lines = (await statementOf(merchant, document)).filter(({ kind }) => kind === 'return');
@@ -174,7 +174,7 @@ describe('what a refund returns', () => {
     );
     await clock.advance({ seconds: 2 });
     await refunded(order, '100.00');
-    expect((await wallet()).next_expiry.at).toBe(iso(endOfSevenDays('Pacific/Kiritimati')));
+    expect((await wallet()).next_expiry!.at).toBe(iso(endOfSevenDays('Pacific/Kiritimati')));
   });
 
   it('a repeated refund returns nothing more, and a refused one nothing', async () => {
@@ -216,9 +216,9 @@ describe('what a refund returns', () => {
     }
     const [first, ...made] = await credits();
     expect(made.map((row) => [row.from_credit_id, Number(row.remaining_cents)])).toEqual([
-      [first.id, 0],
-      [first.id, 0],
-      [first.id, 1000],
+      [first!.id, 0],
+      [first!.id, 0],
+      [first!.id, 1000],
     ]);
     await clock.advance({ days: 8 });
     expect(await wallet()).toMatchObject({ available: '0.00', next_expiry: null });
@@ -271,16 +271,11 @@ describe('what a refund returns', () => {
 
 describe('a void of a grant of which refunds returned a part', () => {
   const voidOf = (id: string): Promise<Answer> => merchant.client.post(`/grants/${id}/void`);
-  const read = async (id: string): Promise<any> => (await merchant.client.get(`/grants/${id}`)).body;
+  const read = (id: string): PromiseLike<Grant> => merchant.readGrant({ id });
 
   /** A grant of 30.00 that ends today. */
-  async function aGrant(): Promise<any> {
-    const today = localDate(clock.ms, ZONE);
-    const request = { external_id: `G-${++counter}`, document, amount: '30.00', expires_on: today };
-    const { status, body } = await merchant.client.post('/grants', request);
-    expect(status).toBe(201);
-    return body;
-  }
+  const aGrant = (): PromiseLike<Grant> =>
+    merchant.grant({ document, amount: '30.00', expires_on: localDate(clock.ms, ZONE) });
 
   it('a void takes what refunds returned of the grant, also of what had returned before, and nothing of other grants', async () => {
     const { id } = await aGrant();

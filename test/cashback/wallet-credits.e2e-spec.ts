@@ -3,6 +3,7 @@ import { atOnce } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Credit, Grant } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -13,9 +14,9 @@ const UNKNOWN_ID = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 const dayOf = (instant: Date): string => new Date(instant.getTime() - 3 * 3_600_000).toISOString().slice(0, 10);
 
 /** All open credits of a customer, as the pages list them. */
-async function creditsOf(document: string, limit = 100): Promise<any[]> {
+async function creditsOf(document: string, limit = 100): Promise<Credit[]> {
   const { id } = await merchant.wallet(document);
-  return (await merchant.client.pages(`/wallets/${id}/credits?limit=${limit}`)).flatMap(({ data }) => data);
+  return merchant.all(`/wallets/${id}/credits?limit=${limit}`);
 }
 
 /** A customer with `number` credits of 1.00, which all expire in the same millisecond. @returns the wallet. */
@@ -29,10 +30,7 @@ describe('GET /wallets/{id}/credits', () => {
   it('GET /wallets/{id}/credits returns each open credit with its amounts, days and source, earliest expiry first', async () => {
     const document = aDocument();
     const sorry = { external_id: `SORRY-${document}`, document, amount: '12.00', reason: 'Late delivery' };
-    const { body: granted } = await merchant.client.post('/grants', {
-      ...sorry,
-      expires_on: dayOf(service.clock.inDays(9)),
-    });
+    const granted = await merchant.grant({ ...sorry, expires_on: dayOf(service.clock.inDays(9)) });
     const order = await merchant.completed({ document });
     const promo = {
       external_id: `PROMO-${document}`,
@@ -40,11 +38,11 @@ describe('GET /wallets/{id}/credits', () => {
       amount: '5.00',
       expires_on: dayOf(service.clock.inDays(3)),
     };
-    const { body: soon } = await merchant.client.post('/grants', promo);
+    const soon = await merchant.grant(promo);
     const { id } = await merchant.wallet(document);
     const [earned] = await rowsOf(service, 'SELECT id FROM cashback_credits WHERE order_id = ?', [order.id]);
     const { available_at, expires_at, expires_on } = order.cashback.to_receive;
-    const pick = ({ amount, remaining, available_at, expires_at, expires_on }: any): object => ({
+    const pick = ({ amount, remaining, available_at, expires_at, expires_on }: Credit | Grant): object => ({
       ...{ amount, remaining, held: '0.00', available_at, expires_at, expires_on },
     });
     const source = { type: 'grant', reason: null, return: false };
@@ -62,7 +60,7 @@ describe('GET /wallets/{id}/credits', () => {
             },
             {
               ...{
-                id: earned.id,
+                id: earned!.id,
                 amount: '7.50',
                 remaining: '7.50',
                 held: '0.00',
@@ -101,7 +99,7 @@ describe('GET /wallets/{id}/credits', () => {
 
   it('GET /wallets/{id}/credits names a grant of the operator without an external ID by its ID', async () => {
     const document = await merchant.customerWith('5.00');
-    const [{ id, source }] = await creditsOf(document);
+    const { id, source } = (await creditsOf(document))[0]!;
     expect(source).toEqual({ type: 'grant', id, external_id: id, reason: null, return: false });
     expect(await merchant.readGrant({ id })).toMatchObject({ external_id: id });
   });
@@ -146,7 +144,7 @@ describe('GET /wallets/{id}/credits', () => {
     const holds = atOnce(10, (at) => merchant.hold(order, at % 2 ? '25.00' : '0.00').answer);
     const sums = new Set<number>();
     for (const { body } of await atOnce(20, () => merchant.credits({ id }).answer))
-      sums.add(body.data.reduce((sum: number, { remaining, held }: any) => sum + Number(remaining) - Number(held), 0));
+      sums.add(body.data.reduce((sum, { remaining, held }) => sum + Number(remaining) - Number(held), 0));
     await holds;
     expect([...sums].filter((sum) => sum !== 40 && sum !== 15)).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
+import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { startOfDayAfter } from '../support/wallets.js';
 
@@ -129,7 +130,7 @@ describe('GET /wallets/{id}', () => {
 
 describe('GET /wallets/{id}/entries', () => {
   /** A customer with 80.00 who held 20.00, completed the order, and was partially refunded. */
-  async function aWalletWithEntries(): Promise<{ document: string; order: any; refund: any; id: string }> {
+  async function aWalletWithEntries(): Promise<{ document: string; order: Order; refund: Refund; id: string }> {
     const created = await merchant.orderWith('80.00');
     await merchant.hold(created, '20.00');
     const order = await merchant.complete(created);

@@ -109,7 +109,7 @@ describeWithEdge('pipelined requests through the edge', () => {
     await connection.closed;
     expect(connection.statuses).toEqual([...orders.flatMap(() => [200, 201, 409, 200]), 200]);
     const answers = connection.received.split(/(?=HTTP\/1\.1 )/).map(parseAnswer);
-    const found = answers.filter(({ body }) => body.data).map(({ body }) => body.data.length as number);
+    const found = answers.filter(({ body }) => body.data).map(({ body }) => body.data.length);
     expect(found).toEqual(orders.flatMap(() => [0, 1]));
   });
 });

@@ -13,7 +13,7 @@ import { duringLoads, untilAnsweredAgain } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
-import type { Tokens } from '../support/shop.js';
+import type { Order, Page, Refund, Tokens } from '../support/shop.js';
 
 const MERCHANTS = 3;
 /** Of each merchant. Requests of one customer wait for each other. */
@@ -144,9 +144,11 @@ async function stateOf(service: Service, shop: Shop): Promise<unknown> {
   const orders = [];
   for (const { intents } of shop.load.sales) {
     const { external_id } = intents[0]!.body as { external_id: string };
-    const { body } = await client.get(`/orders/by-external-id/${external_id}`);
+    const { body } = await client.get<Order>(`/orders/by-external-id/${external_id}`);
     const { to_redeem, to_receive } = body.cashback;
-    const refunds = (await client.get(`/orders/${body.id}/refunds`)).body.data.map((refund: any) => refund.amount);
+    const refunds = (await client.get<Page<Refund>>(`/orders/${body.id}/refunds`)).body.data.map(
+      ({ amount }) => amount,
+    );
     const { amount, taken_back, status } = to_receive;
     orders.push({
       external_id,

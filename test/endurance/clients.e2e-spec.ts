@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { OpenApi } from '../support/contract.js';
 import { aDocument, anOrder } from '../support/factories.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 // An absolute path: @hey-api/openapi-ts takes a relative one for a name in its registry.
@@ -21,6 +23,9 @@ const STRICT = [
   ],
   ['--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', 'false'],
 ].flat();
+
+/** A function of the generated client. */
+type Send = (request: object) => Promise<{ data: Order; error: object }>;
 
 /** The body of the first order in the README. */
 const FIRST_ORDER = /-d '(\{\s+"external_id".*?\})'\n/s.exec(readFileSync('README.md', 'utf8'))?.[1];
@@ -111,9 +116,9 @@ describe('generated clients', () => {
   });
 
   it('the functions of a generated client have the names of the operations', () => {
-    const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
-    const operationIds = Object.values<object>(paths).flatMap((methods) =>
-      Object.values(methods).map(({ operationId }) => operationId as string),
+    const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as OpenApi;
+    const operationIds = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
     );
     const source = readFileSync(`${FOLDER}/hey-api/sdk.gen.ts`, 'utf8');
     const functions = [...source.matchAll(/^export const (\w+)/gm)].map(([, name]) => name);
@@ -129,21 +134,21 @@ describe('generated clients', () => {
   });
 
   it('a generated client creates an order, amends it, and reads the maximum of a refused redemption', async () => {
-    const sdk = await import(`${FOLDER}/hey-api/sdk.gen.ts`);
-    const { client } = await import(`${FOLDER}/hey-api/client.gen.ts`);
+    const sdk = (await import(`${FOLDER}/hey-api/sdk.gen.ts`)) as Record<string, Send>;
+    const { client } = (await import(`${FOLDER}/hey-api/client.gen.ts`)) as { client: { setConfig(to: object): void } };
     client.setConfig({ baseUrl: service.url, auth: merchant.tokens.access_token });
-    const { data } = await sdk.createOrder({ body: anOrder({ document: aDocument() }) });
+    const { data } = await sdk.createOrder!({ body: anOrder({ document: aDocument() }) });
     expect(data.status).toBe('pending');
     const amendment = {
       path: { id: data.id },
       headers: { 'If-Match': `"${data.version}"` },
       body: { total: '10.00', items: [{ id: 'sku-1', price: '10.00' }], payment_methods: [] },
     };
-    expect((await sdk.amendOrder(amendment)).data).toMatchObject({ total: '10.00', version: 2 });
+    expect((await sdk.amendOrder!(amendment)).data).toMatchObject({ total: '10.00', version: 2 });
     const stale = { ...amendment, body: { ...amendment.body, total: '11.00' } };
-    expect((await sdk.amendOrder(stale)).error).toMatchObject({ code: 'precondition_failed' });
-    const { error } = await sdk.holdRedemption({ path: { id: data.id }, body: { amount: '1.00' } });
+    expect((await sdk.amendOrder!(stale)).error).toMatchObject({ code: 'precondition_failed' });
+    const { error } = await sdk.holdRedemption!({ path: { id: data.id }, body: { amount: '1.00' } });
     expect(error).toMatchObject({ code: 'redemption_exceeds_maximum', maximum: '0.00' });
-    expect((await sdk.cancelOrder({ path: { id: data.id } })).data.status).toBe('cancelled');
+    expect((await sdk.cancelOrder!({ path: { id: data.id } })).data.status).toBe('cancelled');
   });
 });

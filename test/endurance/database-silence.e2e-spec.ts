@@ -54,7 +54,7 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
       await server.pause();
       // /health/ready can return a check that is one second old.
       await sleep(1500);
-      const asked: (() => Promise<Answer>)[] = [
+      const asked: (() => Promise<Answer<unknown>>)[] = [
         () => client.post('/orders', anOrder()),
         () => client.get('/orders'),
         () => client.post('/wallets/search', { document: '52998224725' }),
@@ -111,7 +111,7 @@ describeIf(servers.length > 0, 'A silent database, because mysqld or mariadbd is
   },
 );
 
-async function timed(ask: () => Promise<Answer>): Promise<{ answer: Answer; took: number }> {
+async function timed(ask: () => Promise<Answer<unknown>>): Promise<{ answer: Answer<unknown>; took: number }> {
   const startedAt = performance.now();
   const answer = await ask();
   return { answer, took: performance.now() - startedAt };

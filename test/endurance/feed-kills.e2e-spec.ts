@@ -130,15 +130,15 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
         observer.clock.skip(10 * MINUTE_MS);
         await observer.app.get(SweepsService).doAll();
         instances.fill(await start());
-        const [{ last }] = await rowsOf(observer, 'SELECT last_sequence AS last FROM event_feeds');
-        reader.end(Number(last));
+        const [feed] = await rowsOf(observer, 'SELECT last_sequence AS last FROM event_feeds');
+        reader.end(Number(feed!.last));
         await reading;
         expect(reader.unexpected).toEqual([]);
 
         const rows = await rowsOf(observer, 'SELECT sequence, id, type FROM events ORDER BY sequence');
         expect(reader.events.map(({ sequence }) => sequence)).toEqual(rows.map((_, at) => at + 1));
         expect(reader.events.map(({ id, sequence, type }) => ({ sequence, id, type }))).toEqual(
-          rows.map(({ sequence, id, type }) => ({ sequence: Number(sequence), id: `evt_${id}`, type })),
+          rows.map(({ sequence, id, type }) => ({ sequence: Number(sequence), id: `evt_${String(id)}`, type })),
         );
         expect(new Set(reader.events.map(({ id }) => id)).size).toBe(rows.length);
         for (const load of loads) expectSales(load, reader);

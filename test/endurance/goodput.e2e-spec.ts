@@ -46,7 +46,9 @@ describeWithEdge('the build behind the edge under ten times its maximum load', (
   });
 
   const rows = async (): Promise<number> => {
-    const [{ created }] = await service.dataSource.query('SELECT COUNT(*) AS created FROM orders');
+    const [{ created }] = await service.dataSource.query<[{ created: string }]>(
+      'SELECT COUNT(*) AS created FROM orders',
+    );
     return Number(created);
   };
 

@@ -6,7 +6,7 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
-import type { Tokens } from '../support/shop.js';
+import type { Order, Page, Tokens } from '../support/shop.js';
 
 const ORDERS = 100;
 const CONNECTIONS = 12;
@@ -37,7 +37,7 @@ const aLargeOrder = (): object =>
   });
 
 /** Fails unless the response has that status. */
-async function expectStatus(status: number, answered: Promise<Answer>): Promise<Answer> {
+async function expectStatus<T>(status: number, answered: Promise<Answer<T>>): Promise<Answer<T>> {
   const answer = await answered;
   if (answer.status !== status) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
@@ -59,7 +59,7 @@ describe('100 orders of 250 KiB', () => {
     let isListing = true;
     const listing = atOnce(CONNECTIONS, async () => {
       for (let page = 0, cursor = ''; page < PAGES_PER_CONNECTION; page++) {
-        const { body } = await expectStatus(200, merchant.get(`/orders?limit=100${cursor}`));
+        const { body } = await expectStatus(200, merchant.get<Page<Order>>(`/orders?limit=100${cursor}`));
         cursor = body.next_cursor ? `&cursor=${body.next_cursor}` : '';
       }
     }).finally(() => (isListing = false));

@@ -5,6 +5,7 @@ import { createMigratedDatabase, type TestDatabase } from '../support/database.j
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { type Service, startService } from '../support/service.js';
+import type { Order } from '../support/shop.js';
 
 const DEADLOCK = 1213;
 const LOCK_WAIT_TIMEOUT = 1205;
@@ -87,7 +88,7 @@ describe('lock conflicts in the database', () => {
     ['deadlocks', DEADLOCK],
     ['lock wait timeouts', LOCK_WAIT_TIMEOUT],
   ])('repeated %s', (_, errno) => {
-    let order: any;
+    let order: Order;
     beforeEach(async () => {
       // Auto-increment values are not rolled back, so they count the attempts.
       await other.query('CREATE TABLE attempts (n INT AUTO_INCREMENT PRIMARY KEY) ENGINE = InnoDB');

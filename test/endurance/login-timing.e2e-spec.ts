@@ -54,7 +54,7 @@ describe('the cost of a login', () => {
 
   describe('after a change of BCRYPT_COST', () => {
     const hashOf = async ({ email }: TestMerchant): Promise<string> =>
-      (await rowsOf(service, 'SELECT password_hash FROM api_users WHERE email = ?', [email]))[0].password_hash;
+      String((await rowsOf(service, 'SELECT password_hash FROM api_users WHERE email = ?', [email]))[0]!.password_hash);
 
     it('the next login after a change of BCRYPT_COST rehashes the password at the new cost', async () => {
       const user = await aMerchant(service);

@@ -3,6 +3,7 @@ import { AdminCommandLine } from '../support/admin.js';
 import type { Answer } from '../support/client.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
+import type { Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsReadBy } from '../support/server-counters.js';
 
@@ -14,7 +15,7 @@ describe('a wallet with a debt and 50,000 open credits', () => {
   it('released holds and returned redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
     const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
     const document = aDocument();
-    const ok = async (answer: Promise<Answer>): Promise<any> => {
+    const ok = async <T>(answer: Promise<Answer<T>>): Promise<T> => {
       const { status, body } = await answer;
       expect(status).toBeLessThan(300);
       return body;
@@ -25,7 +26,7 @@ describe('a wallet with a debt and 50,000 open credits', () => {
       await ok(shop.hold({ id }, amount).answer);
       return `/orders/${id}`;
     };
-    const refundOf = (path: string, amount: string): Promise<any> =>
+    const refundOf = (path: string, amount: string): Promise<Refund> =>
       ok(shop.client.post(`${path}/refunds`, { external_id: 'DEV-1', amount }));
     const first = await shop.completed({ document, total: '200.00' });
     await ok(shop.client.post(`${await anOrderHolding('10.00')}/complete`));

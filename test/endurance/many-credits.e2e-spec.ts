@@ -6,6 +6,7 @@ import { expectInvariants } from '../support/expectations.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService } from '../support/service.js';
+import { type Credit, type Entry, idsOf, type Order, type Page } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsReadBy } from '../support/server-counters.js';
 import { rowsOf } from '../support/wallets.js';
@@ -45,7 +46,7 @@ describe('a wallet with 10,000 open credits', () => {
     expect((await merchant.create({ document })).cashback.to_redeem.available).toBe(all);
     await merchant.credit(document, '1.00');
     const after = { available: '10001.01', pending: '1.01' }[kind];
-    let created: any;
+    let created!: Order;
     const read = await rowsRead(async () => (created = await merchant.create({ document })));
     expect(created.cashback.to_redeem.available).toBe(after);
     expect(read).toBeLessThan(200);
@@ -125,7 +126,7 @@ describe('a wallet with 10,000 open credits', () => {
       'SELECT COUNT(*) AS n FROM cashback_credits c JOIN wallets w ON w.id = c.wallet_id WHERE w.document = ? AND c.is_open = 1',
       [document],
     );
-    expect(Number(row.n)).toBe(1);
+    expect(Number(row!.n)).toBe(1);
     await expectInvariants(reconciler);
   });
 });
@@ -173,7 +174,7 @@ describe('a wallet with a million open credits and as many entries', () => {
   it.each([0, 20, 250_000, 499_995, 500_001, MILLION - 10])(
     'GET /wallets/{id}/credits reads few rows after %d credits',
     async (depth) => {
-      const rows: any[] = await dataSource.query(
+      const rows = await dataSource.query<{ id: string; seq: string; expires_at: Date }[]>(
         'SELECT id, seq, expires_at FROM cashback_credits WHERE wallet_id = ? ORDER BY expires_at, seq LIMIT ?, 21',
         [wallet, Math.max(0, depth - 1)],
       );
@@ -181,14 +182,14 @@ describe('a wallet with a million open credits and as many entries', () => {
       const cursor =
         depth === 0
           ? ''
-          : `&cursor=${encodeCursor(`credits ${wallet}`, [last.expires_at.getTime(), Number(last.seq)])}`;
-      let answer: any;
+          : `&cursor=${encodeCursor(`credits ${wallet}`, [last!.expires_at.getTime(), Number(last!.seq)])}`;
+      let page!: Page<Credit>;
       const read = await rowsReadBy(service, async () => {
-        answer = await merchant.credits({ id: wallet }, `limit=20${cursor}`).answer;
+        page = await merchant.credits({ id: wallet }, `limit=20${cursor}`);
       });
       const expected = (depth === 0 ? rows : rows.slice(1)).slice(0, 20).map(({ id }) => id);
-      expect(answer.body.data.map(({ id }: { id: string }) => id)).toEqual(expected);
-      expect(answer.body.next_cursor === null).toBe(depth === MILLION - 10);
+      expect(idsOf(page)).toEqual(expected);
+      expect(page.next_cursor === null).toBe(depth === MILLION - 10);
       expect(read).toBeLessThan(400);
     },
   );
@@ -200,12 +201,12 @@ describe('a wallet with a million open credits and as many entries', () => {
       [2, 1],
     ] as const) {
       const cursor = encodeCursor(`entries ${wallet}`, [before]);
-      let answer: any;
+      let page!: Page<Entry>;
       const read = await rowsReadBy(service, async () => {
-        answer = await merchant.entries({ id: wallet }, `cursor=${cursor}`).answer;
+        page = await merchant.entries({ id: wallet }, `cursor=${cursor}`);
       });
-      expect(answer.body.data).toHaveLength(length);
-      expect(answer.body.data[0].seq).toBe(before - 1);
+      expect(page.data).toHaveLength(length);
+      expect(page.data[0]!.seq).toBe(before - 1);
       expect(read).toBeLessThan(400);
     }
   });

@@ -96,12 +96,12 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
   /** Waits until nothing waits any more: no order to expire, no event for its number, none to be sent. */
   async function settled(): Promise<void> {
     while (!isOver) {
-      const [{ waiting }] = await rowsOf(
+      const [row] = await rowsOf(
         observer,
         `SELECT (SELECT COUNT(*) FROM event_outbox) + (SELECT COUNT(*) FROM orders WHERE status = 'pending' AND expires_at < UTC_TIMESTAMP(3))
               + (SELECT SUM(f.last_sequence - e.cursor) FROM webhook_endpoints e JOIN event_feeds f USING (merchant_id)) AS waiting`,
       );
-      if (Number(waiting) === 0) return;
+      if (Number(row!.waiting) === 0) return;
       await sleep(200);
     }
   }
@@ -139,8 +139,8 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
         expectComplete(shop.mirror.events);
         expect(await shop.differences()).toEqual([]);
       }
-      const [{ count }] = await rowsOf(observer, 'SELECT COUNT(*) AS count FROM events');
-      expect(events).toHaveLength(Number(count));
+      const [row] = await rowsOf(observer, 'SELECT COUNT(*) AS count FROM events');
+      expect(events).toHaveLength(Number(row!.count));
       expect(new Set(events.map(({ type }) => type))).toEqual(new Set(TYPES));
       await expectInvariants(observer);
       // Only a kill can lose that an event was accepted.

@@ -8,6 +8,7 @@ import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { FrozenClock } from '../support/clock.js';
 import { rowsReadBy } from '../support/server-counters.js';
 import { type Service, startService } from '../support/service.js';
+import { idsOf, type Order, type Page } from '../support/shop.js';
 
 const ORDERS = 10_000;
 const LIMIT = 20;
@@ -100,7 +101,7 @@ async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders
             ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE,
             IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL)
        FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
-    [count / 10_000, ...Array(4).fill([clock.now(), stepSeconds]).flat(), merchantId, count],
+    [count / 10_000, ...Array<unknown[]>(4).fill([clock.now(), stepSeconds]).flat(), merchantId, count],
   );
   await dataSource.query(
     "UPDATE orders SET status = 'expired' WHERE merchant_id = ? AND status = 'pending' AND expires_at <= ?",
@@ -120,7 +121,7 @@ interface Row {
 
 /** The merchant's orders, newest first, read by a table scan. */
 async function allOrders(merchantId: string): Promise<Row[]> {
-  const rows: any[] = await dataSource.query(
+  const rows: Row[] = await dataSource.query(
     'SELECT id, external_id, status, created_at, expires_at, completed_at FROM orders WHERE merchant_id = ? ORDER BY created_at DESC, id DESC',
     [merchantId],
   );
@@ -189,14 +190,14 @@ async function readPage(
   after: (order: Row) => string = ({ created_at, id }) => encodeCursor('orders', [created_at.getTime(), id]),
 ): Promise<number> {
   const page = cursor === undefined ? '' : `&cursor=${after(cursor)}`;
-  let answer!: Answer;
+  let answer!: Answer<Page<Order>>;
   const read = await rowsReadBy(service, async () => {
     answer = await merchant.orders(`limit=${LIMIT}&${query}${page}`).answer;
   });
   const { status, body } = answer;
   const start = cursor === undefined ? 0 : orders.indexOf(cursor) + 1;
   const expected = orders.slice(start).filter(matches);
-  expect({ query, status, ids: body.data.map(({ id }: Row) => id), isLast: body.next_cursor === null }).toEqual({
+  expect({ query, status, ids: idsOf(body), isLast: body.next_cursor === null }).toEqual({
     query,
     status: 200,
     ids: expected.slice(0, LIMIT).map(({ id }) => id),
@@ -258,30 +259,30 @@ describe('POST /orders/search of a customer with a million orders', () => {
     const status = `CASE WHEN n >= ${MILLION - 10} THEN 'refunded' WHEN n % 1000 = 0 THEN 'cancelled' WHEN n % 10 < 2 THEN 'pending' ELSE 'completed' END`;
     await seed(merchant.id, { stepSeconds: 1, status, minutes: '60000', statuses: [] }, MILLION);
     const cursorAfter = async (n: number): Promise<string | undefined> => {
-      const [row]: any[] = await dataSource.query('SELECT id FROM orders WHERE merchant_id = ? AND external_id = ?', [
-        merchant.id,
-        `PED-${n}`,
-      ]);
-      return encodeCursor('customer orders', [clock.now().getTime() - 1000 * n, row.id]);
+      const [row] = await dataSource.query<{ id: string }[]>(
+        'SELECT id FROM orders WHERE merchant_id = ? AND external_id = ?',
+        [merchant.id, `PED-${n}`],
+      );
+      return encodeCursor('customer orders', [clock.now().getTime() - 1000 * n, row!.id]);
     };
     const reads: [number, string][] = [];
     for (const filter of [undefined, ...STATUSES.map((one) => [one]), ['refunded', 'cancelled'], STATUSES])
       for (const start of [-1, 10, 499_999, 999_970, MILLION - 5]) {
         const cursor = start < 0 ? undefined : await cursorAfter(start);
-        let answer!: Answer;
+        let page!: Page<Order>;
         const read = await rowsReadBy(service, async () => {
-          answer = await merchant.searchOrders({
+          page = await merchant.searchOrders({
             ...{ document: CUSTOMER, limit: LIMIT, cursor },
             ...(filter && { status: filter }),
-          }).answer;
+          });
         });
         const expected: string[] = [];
         for (let n = start + 1; n < MILLION && expected.length <= LIMIT; n++)
           if (filter?.includes(STATUS_OF(n)) ?? true) expected.push(`PED-${n}`);
-        expect({ filter, start, ids: answer.body.data?.map((order: any) => order.external_id) }).toEqual({
+        expect({ filter, start, ids: page.data.map((order) => order.external_id) }).toEqual({
           ...{ filter, start, ids: expected.slice(0, LIMIT) },
         });
-        expect(answer.body.next_cursor === null).toBe(expected.length <= LIMIT);
+        expect(page.next_cursor === null).toBe(expected.length <= LIMIT);
         reads.push([read, `${filter?.join() ?? 'every status'} after ${start}`]);
       }
     expect(reads.filter(([read]) => read > MAX_ROWS_READ)).toEqual([]);

@@ -50,7 +50,7 @@ describe('a change of JWT_SECRET', () => {
   const logIn = async (name: string): Promise<void> => {
     tokens = (await at(name).post<Tokens>('/auth/login', { email, password: PASSWORD })).body;
   };
-  const refresh = (name: string, token: string): Promise<Answer> =>
+  const refresh = (name: string, token: string): Promise<Answer<Tokens>> =>
     at(name).post<Tokens>('/auth/refresh', { refresh_token: token });
 
   describe.each([
@@ -80,7 +80,7 @@ describe('a change of JWT_SECRET', () => {
 
   it('a network that a user logged in from is known to an instance that signs with another secret', async () => {
     const signedByOther = at(NAMES[2]!);
-    const loginFrom = (client: Client, address: string, password: string): Promise<Answer> =>
+    const loginFrom = (client: Client, address: string, password: string): Promise<Answer<Tokens>> =>
       client.send('POST', '/auth/login', { body: { email, password }, headers: { 'x-forwarded-for': address } });
     expect((await loginFrom(at(NAMES[1]!), '198.51.100.1', PASSWORD)).status).toBe(201);
     for (let failures = 1; failures <= USER_LIMIT; failures++)

@@ -19,6 +19,7 @@ const WORKERS = 4;
 /** What the next release adds to the schema, as its build has it. */
 const MIGRATION = `
 import { hasColumn } from '../src/database/migration-steps.js';
+import type { Order } from '../support/shop.js';
 export class AddOrderChannel9000000000000 {
   async up(runner) {
     if (!(await hasColumn(runner, 'orders', 'channel')))
@@ -75,18 +76,18 @@ describeWithEdge('an upgrade of two instances behind the edge, under load', () =
     (await observer.dataSource.query<object[]>("SHOW COLUMNS FROM orders LIKE 'channel'")).length > 0;
 
   /** Sends a request once. @throws unless the response has this status */
-  async function send(status: number, method: string, target: string, body?: object): Promise<any> {
+  async function send<T>(status: number, method: string, target: string, body?: object): Promise<T> {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const response = await fetch(edge.url + target, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     const text = await response.text();
     if (response.status !== status) throw new Error(`${method} ${target}: ${response.status} ${text}`);
-    return JSON.parse(text);
+    return JSON.parse(text) as T;
   }
 
   /** Creates, completes and reads an order. */
   async function anOrderThrough(): Promise<{ id: string }> {
     const order = anOrder();
-    const { id } = await send(201, 'POST', '/orders', order);
+    const { id } = await send<{ id: string }>(201, 'POST', '/orders', order);
     await send(200, 'POST', `/orders/${id}/complete`, {});
     await send(200, 'GET', '/orders?limit=5');
     return send(200, 'GET', `/orders/${id}`);

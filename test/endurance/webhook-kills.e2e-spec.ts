@@ -30,7 +30,7 @@ describe('an instance that is killed between sending an event and storing that i
     await deliver(service);
     expect(receiver.object.sequences()).toEqual([1, 2, 3]);
     const { leased_until: leasedUntil } = await rowOf(service, endpoint);
-    expect(+leasedUntil - Date.now()).toBeLessThanOrEqual(60_000);
+    expect(Number(leasedUntil) - Date.now()).toBeLessThanOrEqual(60_000);
     expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 2, failures: 0 });
     await service.dataSource.query('UPDATE webhook_endpoints SET leased_until = ? WHERE id = ?', [
       new Date(0),

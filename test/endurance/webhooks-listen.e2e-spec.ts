@@ -109,8 +109,8 @@ describe('npm run webhooks:listen', () => {
     await listener.until('Waiting for');
     const externalId = await complete();
     const printed = await listener.until(`"debt"`);
-    const event = JSON.parse(printed.slice(printed.indexOf('{'))) as { id: string; data: any };
-    expect(event.data.order.external_id).toBe(externalId);
+    const event = JSON.parse(printed.slice(printed.indexOf('{'))) as FeedEvent;
+    expect(event.data.order!.external_id).toBe(externalId);
     expect(event).toEqual((await client.get<FeedEvent>(`/events/${event.id}`)).body);
     await listener.end(10_000);
   });

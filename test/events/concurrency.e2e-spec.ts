@@ -9,8 +9,9 @@ import { type Answer, atOnce, Client } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete, numberEvents, readFeed } from '../support/events.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
+import type { FeedEvent } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf } from '../support/wallets.js';
+import { type Row, rowsOf } from '../support/wallets.js';
 
 const { service } = useService();
 let second: Service;
@@ -82,7 +83,7 @@ describe('concurrent events', () => {
     for (const { app } of instances) app.get(SweepsService).start();
     clients = instances.map((instance) => new Client(instance, merchant.client.token));
     let isWriting = true;
-    const read: any[] = [];
+    const read: FeedEvent[] = [];
     const reader = async (): Promise<void> => {
       for (let after = 0, isLast = false; !isLast;) {
         isLast = !isWriting && (await rowsOf(service, 'SELECT id FROM event_outbox LIMIT 1')).length === 0;
@@ -178,7 +179,7 @@ describe('a backlog of events', () => {
       'INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at) VALUES ?',
       [rows],
     );
-    const left = async (): Promise<any[]> =>
+    const left = async (): Promise<Row[]> =>
       rowsOf(service, 'SELECT merchant_id AS id, COUNT(*) AS count FROM event_outbox GROUP BY merchant_id');
     // Each round numbers the events of 50 merchants.
     for (let round = 0; round < 8; round++) await service.app.get(SequencerService).run();

@@ -4,6 +4,7 @@ import { eventWalletOf, numberEvents, readFeed } from '../support/events.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { type Service, startService } from '../support/service.js';
+import type { FeedEvent } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 // The clock moves by a year.
@@ -28,7 +29,7 @@ const TYPES = '&types=cashback.available,cashback.expiring,cashback.expired';
 const today = (zone = ZONE): string => dayOf(service.clock.now(), zone);
 
 /** Moves the clock to an instant, lets both instances do what is due, and returns the events of that. */
-async function eventsAt(instant: Date, after = 0): Promise<any[]> {
+async function eventsAt(instant: Date, after = 0): Promise<FeedEvent[]> {
   service.clock.skip(+instant - +service.clock.now());
   await Promise.all([numberEvents(service), numberEvents(second), numberEvents(second)]);
   await numberEvents(service);
@@ -55,7 +56,7 @@ describe('the events of dates', () => {
     const event = events.find(({ data }) => data.wallet.document === document);
     expect(event).toMatchObject({ type: 'cashback.available', timestamp: expect.stringContaining('T03:02:') });
     const wallet = await eventWalletOf(merchant, document);
-    expect(event.data).toEqual({ amount: '8.00', available_at: start.toISOString(), wallet });
+    expect(event!.data).toEqual({ amount: '8.00', available_at: start.toISOString(), wallet });
     expect(wallet).toMatchObject({ available: '9.00', pending: '0.00' });
     expect(await eventsAt(new Date(+start + 60 * MINUTE))).toEqual(events);
   });
@@ -73,14 +74,14 @@ describe('the events of dates', () => {
     expect(await eventsAt(day, after)).toEqual([]);
     const [expiring, ...others] = await eventsAt(new Date(+day + 63 * MINUTE), after);
     expect(others).toEqual([]);
-    expect(expiring.type).toBe('cashback.expiring');
-    expect(expiring.data).toEqual({
+    expect(expiring!.type).toBe('cashback.expiring');
+    expect(expiring!.data).toEqual({
       amount: '11.00',
       expires_at: expiresAt.toISOString(),
       expires_on: lastDay,
       wallet: await eventWalletOf(merchant, document),
     });
-    const [expired, ...more] = await eventsAt(expiresAt, expiring.sequence);
+    const [expired, ...more] = await eventsAt(expiresAt, expiring!.sequence);
     expect(more).toEqual([]);
     expect(expired).toMatchObject({
       type: 'cashback.expired',
@@ -128,7 +129,7 @@ describe('the events of dates', () => {
           before.length,
         );
         expect(event).toMatchObject({ type: 'cashback.expiring', data: { expires_on: lastDay, wallet: { document } } });
-        expect(dayOf(new Date(event.timestamp), timeZone)).toBe(announcedOn);
+        expect(dayOf(new Date(event!.timestamp), timeZone)).toBe(announcedOn);
       }
     },
   );

@@ -3,6 +3,7 @@ import type { Answer } from '../support/client.js';
 import { eventsOf, eventWalletOf, expectComplete } from '../support/events.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { FeedEvent, Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -16,16 +17,16 @@ beforeAll(async () => {
 const HALF_AN_HOUR = 30 * 60_000;
 
 /** Creates an order of a customer with 80.00 that holds an amount. */
-async function anOrderHolding(amount = '0.00'): Promise<any> {
+async function anOrderHolding(amount = '0.00'): Promise<Order> {
   const order = await merchant.orderWith('80.00', { metadata: { store: 'SP-014' } });
   if (amount !== '0.00') await hold(order, amount);
   return order;
 }
 
-const hold = (order: any, amount: string, minutes?: number) =>
+const hold = (order: Order, amount: string, minutes?: number) =>
   merchant.hold(order, amount, minutes && new Date(Date.parse(order.expires_at) + minutes * 60_000).toISOString())
     .answer;
-const amend = (order: any, total: string, redeem?: string) =>
+const amend = (order: Order, total: string, redeem?: string) =>
   merchant.amend(order, {
     items: order.items,
     metadata: order.metadata,
@@ -33,20 +34,20 @@ const amend = (order: any, total: string, redeem?: string) =>
     payment_methods: [],
     redeem,
   }).answer;
-const complete = (order: any) => merchant.complete(order, {}).answer;
-const refund = (order: any) => merchant.refund(order, '50.00', { external_id: 'DEV-1' }).answer;
+const complete = (order: Order) => merchant.complete(order, {}).answer;
+const refund = (order: Order) => merchant.refund(order, '50.00', { external_id: 'DEV-1' }).answer;
 
-const ofOrder = async ({ id }: any): Promise<any[]> =>
+const ofOrder = async ({ id }: Order): Promise<FeedEvent[]> =>
   (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === id);
 
 /** The order as an event has it. */
-async function eventOrderOf({ id }: any): Promise<object> {
+async function eventOrderOf({ id }: Order): Promise<object> {
   const { document: _, items: _items, ...shown } = await merchant.order({ id });
   return shown;
 }
 
 describe('the events of orders', () => {
-  it.each<[string, string, () => Promise<any>, (order: any) => Promise<Answer>]>([
+  it.each<[string, string, () => Promise<Order>, (order: Order) => Promise<Answer<Order>>]>([
     ['PUT /orders/{id}', 'order.amended', () => anOrderHolding(), (order) => amend(order, '140.00')],
     [
       'PUT /orders/{id} that lowers the hold',
@@ -93,10 +94,10 @@ describe('the events of orders', () => {
         data: { order: await eventOrderOf(order), wallet: await eventWalletOf(merchant, order.document) },
       };
       expect(event).toEqual(expected);
-      expect(event.data.order).toMatchObject({ version: answer.body.version, metadata: { store: 'SP-014' } });
-      const members = (value: any): unknown =>
+      expect(event!.data.order).toMatchObject({ version: answer.body.version, metadata: { store: 'SP-014' } });
+      const members = (value: unknown): unknown =>
         typeof value === 'object' && value !== null && Object.entries(value).map(([name, of]) => [name, members(of)]);
-      expect(members(event.data)).toEqual(members(expected.data));
+      expect(members(event!.data)).toEqual(members(expected.data));
       expect((await act(order)).status).toBe(200);
       expect(await ofOrder(order)).toEqual(events);
     },
@@ -108,12 +109,12 @@ describe('the events of orders', () => {
     const { body } = await refund(order);
     const events = await ofOrder(order);
     expect(events.at(-1)).toMatchObject({ type: 'order.refunded', timestamp: body.created_at });
-    expect(events.at(-1).data).toEqual({
+    expect(events.at(-1)!.data).toEqual({
       order: await eventOrderOf(order),
       refund: body,
       wallet: await eventWalletOf(merchant, order.document),
     });
-    expect(Object.keys(events.at(-1).data)).toEqual(['order', 'refund', 'wallet']);
+    expect(Object.keys(events.at(-1)!.data)).toEqual(['order', 'refund', 'wallet']);
     expect((await refund(order)).status).toBe(201);
     expect(await ofOrder(order)).toEqual(events);
   });
@@ -122,12 +123,12 @@ describe('the events of orders', () => {
     const order = await anOrderHolding(held);
     service.clock.skip(HALF_AN_HOUR);
     const events = await ofOrder(order);
-    expect(events.at(-1).type).toBe('order.expired');
-    expect(events.at(-1).data).toEqual({
+    expect(events.at(-1)!.type).toBe('order.expired');
+    expect(events.at(-1)!.data).toEqual({
       order: await eventOrderOf(order),
       wallet: await eventWalletOf(merchant, order.document),
     });
-    expect(events.at(-1).data.order).toMatchObject({ status: 'expired', cashback: { to_redeem: { lapsed: held } } });
+    expect(events.at(-1)!.data.order).toMatchObject({ status: 'expired', cashback: { to_redeem: { lapsed: held } } });
     expect(await ofOrder(order)).toEqual(events);
   });
 
@@ -136,10 +137,10 @@ describe('the events of orders', () => {
     service.clock.skip(HALF_AN_HOUR);
     const [event] = await ofOrder(order);
     expect(event).toMatchObject({ type: 'order.expired', data: { wallet: { available: '0.00', held: '0.00' } } });
-    expect(event.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
+    expect(event!.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
   });
 
-  it.each<[string, string, (order: any) => Promise<Answer>]>([
+  it.each<[string, string, (order: Order) => Promise<Answer<Order>>]>([
     ['cancelled', 'order.cancelled', (order) => merchant.cancel(order).answer],
     ['held again', 'order.redemption_held', (order) => hold(order, '30.00')],
     ['renewed', 'order.renewed', (order) => hold(order, '0.00')],
@@ -149,12 +150,12 @@ describe('the events of orders', () => {
     expect((await act(order)).status).toBe(200);
     const [, expired, event, ...others] = await ofOrder(order);
     expect(others).toEqual([]);
-    expect(expired).toMatchObject({ type: 'order.expired', timestamp: event.timestamp });
-    expect(expired.data.order).toMatchObject({ status: 'expired', version: 3 });
-    expect(expired.data.wallet).toMatchObject({ available: '80.00', held: '0.00' });
-    expect(event.type).toBe(type);
-    expect(event.data.order).toEqual(await eventOrderOf(order));
-    expect(event.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
+    expect(expired).toMatchObject({ type: 'order.expired', timestamp: event!.timestamp });
+    expect(expired!.data.order).toMatchObject({ status: 'expired', version: 3 });
+    expect(expired!.data.wallet).toMatchObject({ available: '80.00', held: '0.00' });
+    expect(event!.type).toBe(type);
+    expect(event!.data.order).toEqual(await eventOrderOf(order));
+    expect(event!.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
   });
 
   it('an operation that is refused is no event, also if the order was due', async () => {

@@ -15,7 +15,7 @@ beforeEach(async () => {
   merchant = await aLongLivedMerchant(service);
 });
 
-const list = (query: string): Promise<Answer> => merchant.client.get<EventPage>(`/events${query}`);
+const list = (query: string): Promise<Answer<EventPage>> => merchant.client.get<EventPage>(`/events${query}`);
 const daysAgo = (days: number): Date => new Date(+service.clock.now() - days * 86_400_000);
 
 describe('the retention of events', () => {

@@ -5,7 +5,7 @@ import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
-import type { FeedEvent } from '../support/shop.js';
+import type { FeedEvent, Grant } from '../support/shop.js';
 
 const { service } = useService();
 let merchant: TestMerchant;
@@ -14,17 +14,18 @@ beforeAll(async () => {
   merchant = await aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0 });
 });
 
-const ofCustomer = async (document: string): Promise<any[]> =>
+const ofCustomer = async (document: string): Promise<FeedEvent[]> =>
   (await eventsOf(service, merchant)).filter(({ data }) => data.wallet.document === document);
-const typesOf = (events: any[]): string[] => events.map(({ type }) => type);
-const postGrant = async (content: Record<string, unknown>): Promise<any> => {
-  const { status, body } = await merchant.client.post('/grants', content);
+const typesOf = (events: FeedEvent[]): string[] => events.map(({ type }) => type);
+const postGrant = async (content: Record<string, unknown>): Promise<Grant> => {
+  const { status, body } = await merchant.client.post<Grant>('/grants', content);
   expect(status).toBe(201);
   return body;
 };
 
 /** The grant as an event has it. */
-function eventGrant({ id, external_id, amount, available_at, expires_at, expires_on, reason, metadata }: any): object {
+function eventGrant(grant: Grant): object {
+  const { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata } = grant;
   return { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata };
 }
 
@@ -49,13 +50,13 @@ describe('the events of wallets', () => {
     const granted = await postGrant(content);
     const events = await ofCustomer(document);
     expect(typesOf(events)).toEqual(['cashback.granted']);
-    expect(events[0].data).toEqual({
+    expect(events[0]!.data).toEqual({
       amount: '80.00',
       grant: eventGrant(granted),
       wallet: await eventWalletOf(merchant, document),
     });
-    expect(Object.keys(events[0].data.grant)).toEqual(Object.keys(eventGrant(granted)));
-    expect(events[0].timestamp).toBe(granted.created_at);
+    expect(Object.keys(events[0]!.data.grant!)).toEqual(Object.keys(eventGrant(granted)));
+    expect(events[0]!.timestamp).toBe(granted.created_at);
     await postGrant(content);
     expect((await merchant.client.post('/grants', { ...content, amount: '81.00' })).status).toBe(409);
     expect(await ofCustomer(document)).toEqual(events);
@@ -69,7 +70,7 @@ describe('the events of wallets', () => {
     const events = await ofCustomer(document);
     expect(typesOf(events)).toEqual(['cashback.granted', 'order.completed', 'cashback.voided']);
     const wallet = await eventWalletOf(merchant, document);
-    expect(events[2].data).toEqual({ amount: '50.00', grant: eventGrant(body), wallet });
+    expect(events[2]!.data).toEqual({ amount: '50.00', grant: eventGrant(body), wallet });
     await merchant.voidGrant(granted);
     expect(await ofCustomer(document)).toEqual(events);
   });
@@ -81,12 +82,12 @@ describe('the events of wallets', () => {
     expect(typesOf(events)).toEqual(['order.completed', 'order.completed', 'wallet.debt_changed', 'order.refunded']);
     const owing = await eventWalletOf(merchant, document);
     expect(owing).toMatchObject({ debt: '10.00' });
-    expect(events[2].data).toEqual({ change: '10.00', wallet: owing });
-    expect(events[3].data.wallet).toEqual(owing);
+    expect(events[2]!.data).toEqual({ change: '10.00', wallet: owing });
+    expect(events[3]!.data.wallet).toEqual(owing);
     await merchant.credit(document, '4.00');
     const [repaid, granted] = (await ofCustomer(document)).slice(4);
     expect(repaid).toMatchObject({ type: 'wallet.debt_changed', data: { change: '-4.00', wallet: { debt: '6.00' } } });
-    expect(granted).toMatchObject({ type: 'cashback.granted', data: { amount: '4.00', wallet: repaid.data.wallet } });
+    expect(granted).toMatchObject({ type: 'cashback.granted', data: { amount: '4.00', wallet: repaid!.data.wallet } });
   });
 
   it('cashback that expires is one cashback.expired per wallet with the sum, and another sweep writes none', async () => {
@@ -97,9 +98,9 @@ describe('the events of wallets', () => {
     service.clock.skip(3_600_000);
     await numberEvents(service);
     const events = await ofCustomer(document);
-    expect(typesOf(events)).toEqual([...Array(3).fill('cashback.granted'), 'cashback.expired']);
-    expect(events[3].data).toEqual({ amount: '12.00', wallet: await eventWalletOf(merchant, document) });
-    expect(events[3].data.wallet).toMatchObject({ available: '1.00', pending: '0.00' });
+    expect(typesOf(events)).toEqual([...Array<string>(3).fill('cashback.granted'), 'cashback.expired']);
+    expect(events[3]!.data).toEqual({ amount: '12.00', wallet: await eventWalletOf(merchant, document) });
+    expect(events[3]!.data.wallet).toMatchObject({ available: '1.00', pending: '0.00' });
   });
 
   it('cashback that an operation finds expired is cashback.expired before the event of the operation', async () => {
@@ -112,8 +113,8 @@ describe('the events of wallets', () => {
     await merchant.complete(order, {});
     const events = await ofCustomer(document);
     expect(typesOf(events).slice(2)).toEqual(['cashback.expired', 'order.completed']);
-    expect(events[2].data).toMatchObject({ amount: '5.00', wallet: { available: '7.30', held: '0.00' } });
-    expect(events[3].data.wallet).toEqual(await eventWalletOf(merchant, document));
+    expect(events[2]!.data).toMatchObject({ amount: '5.00', wallet: { available: '7.30', held: '0.00' } });
+    expect(events[3]!.data.wallet).toEqual(await eventWalletOf(merchant, document));
   });
 
   it('the sums of every event are those of the wallet, with expired, pending and available credits and other holds', async () => {
@@ -166,8 +167,8 @@ describe('what events store', () => {
     const erased = await ofCustomer(pseudonym);
     for (const secret of secrets) expect(JSON.stringify(erased)).not.toContain(secret);
     expect(erased.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
-    expect(erased[0].data).toMatchObject({ grant: { reason: null, metadata: {} }, wallet: { document: pseudonym } });
-    expect(erased[1].data.order).toEqual({ ...events[1].data.order, metadata: {} });
-    expect((await merchant.client.get<FeedEvent>(`/events/${events[1].id}`)).body).toEqual(erased[1]);
+    expect(erased[0]!.data).toMatchObject({ grant: { reason: null, metadata: {} }, wallet: { document: pseudonym } });
+    expect(erased[1]!.data.order).toEqual({ ...events[1]!.data.order, metadata: {} });
+    expect((await merchant.client.get<FeedEvent>(`/events/${events[1]!.id}`)).body).toEqual(erased[1]);
   });
 });

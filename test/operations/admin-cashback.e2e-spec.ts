@@ -4,12 +4,16 @@ import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
-import type { Tokens } from '../support/shop.js';
+import type { Credit, Entry, Tokens } from '../support/shop.js';
 
 const { service, admin } = useAdmin();
 
 describe('admin commands for cashback and wallets', () => {
   let merchant: TestMerchant;
+  const shownWallet = (document: string) =>
+    admin.json<{ credits: Credit[]; entries: Entry[] }>(
+      ...['wallet', 'show', '--merchant', merchant.id, '--document', document],
+    );
   beforeAll(async () => {
     merchant = await aMerchant(service);
   });
@@ -26,13 +30,13 @@ describe('admin commands for cashback and wallets', () => {
     const [row] = await rowsOf(service, 'SELECT CAST(expires_at AS CHAR) AS text FROM cashback_credits WHERE id = ?', [
       credit.id,
     ]);
-    expect(row.text).toBe('2099-01-01 03:00:00.000');
+    expect(row!.text).toBe('2099-01-01 03:00:00.000');
     expect(await merchant.wallet(document)).toMatchObject({ id: credit.wallet_id, available: '80.00' });
 
     const later = await admin.json(...args, '--amount', '5.5', '--available-on', '2098-01-01');
     expect(later).toMatchObject({ available_on: '2098-01-01', available_at: '2098-01-01T03:00:00.000Z' });
     expect(later).toMatchObject({ expires_on: '2098-06-29', expires_at: '2098-06-30T03:00:00.000Z' });
-    const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
+    const shown = await shownWallet(document);
     expect(shown).toMatchObject({
       ...(await merchant.wallet(document)),
       pending: '5.50',
@@ -44,7 +48,7 @@ describe('admin commands for cashback and wallets', () => {
         source: { type: 'grant', id: credit.id, external_id: credit.id, reason: 'Desculpe 🎁', return: false },
       }),
     );
-    expect(shown.credits.map(({ remaining }: { remaining: string }) => remaining).sort()).toEqual(['5.50', '80.00']);
+    expect(shown.credits.map(({ remaining }) => remaining).sort()).toEqual(['5.50', '80.00']);
     await expectInvariants(service);
   });
 
@@ -86,7 +90,7 @@ describe('admin commands for cashback and wallets', () => {
   it('`wallet show` prints at most 100 open credits and their number', async () => {
     const document = aDocument();
     for (let granted = 0; granted < 103; granted++) await merchant.credit(document, '1.00');
-    const shown = await admin.json('wallet', 'show', '--merchant', merchant.id, '--document', document);
+    const shown = await shownWallet(document);
     expect(shown).toMatchObject({ available: '103.00', open_credits: 103 });
     expect([shown.credits.length, shown.entries.length]).toEqual([100, 100]);
   });
@@ -182,7 +186,7 @@ describe('`cashback void`', () => {
     merchant = await aMerchant(service);
   });
   const voiding = (...of: string[]): string[] => ['cashback', 'void', '--merchant', merchant.id, ...of];
-  const grantOf = (document: string, ...options: string[]): Promise<any> =>
+  const grantOf = (document: string, ...options: string[]) =>
     admin.json(
       ...['cashback', 'grant', '--merchant', merchant.id, '--document', document, '--amount', '7.00', ...options],
     );
@@ -190,7 +194,7 @@ describe('`cashback void`', () => {
   it('`cashback void` takes back what is left of a grant, and prints the same grant when it is repeated', async () => {
     const document = aDocument();
     const { id, wallet_id } = await grantOf(document);
-    const voided = await admin.json(...voiding('--grant', id as string));
+    const voided = await admin.json(...voiding('--grant', id));
     expect(voided).toEqual({
       id,
       wallet_id,
@@ -200,7 +204,7 @@ describe('`cashback void`', () => {
       voided: '7.00',
       voided_at: expect.stringMatching(/Z$/),
     });
-    expect(await admin.json(...voiding('--grant', id as string))).toEqual(voided);
+    expect(await admin.json(...voiding('--grant', id))).toEqual(voided);
     expect(await merchant.wallet(document)).toMatchObject({ available: '0.00', debt: '0.00' });
     const [record] = await admin.list('audit', 'list', '--limit', '1');
     expect(record).toMatchObject({
@@ -224,7 +228,7 @@ describe('`cashback void`', () => {
   it('two concurrent runs of `cashback void` take the cashback back once', async () => {
     const document = aDocument();
     const { id } = await grantOf(document);
-    const [first, second] = await atOnce(2, () => admin.builtJson(voiding('--grant', id as string)));
+    const [first, second] = await atOnce(2, () => admin.builtJson(voiding('--grant', id)));
     expect(first).toMatchObject({ voided: '7.00' });
     expect(second).toEqual(first);
     expect(await merchant.movements(document)).toEqual(['grant 7.00', 'void -7.00']);
@@ -241,7 +245,7 @@ describe('`cashback void`', () => {
       await admin.refusal('cashback', 'void', '--merchant', other.id, ...of);
     await admin.refusal(...voiding('--grant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10'));
     expect(await admin.refusal(...voiding())).toContain('--external-id');
-    expect(await admin.refusal(...voiding('--grant', id as string, '--external-id', 'KEPT'))).toContain('--grant');
+    expect(await admin.refusal(...voiding('--grant', id, '--external-id', 'KEPT'))).toContain('--grant');
     expect(await merchant.wallet(document)).toMatchObject({ available: '7.00' });
   });
 });

@@ -52,7 +52,7 @@ describe('`report expiring`', () => {
     }
   }
 
-  const report = (...args: string[]): Promise<any[]> => admin.list('report', 'expiring', ...args);
+  const report = (...args: string[]) => admin.list<Record<string, string>>('report', 'expiring', ...args);
 
   it('`report expiring` shows per month what will expire if nobody spends it, and the part that orders hold', async () => {
     const rows = await report('--months', '3', '--merchant', merchant.id);
@@ -62,15 +62,16 @@ describe('`report expiring`', () => {
       { ...rows[1], month: months[1], expiring: '7.00', held: ZERO },
       { ...rows[2], month: months[2], expiring: '20.00', held: '15.00' },
     ]);
-    expect(Object.keys(rows[0])).toEqual(['merchant_id', 'name', 'month', 'expiring', 'held']);
+    expect(Object.keys(rows[0]!)).toEqual(['merchant_id', 'name', 'month', 'expiring', 'held']);
   });
 
   it('`report expiring` adds up to what the ledger says that customers own', async () => {
     const rows = await report('--months', '4', '--merchant', merchant.id);
     const cents = (amount: string): number => Math.round(Number(amount) * 100);
-    const [{ closing }] = await admin.list('report', 'ledger', '--month', months[0]!, '--merchant', merchant.id);
-    expect(rows.reduce((sum, { expiring }) => sum + cents(expiring), 0)).toBe(cents(closing));
-    expect(closing).toBe('138.00');
+    const options = ['--month', months[0]!, '--merchant', merchant.id];
+    const [ledger] = await admin.list<{ closing: string }>('report', 'ledger', ...options);
+    expect(rows.reduce((sum, { expiring }) => sum + cents(expiring!), 0)).toBe(cents(ledger!.closing));
+    expect(ledger!.closing).toBe('138.00');
   });
 
   it('`report expiring` shows twelve months of every merchant unless the options say otherwise', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Outcome } from '../support/build.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
@@ -36,19 +37,25 @@ const command = (file: string, shop: { id: string } = merchant): string[] => [
   file,
 ];
 
+interface Imported {
+  code: number;
+  bad: { line: number; external_id: string; errors: string[] }[];
+  summary: { granted: number; existing: number };
+}
+
 /** Runs the command. @returns its exit code, the bad lines, and the summary. */
-async function importFile(file: string, shop = merchant): Promise<{ code: number; bad: any[]; summary: any }> {
+async function importFile(file: string, shop = merchant): Promise<Imported> {
   return outcomeOf(await admin.run(...command(file, shop)));
 }
 
-function outcomeOf({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }): any {
+function outcomeOf({ code, stdout, stderr }: Outcome): Imported {
   // On a slow machine there is progress to report.
   expect(stderr).toMatch(/^(\d+ % read: .*\n)*$/);
   const printed = stdout
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line));
-  return { code, summary: printed.pop(), bad: printed };
+    .map((line) => JSON.parse(line) as unknown);
+  return { code, summary: printed.pop(), bad: printed } as Imported;
 }
 
 const aLine = (members: Record<string, string> = {}): string =>
@@ -125,8 +132,8 @@ describe('`cashback import`', () => {
       { code: 0, bad: [] },
       { code: 0, bad: [] },
     ]);
-    expect(runs[0].summary.granted + runs[1].summary.granted).toBe(150);
-    expect(runs[0].summary.existing + runs[1].summary.existing).toBe(150);
+    expect(runs[0]!.summary.granted + runs[1]!.summary.granted).toBe(150);
+    expect(runs[0]!.summary.existing + runs[1]!.summary.existing).toBe(150);
     for (const document of documents) expect((await merchant.wallet(document)).available).toBe('50.00');
     await expectInvariants(service);
   });

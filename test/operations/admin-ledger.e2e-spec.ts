@@ -6,11 +6,15 @@ import { expectInvariants } from '../support/expectations.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { localDate, startOfDayAfter } from '../support/days.js';
+import type { Order } from '../support/shop.js';
 import { useAdmin } from '../support/use-admin.js';
 
 const ZONE = 'America/Sao_Paulo';
 const ZERO = '0.00';
 const HOUR_MS = 3_600_000;
+
+/** A line of the report. */
+type Figures = Record<string, string>;
 
 describe('`report ledger`', () => {
   const { service, admin } = useAdmin();
@@ -21,7 +25,7 @@ describe('`report ledger`', () => {
   ];
   /** The month whose last days the test fills, and the next one. */
   let [month, next] = ['', ''];
-  let monthBefore: any;
+  let monthBefore: Figures;
 
   const monthOf = (ms: number): string => localDate(ms, ZONE).slice(0, 7);
   const now = (): number => service.clock.now().getTime();
@@ -38,12 +42,12 @@ describe('`report ledger`', () => {
     return start;
   }
 
-  async function report(of: string, ...args: string[]): Promise<any[]> {
-    return admin.list('report', 'ledger', '--month', of, ...args);
-  }
-  const reportOf = async (shop: TestMerchant, of: string): Promise<any> => (await report(of, '--merchant', shop.id))[0];
+  const report = (of: string, ...args: string[]): Promise<Figures[]> =>
+    admin.list('report', 'ledger', '--month', of, ...args);
+  const reportOf = async (shop: TestMerchant, of: string): Promise<Figures> =>
+    (await report(of, '--merchant', shop.id))[0]!;
 
-  const post = async (path: string, body: object = {}): Promise<any> => {
+  const post = async (path: string, body: object = {}): Promise<{ id: string }> => {
     const { status, body: answer } = await merchant.client.post(path, body);
     expect([200, 201]).toContain(status);
     return answer;
@@ -65,7 +69,7 @@ describe('`report ledger`', () => {
     await fillNext();
   });
 
-  let refunded: any;
+  let refunded: Order;
 
   async function fillMonth(): Promise<void> {
     await merchant.credit(redeemer, '80.00');
@@ -136,8 +140,8 @@ describe('`report ledger`', () => {
     );
     const sum = (member: 'available' | 'pending' | 'held' | 'debt'): number =>
       wallets.reduce((left, wallet) => left + cents(wallet[member]), 0);
-    expect(cents(row.closing_debt)).toBe(sum('debt'));
-    expect(cents(row.closing)).toBe(sum('available') + sum('pending') + sum('held') - sum('debt'));
+    expect(cents(row.closing_debt!)).toBe(sum('debt'));
+    expect(cents(row.closing!)).toBe(sum('available') + sum('pending') + sum('held') - sum('debt'));
     await expectInvariants(service);
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { aMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf } from '../support/wallets.js';
+import { type Row, rowsOf } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 
@@ -29,7 +29,7 @@ describe('the reconcile command', () => {
     const lines = stdout
       .trimEnd()
       .split('\n')
-      .map((line) => JSON.parse(line));
+      .map((line) => JSON.parse(line) as Row);
     expect(lines).toContainEqual(
       expect.objectContaining({
         invariant: expect.stringContaining('the remaining amount of a credit'),
@@ -54,7 +54,7 @@ describe('the reconcile command', () => {
       const file = path.join(folder, 'reconcile.prom');
       for (const _run of ['first', 'second']) {
         const { stdout } = await admin.run('reconcile', '--metrics', file);
-        const { findings, wallets } = JSON.parse(stdout.trimEnd().split('\n').at(-1) as string);
+        const { findings, wallets } = JSON.parse(stdout.trimEnd().split('\n').at(-1)!) as Record<string, number>;
         expect(findings).toBeGreaterThan(0);
         const metrics = readFileSync(file, 'utf8');
         expect(metrics).toContain(`\nreconcile_findings ${findings}\n`);

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { numberEvents } from '../support/events.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import type { Entry } from '../support/shop.js';
 import { useAdmin } from '../support/use-admin.js';
-import { rowsOf } from '../support/wallets.js';
+import { type Row, rowsOf } from '../support/wallets.js';
 
 const { service, admin } = useAdmin();
 let merchant: TestMerchant;
@@ -13,14 +14,12 @@ beforeAll(async () => {
 });
 
 /** A customer with a grant, a refunded order that redeemed some of it, and an order that holds some. */
-async function aCustomer(shop: TestMerchant): Promise<{ document: string; order: any; pending: any; refund: any }> {
+async function aCustomer(shop: TestMerchant) {
   const document = aDocument();
   const grant = { external_id: `G-${document}`, document, amount: '40.00', reason: 'Desculpe' };
   expect((await shop.client.post('/grants', grant)).status).toBe(201);
   const order = await shop.completed({ document, total: '100.00' }, { redeem: '10.00' });
-  const { body: refund } = await shop.client.post(`/orders/${order.id}/refunds`, {
-    ...{ external_id: 'DEV-1', amount: '50.00' },
-  });
+  const refund = await shop.refund(order, '50.00', { external_id: 'DEV-1' });
   const pending = await shop.create({ document });
   await shop.hold(pending, '3.00');
   return { document, order, pending, refund };
@@ -29,7 +28,7 @@ async function aCustomer(shop: TestMerchant): Promise<{ document: string; order:
 describe('`order show`', () => {
   it('`order show` prints an order as the API shows it, with its merchant, policy, refunds and ledger entries', async () => {
     const { document, order, refund } = await aCustomer(merchant);
-    const shown = await admin.json('order', 'show', '--order', order.id as string);
+    const shown = await admin.json<{ entries: Entry[] }>('order', 'show', '--order', order.id);
     expect(shown).toEqual({
       ...(await merchant.order(order)),
       merchant_id: merchant.id,
@@ -37,10 +36,10 @@ describe('`order show`', () => {
       refunds: [expect.objectContaining({ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' })],
       entries: expect.any(Array),
     });
-    const movements = (entries: any[]): string[] =>
+    const movements = (entries: Entry[]): string[] =>
       entries.filter(({ order_id: id }) => id === order.id).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`);
     expect(movements(shown.entries)).toEqual(movements(await merchant.statement(document)).reverse());
-    const named = ['--merchant', merchant.id, '--external-id', order.external_id as string];
+    const named = ['--merchant', merchant.id, '--external-id', order.external_id];
     expect(await admin.json('order', 'show', ...named)).toEqual(shown);
   });
 
@@ -58,8 +57,11 @@ describe('`order show`', () => {
 });
 
 describe('`customer export`', () => {
-  const exported = (document: string, shop = merchant): Promise<any> =>
-    admin.builtJson(['customer', 'export', '--merchant', shop.id, '--document-stdin'], `${document}\n`);
+  const exported = (document: string, shop = merchant) =>
+    admin.builtJson<Record<string, Row[]> & { entries: Entry[] }>(
+      ['customer', 'export', '--merchant', shop.id, '--document-stdin'],
+      `${document}\n`,
+    );
 
   it('`customer export` prints every row that is stored about a customer and nothing about anybody else', async () => {
     const { document, order, pending, refund } = await aCustomer(merchant);
@@ -77,16 +79,16 @@ describe('`customer export`', () => {
       orders: [{ id: order.id, document }, { id: pending.id }],
       refunds: [{ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' }],
     });
-    expect(found.credits.map(({ amount, reason }: any) => [amount, reason])).toEqual([
+    expect(found.credits!.map(({ amount, reason }) => [amount, reason])).toEqual([
       ['40.00', 'Desculpe'],
       ['6.75', null],
     ]);
-    expect(found.orders[0]).toMatchObject({
+    expect(found.orders![0]).toMatchObject({
       ...{ external_id: order.external_id, total: '100.00', policy: { earn_rate: '7.5%' } },
       items: [{ id: 'sku-1', price: '100.00', description: 'Café em grãos' }],
       payment_methods: [{ id: 'credit_card', amount: '100.00' }],
     });
-    expect(found.entries.map(({ seq, kind, amount }: any) => `${seq} ${kind} ${amount}`)).toEqual(
+    expect(found.entries.map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`)).toEqual(
       (await merchant.statement(document)).map(({ seq, kind, amount }) => `${seq} ${kind} ${amount}`),
     );
     expect(JSON.stringify(found)).not.toContain(elsewhere.id);
@@ -112,7 +114,7 @@ describe('`customer export`', () => {
       );
       const members = columns.map(({ name }) => String(name).replace(/_cents$/, ''));
       expect(columns.length).toBeGreaterThan(3);
-      expect({ table, members: Object.keys(rows[0]) }).toEqual({ table, members: expect.arrayContaining(members) });
+      expect({ table, members: Object.keys(rows![0]!) }).toEqual({ table, members: expect.arrayContaining(members) });
     }
   });
 

@@ -44,17 +44,17 @@ describe('`report outstanding`', () => {
     await merchant.hold(order, amount);
   }
 
-  async function report(...args: string[]): Promise<{ rows: any[]; sums: any }> {
+  async function report(...args: string[]): Promise<{ rows: Record<string, string>[]; sums: Record<string, string> }> {
     const { code, stdout, stderr } = await admin.run('report', 'outstanding', ...args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const rows = stdout
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line));
-    return { sums: rows.pop(), rows };
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    return { sums: rows.pop()!, rows };
   }
 
-  const cents = (amount: string): number => Math.round(Number(amount) * 100);
+  const cents = (amount?: string): number => Math.round(Number(amount) * 100);
 
   it('`report outstanding` shows per merchant what its customers can spend, will receive, hold and owe, and the sums', async () => {
     const { rows, sums } = await report();
@@ -71,9 +71,9 @@ describe('`report outstanding`', () => {
       },
       { ...rows[1], merchant_id: other.id, wallets: 1, available: '0.00', pending: '0.00', held: '0.00' },
     ]);
-    expect(sums).toMatchObject({ merchants: 2, wallets: 5, available: '84.00', held: '3.00', debt: rows[1].debt });
-    expect(cents(rows[1].debt)).toBeGreaterThan(0);
-    expect(Math.abs(Date.parse(sums.as_of) - Date.now())).toBeLessThan(60_000);
+    expect(sums).toMatchObject({ merchants: 2, wallets: 5, available: '84.00', held: '3.00', debt: rows[1]!.debt });
+    expect(cents(rows[1]!.debt)).toBeGreaterThan(0);
+    expect(Math.abs(Date.parse(sums.as_of!) - Date.now())).toBeLessThan(60_000);
   });
 
   it('`report outstanding` adds up what the API says of each wallet', async () => {
@@ -81,7 +81,7 @@ describe('`report outstanding`', () => {
     for (const [at, shop] of [merchant, other].entries()) {
       const wallets = await Promise.all(documents.map((document) => shop.wallet(document)));
       for (const member of ['available', 'pending', 'held', 'debt'] as const)
-        expect({ member, cents: cents(rows[at][member]) }).toEqual({
+        expect({ member, cents: cents(rows[at]![member]) }).toEqual({
           member,
           cents: wallets.reduce((sum, wallet) => sum + cents(wallet[member]), 0),
         });
@@ -97,9 +97,9 @@ describe('`report outstanding`', () => {
               (SELECT SUM(remaining_cents - held_cents) FROM cashback_credits WHERE expires_at <= UTC_TIMESTAMP(3)) AS expired`,
     );
     const owed = cents(sums.available) + cents(sums.pending) + cents(sums.held);
-    expect(owed).toBe(Number(ledger.balance) - Number(ledger.expired));
-    expect(Number(ledger.expired)).toBe(500);
-    expect(cents(sums.debt)).toBe(Number(ledger.debt));
+    expect(owed).toBe(Number(ledger!.balance) - Number(ledger!.expired));
+    expect(Number(ledger!.expired)).toBe(500);
+    expect(cents(sums.debt)).toBe(Number(ledger!.debt));
     await expectInvariants(service);
   });
 
@@ -107,7 +107,7 @@ describe('`report outstanding`', () => {
     const all = await report();
     const one = await report('--merchant', other.id);
     expect(one.rows).toEqual([all.rows[1]]);
-    expect(one.sums).toMatchObject({ merchants: 1, debt: all.rows[1].debt });
+    expect(one.sums).toMatchObject({ merchants: 1, debt: all.rows[1]!.debt });
     expect((await report()).rows).toEqual(all.rows);
   });
 
@@ -116,8 +116,8 @@ describe('`report outstanding`', () => {
     const { rows } = await report();
     const { stdout } = await admin.run('report', 'outstanding', '--format', 'csv');
     const [header, first, second] = stdout.trim().split('\n');
-    expect(header).toBe(Object.keys(rows[0]).join(','));
-    expect(first).toBe(Object.values(rows[0]).join(','));
+    expect(header).toBe(Object.keys(rows[0]!).join(','));
+    expect(first).toBe(Object.values(rows[0]!).join(','));
     expect(second).toContain(`${other.id},"Loja ""São João"", Ltda.",1,0.00`);
   });
 

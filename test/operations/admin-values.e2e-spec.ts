@@ -65,7 +65,7 @@ describe('the output of lists', () => {
     );
     const starts = table.map((line) => line.indexOf('  ')).filter((at) => at > 0);
     expect(Math.min(...starts.slice(1))).toBe(id.length);
-    const changed = await admin.onTerminal('merchant', 'set', id as string, '--name', 'One');
+    const changed = await admin.onTerminal('merchant', 'set', id, '--name', 'One');
     expect(JSON.parse(changed.join('\n'))).toMatchObject({ id, name: 'One' });
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { runAdminHere } from '../support/admin.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
+import { answerWith, deliver, type Received, type Receiver, startReceiver } from '../support/receiver.js';
 import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 const of = (shop: TestMerchant): string[] => ['--merchant', shop.id];
-const auditOf = (command: string): Promise<any[]> =>
+const auditOf = (command: string) =>
   rowsOf(service, 'SELECT * FROM audit_log WHERE command = ? ORDER BY id', [command]);
 
 describe('`webhook create`, `webhook list` and `webhook show`', () => {
@@ -34,8 +34,8 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
     expect(created).toEqual(await endpointOf(merchant, created));
     await someEvents(merchant, 1);
     await deliver(service);
-    const [{ raw, headers }] = receiver.received as [any];
-    expect(new Webhook(secret as string).verify(raw as string, headers)).toMatchObject({ sequence: 1 });
+    const [{ raw, headers }] = receiver.received as [Received];
+    expect(new Webhook(secret as string).verify(raw, headers as Record<string, string>)).toMatchObject({ sequence: 1 });
   });
 
   it('`webhook create` takes types, and refuses unknown ones, a URL that is taken and one that is not allowed', async () => {
@@ -87,10 +87,10 @@ describe('the commands that change an endpoint', () => {
 
   it('`webhook ping` prints the outcome, also of a failure', async () => {
     const { id, secret } = await anEndpoint(merchant, receiver);
-    const ping = (): Promise<any> => admin.json('webhook', 'ping', id, ...of(merchant));
+    const ping = () => admin.json('webhook', 'ping', id, ...of(merchant));
     expect(await ping()).toMatchObject({ status: 204, error: null });
-    const [{ raw, headers }] = receiver.received as [any];
-    expect(new Webhook(secret).verify(raw as string, headers)).toMatchObject({ type: 'ping' });
+    const [{ raw, headers }] = receiver.received as [Received];
+    expect(new Webhook(secret).verify(raw, headers as Record<string, string>)).toMatchObject({ type: 'ping' });
     receiver.answer = answerWith(503, {}, 'later');
     expect(await ping()).toMatchObject({ status: 503, response: 'later' });
   });
@@ -100,8 +100,9 @@ describe('the commands that change an endpoint', () => {
     const rotated = await admin.json('webhook', 'rotate-secret', endpoint.id, ...of(merchant));
     await someEvents(merchant, 1);
     await deliver(service);
-    const [{ raw, headers }] = receiver.received as [any];
-    for (const { secret } of [endpoint, rotated]) new Webhook(secret as string).verify(raw as string, headers);
+    const [{ raw, headers }] = receiver.received as [Received];
+    for (const { secret } of [endpoint, rotated])
+      new Webhook(secret as string).verify(raw, headers as Record<string, string>);
     expect(rotated.secret).not.toBe(endpoint.secret);
   });
 

@@ -18,7 +18,7 @@ const logIn = (email: string, password: string) => new Client(service).post<Toke
 let counter = 0;
 const anEmail = (): string => `Operator-${++counter}@Shop.example`;
 /** Creates a user of a new merchant. */
-const createUser = async (email: string, ...options: string[]): Promise<any> =>
+const createUser = async (email: string, ...options: string[]) =>
   admin.json('user', 'create', '--merchant', await aMerchantId(), '--email', email, ...options);
 
 /** @returns the path of a command and of each of its subcommands. */
@@ -159,7 +159,7 @@ describe('admin commands for merchants', () => {
       time_zone: 'America/Manaus',
     };
     expect(made.policy).toEqual(policy);
-    const changed = await admin.json('merchant', 'set', made.id as string, '--name', 'Renamed', '--release-days', '3');
+    const changed = await admin.json('merchant', 'set', made.id, '--name', 'Renamed', '--release-days', '3');
     expect(changed).toEqual({ ...made, name: 'Renamed', policy: { ...policy, release_days: 3 } });
     expect(await admin.list('merchant', 'list')).toContainEqual(changed);
   });
@@ -280,7 +280,7 @@ describe('admin commands for permissions', () => {
 });
 
 describe('the audit log', () => {
-  const latest = async (): Promise<any> => (await admin.list('audit', 'list', '--limit', '1'))[0];
+  const latest = async () => (await admin.list('audit', 'list', '--limit', '1'))[0];
 
   it('the audit log records who changed what and when, without secrets or documents', async () => {
     const merchantId = await aMerchantId();

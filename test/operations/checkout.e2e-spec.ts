@@ -40,7 +40,7 @@ function answersIn(text: string): Block['answers'] {
   return text
     .split(/^(?=\d{3} )/m)
     .filter((answer) => answer.trim() !== '')
-    .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) }));
+    .map((answer) => ({ status: Number(answer.slice(0, 3)), body: JSON.parse(answer.slice(4)) as unknown }));
 }
 
 const describeShell = describeIf(hasShell, 'the commands of docs/checkout.md, because bash, curl or sed is missing');
@@ -74,8 +74,8 @@ describeShell('docs/checkout.md', () => {
       const output = await paste(commands);
       expect(output).toMatch(/^HTTP\/1\.1 201 /m);
       expect(output.includes('Idempotency-Replayed: true')).toBe(isReplayed);
-      const { cashback } = JSON.parse(output.slice(output.indexOf('{')));
-      expect({ cashback }).toMatchObject(JSON.parse(`{${shown.replaceAll(/, ("\w+": "…"|…)/g, '')}}`));
+      const { cashback } = JSON.parse(output.slice(output.indexOf('{'))) as { cashback: object };
+      expect({ cashback }).toMatchObject(JSON.parse(`{${shown.replaceAll(/, ("\w+": "…"|…)/g, '')}}`) as object);
     }
   });
 

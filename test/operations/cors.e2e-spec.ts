@@ -21,7 +21,7 @@ function preflight(origin: string): Promise<Answer> {
 }
 
 /** The CORS headers of a response. */
-function corsFields({ headers }: Answer): string[] {
+function corsFields({ headers }: Answer<unknown>): string[] {
   return [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 }
 

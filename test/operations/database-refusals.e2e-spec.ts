@@ -11,6 +11,7 @@ import { expectCreation, expectProblem } from '../support/expectations.js';
 import { aRequest, parseAnswer } from '../support/raw.js';
 import { lockOrder } from '../support/locked-order.js';
 import { type Service, startService } from '../support/service.js';
+import type { Row } from '../support/wallets.js';
 
 let database: TestDatabase;
 let service: Service;
@@ -199,7 +200,7 @@ describe('conflicts that are retried', () => {
     await merchant.create();
     const metrics = await fetch(new URL('/metrics', service.url)).then((answer) => answer.text());
     expect(metrics).toContain('database_retries_total{reason="deadlock"} 2');
-    const lines = service.logged.map((line) => JSON.parse(line)).filter(({ reason }) => reason === 'deadlock');
+    const lines = service.logged.map((line) => JSON.parse(line) as Row).filter(({ reason }) => reason === 'deadlock');
     expect(lines).toMatchObject([
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 1 },
       { event: 'database_conflict_retried', reason: 'deadlock', attempt: 2 },
@@ -222,7 +223,7 @@ describe('a database server that is replaced by another one', () => {
 
   /** Returns the IDs of the connections that were opened after another one. */
   const connections = async (first: number): Promise<number[]> => {
-    const [rows] = await operator.query<mysql.RowDataPacket[]>(
+    const [rows] = await operator.query<(mysql.RowDataPacket & { id: number })[]>(
       `SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id > ${first} ORDER BY id`,
     );
     return rows.map(({ id }) => id);

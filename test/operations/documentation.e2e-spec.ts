@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { entryOf, Problem, type ProblemCode, PROBLEMS } from '../../src/common/problem.js';
+import type { Problem as ProblemBody } from '../support/expectations.js';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 
@@ -41,7 +42,7 @@ describe('the documentation', () => {
   });
 
   it('docs/errors.md shows a problem as the service sends it', () => {
-    const shown = JSON.parse(/^```json\n([^]*?)^```$/m.exec(read('docs/errors.md'))?.[1] ?? '');
+    const shown = JSON.parse(/^```json\n([^]*?)^```$/m.exec(read('docs/errors.md'))?.[1] ?? '') as ProblemBody;
     const sent = new Problem('validation_failed', { errors: shown.errors }).toBody(shown.instance, shown.request_id);
     expect(JSON.stringify(sent)).toBe(JSON.stringify(shown));
   });

@@ -78,9 +78,9 @@ describe('the log', () => {
       const answers = [
         await merchant.client.once.post('/orders', anOrder({ document })),
         await merchant.client.once.post('/wallets/search', { document }),
-        await anyone.once.post<Tokens>('/auth/login', { email: merchant.email, password: PASSWORD }),
+        await anyone.once.post('/auth/login', { email: merchant.email, password: PASSWORD }),
       ];
-      answers.forEach(({ body }) => remember(body));
+      answers.forEach(({ body }) => remember(body as object));
       await service.dataSource.query(`ALTER TABLE ${table} RENAME COLUMN gone TO ${column}`);
       expect(answers.map(({ status }) => status)).toContain(503);
     }

@@ -65,7 +65,7 @@ describe('GET /metrics', () => {
     const before = await counted();
     const since = async (): Promise<object> => {
       const differences = (await counted()).map((value, at) => Number((value - before[at]!).toFixed(2)));
-      return Object.fromEntries(differences.flatMap((value, at) => (value === 0 ? [] : [[events[at], value]])));
+      return Object.fromEntries(differences.flatMap((value, at) => (value === 0 ? [] : [[events[at]!, value]])));
     };
     const document = aDocument();
     const aGrant = (external_id: string, amount: string, expires_on?: string) =>

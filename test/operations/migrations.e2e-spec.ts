@@ -51,7 +51,7 @@ function connectWithLaterMigration(url: string): Promise<DataSource> {
   return later.initialize();
 }
 
-const rows = (sql: string, values: unknown[] = []): Promise<any[]> => dataSource.query(sql, values);
+const rows = (sql: string, values: unknown[] = []): Promise<Record<string, string>[]> => dataSource.query(sql, values);
 describe('migrations', () => {
   it('the migrations can be applied, reverted completely, and applied again with the same schema', async () => {
     const done = await applyMigrations(dataSource, () => undefined);
@@ -251,8 +251,8 @@ describe('the schema', () => {
     const columns = await rows(
       'SELECT column_name AS name, data_type AS type, datetime_precision AS digits FROM information_schema.columns WHERE table_schema = DATABASE()',
     );
-    const money = columns.filter(({ name }) => name.endsWith('_cents'));
-    const instants = columns.filter(({ name }) => name.endsWith('_at'));
+    const money = columns.filter(({ name }) => name!.endsWith('_cents'));
+    const instants = columns.filter(({ name }) => name!.endsWith('_at'));
     expect(new Set(money.map(({ type }) => type))).toEqual(new Set(['bigint']));
     expect(new Set(instants.map(({ type, digits }) => `${type}(${digits})`))).toEqual(new Set(['datetime(3)']));
   });
@@ -299,8 +299,8 @@ describe('rows written by the service', () => {
     ]) {
       await expect(service.dataSource.query(sql)).rejects.toThrow('append-only');
     }
-    const [{ number }] = (await rows('SELECT COUNT(*) AS number FROM cashback_entries')) as [any];
-    expect(Number(number)).toBeGreaterThan(0);
+    const [row] = await rows('SELECT COUNT(*) AS number FROM cashback_entries');
+    expect(Number(row!.number)).toBeGreaterThan(0);
   });
 
   it.each([

@@ -3,42 +3,42 @@ import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
 import { type Answer, Client } from '../support/client.js';
+import { type OpenApi, type Schema, schemaOf } from '../support/contract.js';
 import { expectCreation } from '../support/expectations.js';
 import { aMerchant } from '../support/factories.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
 
 /** The document of the build: only there the examples in comments are part of it. */
-const document = (): any => JSON.parse(readFileSync('dist/openapi.json', 'utf8'));
+const document = (): OpenApi => JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as OpenApi;
 
 /** The example of a schema, built from its members like Swagger UI does. */
-function exampleOf(schema: any): any {
-  if (schema.$ref !== undefined) return exampleOf(document().components.schemas[schema.$ref.split('/').at(-1)]);
+function exampleOf(schema: Schema): unknown {
+  if (schema.$ref !== undefined) return exampleOf(schemaOf(document(), schema.$ref));
   if (schema.example !== undefined) return schema.example;
-  if (schema.allOf !== undefined) return exampleOf(schema.allOf[0]);
-  if (schema.type === 'array') return [exampleOf(schema.items)];
+  if (schema.allOf !== undefined) return exampleOf(schema.allOf[0]!);
+  if (schema.type === 'array') return [exampleOf(schema.items!)];
   return Object.fromEntries(
     Object.entries(schema.properties ?? {}).map(([name, property]) => [name, exampleOf(property)]),
   );
 }
 
-const named = (name: string): any => exampleOf({ $ref: `#/components/schemas/${name}` });
-
 /** The function that Swagger UI of the running service calls before it sends a request. */
 async function requestInterceptor(): Promise<(request: TriedRequest) => TriedRequest> {
-  const { body: script } = await new Client(service).get('/docs/swagger-ui-init.js');
-  let options: any;
-  const SwaggerUIBundle = (given: object): void => void (options = given);
+  const { body: script } = await new Client(service).get<string>('/docs/swagger-ui-init.js');
+  let options!: { url: string; requestInterceptor: (request: TriedRequest) => TriedRequest };
+  const SwaggerUIBundle = (given: typeof options): void => void (options = given);
   const location = new URL(`${service.url}/docs`);
-  runInContext(script as string, createContext({ SwaggerUIBundle, location, URL }));
+  runInContext(script, createContext({ SwaggerUIBundle, location, URL }));
   expect(options.url).toBe(`${service.url}/docs-json`);
   return options.requestInterceptor;
 }
 
 /** The example of a request, as Swagger UI shows it. */
-const requestOf = (method: string, path: string): any =>
-  document().paths[path][method].requestBody.content['application/json'].example;
+const requestOf = (method: string, path: string) =>
+  document().paths[path]![method]!.requestBody!.content['application/json']!.example as Record<string, string>;
 
 describe('the examples of the OpenAPI document', () => {
   /** Executes an operation like "Try it out" does, with its example as it stands. */
@@ -52,7 +52,7 @@ describe('the examples of the OpenAPI document', () => {
 
   it('every example of a request succeeds when it is executed in order on the demo data', async () => {
     const { document: customer } = requestOf('post', '/orders');
-    await merchant.credit(customer, '80.00');
+    await merchant.credit(customer!, '80.00');
     const created = await execute('post', '/orders');
     const { id } = created.body;
     const answers = [
@@ -74,31 +74,31 @@ describe('the examples of the OpenAPI document', () => {
   });
 
   it('no example has what passes or depends on earlier requests: an instant, a day, or a version', () => {
-    for (const methods of Object.values<any>(document().paths))
-      for (const { requestBody, parameters } of Object.values<any>(methods)) {
-        const example = JSON.stringify(requestBody?.content['application/json'].example ?? {});
+    for (const methods of Object.values(document().paths))
+      for (const { requestBody, parameters } of Object.values(methods)) {
+        const example = JSON.stringify(requestBody?.content['application/json']!.example ?? {});
         expect(example).not.toMatch(/expires_|available_|\d{4}-\d\d-\d\dT/);
-        const prefilled = parameters.filter((parameter: any) => 'example' in { ...parameter, ...parameter.schema });
-        expect(prefilled.filter(({ name }: any) => name !== 'limit')).toEqual([]);
+        const prefilled = parameters.filter((parameter) => 'example' in { ...parameter, ...parameter.schema });
+        expect(prefilled.filter(({ name }) => name !== 'limit')).toEqual([]);
       }
   });
 
   it('Try it out sends the example order twice and creates two orders, each like the example of the response', async () => {
     const another = await aMerchant(service);
     const { document: customer } = requestOf('post', '/orders');
-    await another.credit(customer, '80.00');
+    await another.credit(customer!, '80.00');
     const intercept = await requestInterceptor();
-    const created: any[] = [];
+    const created: Order[] = [];
     for (let click = 1; click <= 2; click++) {
       const body = JSON.stringify(requestOf('post', '/orders'));
       const tried = intercept({ url: '/orders', method: 'POST', body });
-      const answer = await another.client.send('POST', '/orders', { raw: tried.body as string });
+      const answer = await another.client.send<Order>('POST', '/orders', { raw: tried.body as string });
       expectCreation(answer);
       created.push(answer.body);
     }
-    expect(created[0].id).not.toBe(created[1].id);
+    expect(created[0]!.id).not.toBe(created[1]!.id);
     // An ID, an instant and a day differ, and so does the suffix of the external ID.
-    const masked = (order: object): object =>
+    const masked = (order: object): unknown =>
       JSON.parse(
         JSON.stringify(order, (name, value: unknown) =>
           typeof value === 'string' && (/^\d{4}-\d\d-\d\d/.test(value) || name === 'id' || name === 'external_id')
@@ -106,8 +106,8 @@ describe('the examples of the OpenAPI document', () => {
             : value,
         ),
       );
-    const example = named('OrderDto');
-    expect(masked(created[0])).toEqual(masked({ ...example, external_id: `${example.external_id}-suffix` }));
+    const example = exampleOf({ $ref: '#/components/schemas/OrderDto' }) as Order;
+    expect(masked(created[0]!)).toEqual(masked({ ...example, external_id: `${example.external_id}-suffix` }));
   });
 
   it('Try it out does not change an external_id that the reader typed', async () => {
@@ -124,7 +124,9 @@ describe('the examples of the OpenAPI document', () => {
     const { body } = await new Client(service).get('/docs-json');
     expect(body.servers).toEqual([{ url: 'http://localhost:0' }]);
     expect(document().servers).toEqual([{ url: 'https://cashback.invalid' }]);
-    expect(body.components.securitySchemes.bearer).toMatchObject({ scheme: 'bearer', bearerFormat: 'opaque' });
+    expect(body.components).toMatchObject({
+      securitySchemes: { bearer: { scheme: 'bearer', bearerFormat: 'opaque' } },
+    });
     expect(Object.keys(document().components.schemas)).toEqual(
       expect.arrayContaining(['OrderStatus', 'ToReceiveStatus', 'EntryKind', 'NextAction']),
     );

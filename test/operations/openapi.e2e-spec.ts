@@ -5,7 +5,7 @@ import { PROBLEMS } from '../../src/common/problem.js';
 import { createDataSource } from '../../src/schema.js';
 import { type BuiltService, freePort, startBuiltService } from '../support/built-service.js';
 import { type Answer, Client } from '../support/client.js';
-import { Contract } from '../support/contract.js';
+import { Contract, type OpenApi, type Operation, type Schema } from '../support/contract.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
 import { seedMerchant } from '../support/seed.js';
@@ -14,7 +14,7 @@ import { seedMerchant } from '../support/seed.js';
 describe('the OpenAPI document', () => {
   let database: TestDatabase;
   let service: BuiltService;
-  let document: any;
+  let document: OpenApi;
   let contract: Contract;
   let client: Client;
   const seen = new Set<string>();
@@ -23,10 +23,10 @@ describe('the OpenAPI document', () => {
     database = await createMigratedDatabase();
     service = await startBuiltService(database.url);
     const email = await seedMerchant(createDataSource(database.url));
-    document = (await new Client(service).get('/docs-json')).body;
+    document = (await new Client(service).get<OpenApi>('/docs-json')).body;
     contract = new Contract(document);
     const login = await expectDocumented('post', '/auth/login', { email, password: PASSWORD });
-    client = new Client(service, login.body.access_token);
+    client = new Client(service, login.body.access_token as string);
   });
   afterAll(async () => {
     await service.stop();
@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     const types = ['order.completed', 'order.cancelled', 'order.refunded', 'cashback.granted', 'cashback.voided'];
     for (;;) {
       const answer = await expectDocumented('get', '/events');
-      if (types.every((type) => answer.body.data.some((event: any) => event.type === type))) return answer;
+      if (types.every((type) => answer.body.data.some((event) => event.type === type))) return answer;
       await sleep(50);
     }
   }
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
   }
 
   /** The operations of the document. */
-  const operations = (): any[] => Object.values<any>(document.paths).flatMap((methods) => Object.values(methods));
+  const operations = (): Operation[] => Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
   it('the OpenAPI document describes the responses of every operation, including errors', async () => {
     const document = aDocument();
@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id });
     const { body: feed } = await waitForEvents();
-    await expectDocumented('get', '/events/{id}', undefined, { id: feed.data[0].id });
+    await expectDocumented('get', '/events/{id}', undefined, { id: feed.data[0]!.id });
     await expectDocumented('get', '/events/{id}', undefined, { id });
     await expectDocumented('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
     await expectDocumented('get', '/events', undefined, {}, '?types=order.created');
@@ -181,19 +181,19 @@ describe('the OpenAPI document', () => {
   });
 
   it('every error is the one Problem, and its code selects the members that it has', () => {
-    const { oneOf, discriminator } = document.components.schemas.Problem;
-    expect(Object.keys(discriminator.mapping)).toEqual(Object.keys(PROBLEMS));
-    expect(oneOf).toEqual(Object.values(discriminator.mapping).map(($ref) => ({ $ref })));
+    const { oneOf, discriminator } = document.components.schemas.Problem!;
+    expect(Object.keys(discriminator!.mapping)).toEqual(Object.keys(PROBLEMS));
+    expect(oneOf).toEqual(Object.values(discriminator!.mapping).map(($ref) => ({ $ref })));
     const media = [...operations(), { responses: document.components.responses }].flatMap(({ responses }) =>
-      Object.values<any>(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
+      Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
     );
     expect(media.length).toBeGreaterThan(operations().length);
     for (const { schema } of media) expect(schema).toEqual({ $ref: '#/components/schemas/Problem' });
   });
 
   it('no request has a default, so that generated types of requests require only what is required', () => {
-    const withDefault = Object.entries<any>(document.components.schemas).flatMap(([name, { properties = {} }]) =>
-      Object.entries<any>(properties).flatMap(([member, schema]) => ('default' in schema ? [`${name}.${member}`] : [])),
+    const withDefault = Object.entries(document.components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties).flatMap(([member, schema]) => ('default' in schema ? [`${name}.${member}`] : [])),
     );
     const parameters = operations().flatMap((operation) => operation.parameters);
     expect(withDefault).toEqual([]);
@@ -204,39 +204,39 @@ describe('the OpenAPI document', () => {
   it('every amount has a pattern, every ID of the service is a UUID, and an instant or a day has its format', () => {
     const ofCallers = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
     const ofEvents = new Set(['EventDto', 'WebhookAttemptDto']);
-    const isExact = (schema: string, member: string, { example, format, pattern }: any): boolean => {
+    const isExact = (schema: string, member: string, { example, format, pattern }: Schema): boolean => {
       if (/external_id$|^(request_id|earn_rate|redeem_share)$/.test(member)) return true;
       if (/(^|_)id$/.test(member))
-        return ofCallers.has(schema) || format === 'uuid' || (ofEvents.has(schema) && pattern?.startsWith('^evt_'));
+        return ofCallers.has(schema) || format === 'uuid' || (ofEvents.has(schema) && !!pattern?.startsWith('^evt_'));
       if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');
-      return !/^-?\d+\.\d\d$/.test(example) || pattern !== undefined;
+      return !/^-?\d+\.\d\d$/.test(String(example)) || pattern !== undefined;
     };
-    const inexact = Object.entries<any>(document.components.schemas).flatMap(([name, { properties = {} }]) =>
+    const inexact = Object.entries(document.components.schemas).flatMap(([name, { properties = {} }]) =>
       Object.entries(properties).flatMap(([member, schema]) => (isExact(name, member, schema) ? [] : [name, member])),
     );
     expect(inexact).toEqual([]);
-    const { pattern } = document.components.schemas.OrderDto.properties.total;
-    expect(['0.05', '150.00', '1000000000.00'].every((amount) => new RegExp(pattern).test(amount))).toBe(true);
-    expect(['150', '150.5', '-1.00', '01.00'].some((amount) => new RegExp(pattern).test(amount))).toBe(false);
+    const pattern = new RegExp(document.components.schemas.OrderDto!.properties!.total!.pattern!);
+    expect(['0.05', '150.00', '1000000000.00'].every((amount) => pattern.test(amount))).toBe(true);
+    expect(['150', '150.5', '-1.00', '01.00'].some((amount) => pattern.test(amount))).toBe(false);
   });
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }: any) => name)).toEqual(['auth', 'orders', 'wallets', 'events', 'webhooks']);
+    expect(document.tags.map(({ name }) => name)).toEqual(['auth', 'orders', 'wallets', 'events', 'webhooks']);
   });
 
   it('every problem has a schema of its own with a constant code and a valid, complete example', () => {
     const responses = [
       ...operations().flatMap((operation) => Object.values(operation.responses)),
-      document.components.responses.CommonProblem,
+      document.components.responses.CommonProblem!,
     ];
     const codes = new Set<string>();
     for (const { content } of responses) {
-      for (const [code, { value }] of Object.entries<any>(content?.['application/problem+json']?.examples ?? {})) {
+      for (const [code, { value }] of Object.entries(content?.['application/problem+json']?.examples ?? {})) {
         const name = `${code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
-        const schema = document.components.schemas[name];
-        expect(schema.properties.code.enum).toEqual([code]);
-        expect(Object.keys(value)).toEqual(expect.arrayContaining(schema.required));
+        const schema = document.components.schemas[name]!;
+        expect(schema.properties!.code!.enum).toEqual([code]);
+        expect(Object.keys(value)).toEqual(expect.arrayContaining(schema.required!));
         expect({ value, errors: contract.errors(['components', 'schemas', name], value) }).toEqual({
           value,
           errors: [],
@@ -250,15 +250,15 @@ describe('the OpenAPI document', () => {
   it('a client sends the words of a list in a query separated by commas', () => {
     const lists = operations()
       .flatMap(({ parameters = [] }) => parameters)
-      .filter(({ schema }: any) => schema?.type === 'array');
-    expect(lists.map(({ name, explode }: any) => [name, explode]).sort()).toEqual([
+      .filter(({ schema }) => schema?.type === 'array');
+    expect(lists.map(({ name, explode }) => [name, explode]).sort()).toEqual([
       ['status', false],
       ['types', false],
     ]);
   });
 
   it('the OpenAPI document describes only operations that the tests call', () => {
-    const described = Object.entries(document.paths as Record<string, object>).flatMap(([route, methods]) =>
+    const described = Object.entries(document.paths).flatMap(([route, methods]) =>
       Object.keys(methods).map((method) => `${method} ${route}`),
     );
     expect([...seen].sort()).toEqual(described.sort());
@@ -269,13 +269,13 @@ describe('the OpenAPI document', () => {
       expect.arrayContaining(['LoginDto', 'RefreshTokenDto', 'ConfigurationUserTokensDto']),
     );
     const bodies = operations().flatMap(({ operationId, requestBody }) =>
-      requestBody === undefined ? [] : [{ operationId, ...requestBody.content['application/json'] }],
+      requestBody === undefined ? [] : [{ operationId, ...requestBody.content['application/json']! }],
     );
     expect(bodies.map(({ operationId }) => operationId)).toEqual(
       expect.arrayContaining(['login', 'createOrder', 'amendOrder', 'holdRedemption', 'completeOrder', 'createGrant']),
     );
     for (const { operationId, schema, example } of bodies) {
-      const pointer = schema.$ref.split('/').slice(1);
+      const pointer = schema.$ref!.split('/').slice(1);
       expect({ operationId, errors: contract.errors(pointer, example) }).toEqual({ operationId, errors: [] });
       expect(JSON.stringify(example)).not.toContain('null');
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Answer, Client } from '../support/client.js';
-import { expectProblem } from '../support/expectations.js';
+import { expectProblem, type Problem } from '../support/expectations.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
@@ -88,7 +88,7 @@ describe('unusual HTTP', () => {
 
 describe('request IDs', () => {
   /** Responses of every kind: created, found, empty, refused, not found. */
-  const everyKind = (headers: Record<string, string>): Promise<Answer[]> =>
+  const everyKind = (headers: Record<string, string>): Promise<Answer<unknown>[]> =>
     Promise.all([
       merchant.create({}, { headers }).answer,
       merchant.client.get('/orders', { headers }),
@@ -105,7 +105,7 @@ describe('request IDs', () => {
     const answers = await everyKind({ 'x-request-id': 'Order_7.retry-2' });
     for (const { headers } of answers) expect(headers.get('x-request-id')).toBe('Order_7.retry-2');
     const problems = answers.filter(({ status }) => status >= 400);
-    expect(problems.map(({ body }) => body.request_id)).toEqual(Array(5).fill('Order_7.retry-2'));
+    expect(problems.map(({ body }) => (body as Problem).request_id)).toEqual(Array(5).fill('Order_7.retry-2'));
   });
 
   it('each request without a request ID gets a different one', async () => {

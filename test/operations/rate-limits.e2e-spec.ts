@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
  */
 async function sendMany(
   times: number,
-  send: (index: number) => Promise<Answer>,
-): Promise<{ answers: Answer[]; most: number }> {
+  send: (index: number) => Promise<Answer<unknown>>,
+): Promise<{ answers: Answer<unknown>[]; most: number }> {
   const startedAt = performance.now();
   const answers = await atOnce(times, send);
   const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1;
@@ -35,9 +35,9 @@ describe('rate limits of API users', () => {
   const { service } = useService({ env: { RATE_LIMIT: String(RATE_LIMIT) } });
   afterEach(() => void jest.restoreAllMocks());
 
-  const readPolicy = ({ tokens }: TestMerchant): Promise<Answer> =>
+  const readPolicy = ({ tokens }: TestMerchant): Promise<Answer<Tokens>> =>
     new Client(service, tokens.access_token).get('/policy');
-  const search = ({ client }: TestMerchant): Promise<Answer> =>
+  const search = ({ client }: TestMerchant): Promise<Answer<Tokens>> =>
     client.post('/wallets/search', { document: aDocument() });
 
   it('requests of an API user pass up to the quota and the burst, and the rest return 429', async () => {
@@ -106,9 +106,10 @@ describe('rate limits of API users', () => {
     const { 201: created = 0, 429: refused = 0 } = statusesOf(answers);
     expect(created + refused).toBe(60);
     expect(refused).toBeGreaterThan(0);
-    const [{ found }] = await service.dataSource.query('SELECT COUNT(*) AS found FROM orders WHERE merchant_id = ?', [
-      merchant.id,
-    ]);
+    const [{ found }] = await service.dataSource.query<[{ found: string }]>(
+      'SELECT COUNT(*) AS found FROM orders WHERE merchant_id = ?',
+      [merchant.id],
+    );
     expect(Number(found)).toBe(created);
   });
 
@@ -132,7 +133,7 @@ describe('rate limits of API users', () => {
 
   it('POST /auth/refresh with unknown tokens is limited per network', async () => {
     const { answers, most } = await sendMany(60, () =>
-      new Client(service).post<Tokens>('/auth/refresh', { refresh_token: 'cbrt_00000000-0000-4000-8000-000000000000' }),
+      new Client(service).post('/auth/refresh', { refresh_token: 'cbrt_00000000-0000-4000-8000-000000000000' }),
     );
     expect(statusesOf(answers)[401]).toBeLessThanOrEqual(most);
     expectLimited(
@@ -157,14 +158,14 @@ describe('rate limits of POST /auth/refresh', () => {
   const { service } = useService();
   afterEach(() => void jest.restoreAllMocks());
 
-  const refresh = (token: string): Promise<Answer> =>
+  const refresh = (token: string): Promise<Answer<Tokens>> =>
     new Client(service).post<Tokens>('/auth/refresh', { refresh_token: token });
 
   it('a session can be refreshed 60 times per minute, and another session of the user is not affected', async () => {
     const merchant = await aMerchant(service);
     const first = await atOnce(20, () => refresh(merchant.tokens.refresh_token));
     expect(statusesOf(first)).toEqual({ 201: 20 });
-    const answers: Answer[] = [];
+    const answers: Answer<Tokens>[] = [];
     for (let sent = 0; sent < 50; sent += 10)
       answers.push(...(await atOnce(10, () => refresh(merchant.tokens.refresh_token))));
     expect(statusesOf(answers)).toEqual({ 201: 40, 429: 10 });
@@ -176,10 +177,10 @@ describe('rate limits of POST /auth/refresh', () => {
       password: PASSWORD,
     });
     expect((await refresh(session.refresh_token)).status).toBe(201);
-    expectLimited(await refresh(first[0]?.body.refresh_token), '"refresh";q=60;w=60', 60);
+    expectLimited(await refresh(first[0]!.body.refresh_token), '"refresh";q=60;w=60', 60);
 
     stepClock(MINUTE_MS);
-    expect((await refresh(first[0]?.body.refresh_token)).status).toBe(201);
+    expect((await refresh(first[0]!.body.refresh_token)).status).toBe(201);
   });
 
   it('refreshes above the limit do not revoke the session', async () => {

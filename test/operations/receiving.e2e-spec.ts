@@ -200,7 +200,7 @@ for (const language of LANGUAGES) {
     });
 
     it(`the ${name} code of docs/events.md accepts the ping of the service`, async () => {
-      const { body } = await merchant.client.post(`/webhook-endpoints/${endpoint.id}/ping`);
+      const { body } = await merchant.client.post<{ event_id: string }>(`/webhook-endpoints/${endpoint.id}/ping`);
       expect(body).toMatchObject({ status: 204, error: null });
       expect(program.printed()).toContain(`${body.event_id} ping`);
     });

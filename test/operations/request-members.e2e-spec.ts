@@ -1,28 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
+import { type OpenApi, type Schema, schemaOf } from '../support/contract.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import type { EndpointWithSecret } from '../support/shop.js';
+import type { EndpointWithSecret, Members } from '../support/shop.js';
 
 const { merchant } = useService();
 
 const UNKNOWN_ID = '0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f10';
-
-type Body = Record<string, any>;
 
 /** An operation on resources of its own, so that it can be sent for the first time and again. */
 interface Scene {
   /** The path of the request. */
   path: string;
   /** A body with the required members only. */
-  body: Body;
+  body: Members;
 }
 
-const { items, payment_methods, total }: Body = anOrder({ items: [{ id: 'sku-1', price: '150.00' }] });
+const { items, payment_methods, total } = anOrder({ items: [{ id: 'sku-1', price: '150.00' }] });
 const cart = { items, payment_methods, total };
-const onOrder = async (operation: string, body: Body): Promise<Scene> => {
+const onOrder = async (operation: string, body: Members): Promise<Scene> => {
   const { id } = await merchant.create();
   return { path: `/orders/${id}${operation}`, body };
 };
@@ -57,31 +56,32 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
 const REFUSES_REPEATS = 'POST /webhook-endpoints';
 
 /** A minimal element of each list. */
-const ELEMENTS: Body = { items: items[0], payment_methods: payment_methods[0] };
+const ELEMENTS: Members = { items: (items as object[])[0], payment_methods: (payment_methods as object[])[0] };
 
 /** The operations of the OpenAPI document that take a body, each with the schema of the body. */
-function bodies(): [operation: string, schema: any][] {
+function bodies(): [operation: string, schema: Schema][] {
   // Only the document of the build has all members.
-  const { paths, components } = JSON.parse(readFileSync('dist/openapi.json', 'utf8'));
-  const resolve = (schema: any): any => {
-    if (schema.$ref !== undefined) return resolve(components.schemas[schema.$ref.split('/').at(-1)]);
+  const document = JSON.parse(readFileSync('dist/openapi.json', 'utf8')) as OpenApi;
+  const resolve = (schema: Schema): Schema => {
+    if (schema.$ref !== undefined) return resolve(schemaOf(document, schema.$ref));
     if (schema.items !== undefined) return { ...schema, items: resolve(schema.items) };
-    const properties = Object.entries(schema.properties ?? {}).map(([name, member]) => [name, resolve(member)]);
+    const properties = Object.entries(schema.properties ?? {}).map(
+      ([name, member]) => [name, resolve(member)] as const,
+    );
     return { ...schema, properties: Object.fromEntries(properties) };
   };
-  return Object.entries<any>(paths).flatMap(([path, methods]) =>
-    Object.entries<any>(methods)
-      .filter(([, { requestBody }]) => requestBody !== undefined)
-      .map(([method, { requestBody }]): [string, any] => [
-        `${method.toUpperCase()} ${path}`,
-        resolve(requestBody.content['application/json'].schema),
-      ]),
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]): [string, Schema][] =>
+      requestBody
+        ? [[`${method.toUpperCase()} ${path}`, resolve(requestBody.content['application/json']!.schema)]]
+        : [],
+    ),
   );
 }
 
 /** The optional members of a schema, such as `eligible_total` and `items[].quantity`. */
-function optionalMembers({ properties, required = [] }: any): string[] {
-  return Object.entries<any>(properties).flatMap(([name, member]) => [
+function optionalMembers({ properties = {}, required = [] }: Schema): string[] {
+  return Object.entries(properties).flatMap(([name, member]) => [
     ...(required.includes(name) ? [] : [name]),
     ...(member.items?.properties ? optionalMembers(member.items).map((nested) => `${name}[].${nested}`) : []),
   ]);
@@ -92,14 +92,14 @@ const OPTIONAL = bodies().flatMap(([operation, schema]) =>
 );
 
 /** Returns the body with a value for the member. In a list, the first element gets it. */
-function withMember(body: Body, member: string, value: unknown): Body {
+function withMember(body: Members, member: string, value: unknown): Members {
   const [list = '', nested] = member.split('[].');
   if (nested === undefined) return { ...body, [member]: value };
-  const [first, ...rest] = body[list] ?? [ELEMENTS[list]];
-  return { ...body, [list]: [withMember(first as Body, nested, value), ...rest] };
+  const [first, ...rest] = (body[list] ?? [ELEMENTS[list]]) as Members[];
+  return { ...body, [list]: [withMember(first!, nested, value), ...rest] };
 }
 
-async function inScene(operation: string): Promise<{ body: Body; send: (body: Body) => Promise<Answer> }> {
+async function inScene(operation: string): Promise<{ body: Members; send: (body: Members) => Promise<Answer> }> {
   const scene = SCENES[operation];
   if (scene === undefined) throw new Error(`${operation} has optional members: add it to SCENES`);
   const { path, body } = await scene();
@@ -140,7 +140,7 @@ describe('optional members that are null', () => {
 
 describe('members that are not part of a request', () => {
   it.each(bodies())('%s refuses unknown members, also in the elements of lists', async (operation, schema) => {
-    const lists = Object.keys(schema.properties).filter((name) => schema.properties[name].items?.type === 'object');
+    const lists = Object.keys(schema.properties!).filter((name) => schema.properties![name]!.items?.type === 'object');
     const [method = '', template = ''] = operation.split(' ');
     const answer = await merchant.client.send(method, template.replace(/{\w+}/g, UNKNOWN_ID), {
       body: { ...Object.fromEntries(lists.map((name) => [name, [ELEMENTS[name], { 'x/y~z': 1 }]])), unexpected: null },
@@ -148,10 +148,8 @@ describe('members that are not part of a request', () => {
     expectProblem(answer, 400, 'validation_failed');
     const expected = ['/unexpected', ...lists.map((name) => `/${name}/1/x~1y~0z`)];
     expect(pointersOf(answer)).toEqual(expect.arrayContaining(expected));
-    const details = answer.body.errors.filter(({ pointer }: { pointer: string }) => expected.includes(pointer));
-    expect(new Set(details.map(({ detail }: { detail: string }) => detail))).toEqual(
-      new Set(['is not a member of this request']),
-    );
+    const details = answer.body.errors.filter(({ pointer }) => expected.includes(pointer));
+    expect(new Set(details.map(({ detail }) => detail))).toEqual(new Set(['is not a member of this request']));
   });
 
   it('PUT /orders/{id} refuses the members of a response, and changes nothing', async () => {

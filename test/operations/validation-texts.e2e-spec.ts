@@ -1,16 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
+import type { Problem } from '../support/expectations.js';
 import { aDocument, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import type { Tokens } from '../support/shop.js';
 
 const { merchant } = useService();
 
-const detailsOf = ({ status, body }: Answer): Record<string, string> => {
+const detailsOf = ({ status, body }: Answer<unknown>): Record<string, string> => {
   expect({ status, body }).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-  return Object.fromEntries(
-    body.errors.map(({ pointer, detail }: { pointer: string; detail: string }) => [pointer, detail]),
-  );
+  return Object.fromEntries((body as Problem).errors.map(({ pointer, detail }) => [pointer, detail]));
 };
 
 const MONEY = 'must be a decimal string such as "49.90", at most "999999999.99"';
@@ -27,11 +25,11 @@ describe('the errors of a validation', () => {
       '/items/0/id': 'is required',
       '/items/0/price': 'is required',
     });
-    expect(detailsOf(await merchant.client.post<Tokens>('/auth/login', {}))).toEqual({
+    expect(detailsOf(await merchant.client.post('/auth/login', {}))).toEqual({
       '/email': 'is required',
       '/password': 'is required',
     });
-    expect(detailsOf(await merchant.client.post<Tokens>('/auth/refresh', {}))).toEqual({
+    expect(detailsOf(await merchant.client.post('/auth/refresh', {}))).toEqual({
       '/refresh_token': 'is required',
     });
   });

@@ -5,7 +5,7 @@ import { expectInvariants, expectProblem, pointersOf } from '../support/expectat
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../support/quote-examples.js';
 import { useService } from '../support/use-service.js';
-import { aCart } from '../support/shop.js';
+import { aCart, type Order, type Refund } from '../support/shop.js';
 
 // Some tests move the clock by half an hour.
 const { service, merchant } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
@@ -306,7 +306,7 @@ describe('an amended order', () => {
       amount_to_pay: '80.00',
       cashback: { to_redeem: { redeemed: '20.00' }, to_receive: { amount: '3.00' } },
     });
-    const refund = (amount: string, external_id: string): Promise<Answer> =>
+    const refund = (amount: string, external_id: string): Promise<Answer<Refund>> =>
       merchant.refund(order, amount, { external_id }).answer;
     expectProblem(await refund('100.01', 'DEV-1'), 422, 'refund_exceeds_total');
     expect((await refund('50.00', 'DEV-1')).body).toMatchObject({
@@ -346,7 +346,7 @@ describe('an amended order', () => {
 });
 
 describe('POST /orders after an amendment', () => {
-  const replayed = (answer: Answer): unknown => [answer.status, answer.headers.get('idempotency-replayed')];
+  const replayed = (answer: Answer<unknown>): unknown => [answer.status, answer.headers.get('idempotency-replayed')];
 
   it('POST /orders replays the first and the current content of an amended order, and refuses the content between', async () => {
     const first = anOrder();
@@ -385,7 +385,7 @@ describe('POST /orders after an amendment', () => {
       const first = anOrder({ metadata: { till: '7' }, ...members });
       const order = await merchant.create(first);
       await merchant.amend(order, aCart('100.00'));
-      const again = (cart: object): Promise<Answer> =>
+      const again = (cart: object): Promise<Answer<Order>> =>
         merchant.create({ ...first, ...cart, expires_at: service.clock.inMinutes(90) }).answer;
       const answer = await again({});
       expectProblem(answer, 409, 'external_id_conflict');

@@ -3,6 +3,7 @@ import { atOnce, Client, sameAtOnce } from '../support/client.js';
 import type { TestClock } from '../support/clock.js';
 import { expectInvariants, pointersOf } from '../support/expectations.js';
 import { aMerchant, anOrder } from '../support/factories.js';
+import type { Tokens } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -15,7 +16,7 @@ const inMinutes = (minutes: number): string => new Date(service.clock.now().getT
 async function pass(time: Parameters<TestClock['advance']>[0]): Promise<void> {
   await service.clock.advance(time);
   const { email, password } = merchant;
-  const { body } = await new Client(service).post('/auth/login', { email, password });
+  const { body } = await new Client(service).post<Tokens>('/auth/login', { email, password });
   merchant.client = new Client(service, body.access_token);
 }
 

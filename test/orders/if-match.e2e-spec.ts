@@ -3,6 +3,7 @@ import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
@@ -125,7 +126,7 @@ describe('If-Match of the other operations on an order', () => {
         shop.client.send('POST', `${path}/cancel`, { headers: { 'if-match': ifMatch } }),
     ],
   ];
-  const anOrderWithBalance = async (): Promise<any> => {
+  const anOrderWithBalance = async (): Promise<Order> => {
     const document = await merchant.customerWith('80.00');
     return merchant.create({ document });
   };

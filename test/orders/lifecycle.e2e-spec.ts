@@ -47,8 +47,8 @@ describe('the lifecycle of an order', () => {
     const setting = edges.filter(({ operation = '' }) => !WITHOUT_A_STATUS.includes(operation));
     expect({
       status: answer.body.current_status,
-      operations: sorted(answer.body.operations),
-      allowed: sorted(answer.body.allowed),
+      operations: sorted(answer.body.operations as string[]),
+      allowed: sorted(answer.body.allowed as string[]),
     }).toEqual({
       status,
       operations: sorted(edges.map(({ operation = '' }) => operation)),

@@ -42,7 +42,7 @@ describe('the metadata of an order', () => {
     const { body: named } = await merchant.client.get(`/orders/by-external-id/${order.external_id}`);
     // As text, because comparisons ignore the order of members.
     for (const answered of [await merchant.order(body), named, listed.data[0], await merchant.create(order)])
-      expect(JSON.stringify(answered.metadata)).toBe(JSON.stringify(body.metadata));
+      expect(JSON.stringify(answered!.metadata)).toBe(JSON.stringify(body.metadata));
     const completed = await merchant.complete(body);
     expect(JSON.stringify(completed.metadata)).toBe(JSON.stringify(body.metadata));
   });

@@ -3,13 +3,13 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { idsOf } from '../support/shop.js';
+import { idsOf, type Order } from '../support/shop.js';
 
 const { service } = useService();
 
 /** Creates orders of a merchant, one second apart. @returns the orders, newest first. */
-async function ordersOf(merchant: TestMerchant, number: number): Promise<any[]> {
-  const orders: any[] = [];
+async function ordersOf(merchant: TestMerchant, number: number): Promise<Order[]> {
+  const orders: Order[] = [];
   for (let at = 0; at < number; at++) {
     await service.clock.advance({ seconds: 1 });
     orders.unshift(await merchant.create());
@@ -144,7 +144,7 @@ describe('GET /orders', () => {
     await ordersOf(merchant, 2);
     const body = await merchant.orders('limit=1');
     const answer = await other.orders(`cursor=${body.next_cursor}`).answer;
-    expect(idsOf(answer.body)).toContain(mine.id);
+    expect(idsOf(answer.body)).toContain(mine!.id);
     expect(idsOf(answer.body)).toHaveLength(2);
   });
 });
@@ -197,12 +197,12 @@ describe('the filters of GET /orders', () => {
     const merchant = await aMerchant(service);
     const [third, second, first] = await ordersOf(merchant, 3);
     const list = async (query: string): Promise<string[]> => idsOf(await merchant.orders(query));
-    expect(await list(`created_from=${second.created_at}`)).toEqual([third.id, second.id]);
-    expect(await list(`created_to=${second.created_at}`)).toEqual([first.id]);
-    expect(await list(`created_from=${second.created_at}&created_to=${third.created_at}`)).toEqual([second.id]);
-    const inSaoPaulo = new Date(Date.parse(second.created_at) - 3 * 3_600_000).toISOString().replace('Z', '-03:00');
-    expect(await list(`created_from=${inSaoPaulo}`)).toEqual([third.id, second.id]);
-    expect(await list(`created_from=${third.created_at}&created_to=${first.created_at}`)).toEqual([]);
+    expect(await list(`created_from=${second!.created_at}`)).toEqual([third!.id, second!.id]);
+    expect(await list(`created_to=${second!.created_at}`)).toEqual([first!.id]);
+    expect(await list(`created_from=${second!.created_at}&created_to=${third!.created_at}`)).toEqual([second!.id]);
+    const inSaoPaulo = new Date(Date.parse(second!.created_at) - 3 * 3_600_000).toISOString().replace('Z', '-03:00');
+    expect(await list(`created_from=${inSaoPaulo}`)).toEqual([third!.id, second!.id]);
+    expect(await list(`created_from=${third!.created_at}&created_to=${first!.created_at}`)).toEqual([]);
   });
 
   it.each(['0000-01-01T00:00:00Z', '0001-01-01T00:00:00%2B01:00', '9999-12-31T23:59:59.999Z'])(

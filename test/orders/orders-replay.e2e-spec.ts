@@ -13,7 +13,7 @@ const countOrders = async (externalId: string, shop = merchant): Promise<number>
     'SELECT COUNT(*) AS number FROM orders WHERE merchant_id = ? AND external_id = ?',
     [shop.id, Buffer.from(externalId)],
   );
-  return Number(row.number);
+  return Number(row!.number);
 };
 
 const TWO_ITEMS = {

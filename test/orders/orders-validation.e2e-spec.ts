@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { expectCreation, expectProblem, pointersOf } from '../support/expectations.js';
 import { anOrder } from '../support/factories.js';
+import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { merchant } = useService();
@@ -24,7 +25,7 @@ async function expectFaults(members: Record<string, unknown>, pointers: string[]
   expect(pointersOf(answer)).toEqual(pointers);
 }
 
-async function expectCreated(members: Record<string, unknown>): Promise<any> {
+async function expectCreated(members: Record<string, unknown>): Promise<Order> {
   const { status, body } = await send(members);
   expect({ status, body }).toMatchObject({ status: 201 });
   return body;

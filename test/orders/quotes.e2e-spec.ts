@@ -3,12 +3,12 @@ import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder } from '../support/factories.js';
 import { useService } from '../support/use-service.js';
-import { rowsOf } from '../support/wallets.js';
+import { type Row, rowsOf } from '../support/wallets.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
-const rowCounts = (): Promise<any[]> =>
+const rowCounts = (): Promise<Row[]> =>
   rowsOf(service, 'SELECT (SELECT COUNT(*) FROM orders) AS orders, (SELECT COUNT(*) FROM wallets) AS wallets');
 
 describe('POST /quotes', () => {
@@ -18,7 +18,7 @@ describe('POST /quotes', () => {
     const before = await rowCounts();
     const { status, headers, body } = await merchant.quote(cart).answer;
     expect(await rowCounts()).toEqual(before);
-    const created = (await merchant.client.post('/orders', { ...cart, external_id })).body;
+    const created = await merchant.create({ ...cart, external_id });
     expect(status).toBe(200);
     expect(headers.get('location')).toBeNull();
     expect(body).toEqual({

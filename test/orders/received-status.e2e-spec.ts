@@ -11,9 +11,8 @@ afterEach(() => expectInvariants(service));
 const refund = (order: { id: string }, amount: string): Promise<unknown> =>
   merchant.refund(order, amount, { external_id: `DEV-${amount}` }).answer;
 
-async function received(order: { id: string }, shop: TestMerchant = merchant): Promise<any> {
-  const body = await shop.order(order);
-  const { amount, taken_back, status } = body.cashback.to_receive;
+async function received(order: { id: string }, shop: TestMerchant = merchant) {
+  const { amount, taken_back, status } = (await shop.order(order)).cashback.to_receive;
   return { amount, taken_back, status };
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aMerchant } from '../support/factories.js';
+import { idsOf, type Order, type Page, type Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -11,17 +12,17 @@ afterEach(() => expectInvariants(service));
 const UNKNOWN = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';
 
 /** Refunds an order by one amount after the other. @returns the refunds as they were answered, oldest first. */
-async function aRefundedOrder(amounts: string[]): Promise<{ order: any; refunds: any[] }> {
+async function aRefundedOrder(amounts: string[]): Promise<{ order: Order; refunds: Refund[] }> {
   const document = await merchant.customerWith('15.00');
   const order = await merchant.completed({ document }, { redeem: '15.00' });
-  const refunds: any[] = [];
+  const refunds: Refund[] = [];
   for (const [at, amount] of amounts.entries()) refunds.push(await refund(order, `DEV-${at + 1}`, amount));
   return { order, refunds };
 }
 
 const refund = (order: { id: string }, external_id: string, amount: string) =>
   merchant.refund(order, amount, { external_id });
-const list = (order: { id: string }, query = ''): Promise<Answer> =>
+const list = (order: { id: string }, query = ''): Promise<Answer<Page<Refund>>> =>
   merchant.client.get(`/orders/${order.id}/refunds${query}`);
 
 describe('GET /orders/{id}/refunds', () => {
@@ -46,7 +47,7 @@ describe('GET /orders/{id}/refunds', () => {
     for (;;) {
       const { body } = await list(order, `?limit=2${cursor}`);
       expect(body.data.length).toBeLessThanOrEqual(2);
-      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      seen.push(...idsOf(body));
       if (body.next_cursor === null) break;
       await refund(order, `LATE-${seen.length}`, '0.01');
       cursor = `&cursor=${body.next_cursor}`;
@@ -95,7 +96,7 @@ describe('GET /orders/{id}/refunds', () => {
     const { order } = await aRefundedOrder([]);
     const answer = await list(order, `?${query}`);
     expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toMatchObject([{ parameter }]);
+    expect(answer.body).toMatchObject({ errors: [{ parameter }] });
   });
 });
 
@@ -112,10 +113,10 @@ describe('GET /orders/{id}/refunds/{refund_id}', () => {
     const { order, refunds } = await aRefundedOrder(['50.00']);
     const another = await aRefundedOrder(['50.00']);
     const stranger = await aMerchant(service);
-    const path = `/orders/${order.id}/refunds/${refunds[0].id}`;
+    const path = `/orders/${order.id}/refunds/${refunds[0]!.id}`;
     for (const answer of [
       await stranger.client.get(path),
-      await merchant.client.get(`/orders/${another.order.id}/refunds/${refunds[0].id}`),
+      await merchant.client.get(`/orders/${another.order.id}/refunds/${refunds[0]!.id}`),
       await merchant.client.get(`/orders/${order.id}/refunds/${UNKNOWN}`),
       await merchant.client.get(`/orders/${order.id}/refunds/DEV-1`),
     ])

@@ -2,17 +2,18 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
 import { expectCreation, expectInvariants, expectProblem, pointersOf } from '../support/expectations.js';
 import { aDocument, aMerchant } from '../support/factories.js';
+import type { Order, Refund } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
 const { service, merchant } = useService();
 afterEach(() => expectInvariants(service));
 
 let counter = 0;
-const refund = (order: { id: string }, amount: unknown, externalId: unknown = `DEV-${++counter}`): Promise<Answer> =>
-  merchant.refund(order, amount, { external_id: externalId }).answer;
+const refund = (order: { id: string }, amount: unknown, external_id: unknown = `DEV-${++counter}`) =>
+  merchant.refund(order, amount, { external_id }).answer;
 
 /** A completed order on which cashback was redeemed. */
-async function anOrderOf(total: string, redeem: string, shop = merchant): Promise<any> {
+async function anOrderOf(total: string, redeem: string, shop = merchant): Promise<Order> {
   const document = aDocument();
   if (Number(redeem) > 0) await shop.credit(document, redeem);
   return shop.completed({ document, total }, { redeem });
@@ -108,9 +109,9 @@ describe('POST /orders/{id}/refunds', () => {
     'refunds of an order of %s that redeemed %s, by %j, split every amount exactly to the centavo',
     async (total, redeem, amounts, returned, takenBack, toPayBack) => {
       const order = await anOrderOf(total, redeem);
-      const answers: Answer[] = [];
+      const answers: Answer<Refund>[] = [];
       for (const amount of amounts) answers.push(await refund(order, amount));
-      const each = (member: string): string[] => answers.map(({ body }) => body[member]);
+      const each = (member: keyof Refund): string[] => answers.map(({ body }) => body[member]);
       expect({
         returned: each('cashback_returned'),
         takenBack: each('cashback_taken_back'),
@@ -144,7 +145,7 @@ describe('POST /orders/{id}/refunds', () => {
     expect(done).toHaveLength(16);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expectProblem(answer, 422, 'refund_exceeds_total');
-      expect(answer.body.maximum).toBe('4.00');
+      expect(answer.body).toMatchObject({ maximum: '4.00' });
     }
     expect((await refund(order, '4.00')).body.amount_to_pay_back).toEqual(expect.any(String));
     expect(await merchant.wallet(order.document)).toMatchObject({
@@ -211,7 +212,7 @@ describe('POST /orders/{id}/refunds errors', () => {
     for (const _attempt of ['first', 'second']) {
       const answer = await refund(order, '50.01', 'DEV-over');
       expectProblem(answer, 422, 'refund_exceeds_total');
-      expect(answer.body.maximum).toBe('50.00');
+      expect(answer.body).toMatchObject({ maximum: '50.00' });
     }
     expect((await refund(order, '50.00', 'DEV-over')).status).toBe(201);
     const late = await refund(order, '0.01');

@@ -29,7 +29,7 @@ describe('POST /orders after JWT_SECRET changed and the old secret left JWT_SECR
   });
   afterAll(() => changed?.stop());
 
-  const expectReplay = (again: Answer, body: unknown): void => {
+  const expectReplay = (again: Answer<unknown>, body: unknown): void => {
     expect(again).toMatchObject({ status: 201, body });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
   };

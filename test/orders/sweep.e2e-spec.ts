@@ -3,7 +3,7 @@ import { CreditExpiryService } from '../../src/cashback/credit-expiry.service.js
 import { OrderExpiryService } from '../../src/orders/order-expiry.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { numberEvents } from '../support/events.js';
-import { expectInvariants, expectProblem } from '../support/expectations.js';
+import { expectInvariants, expectProblem, type Problem } from '../support/expectations.js';
 import { aDocument, type TestMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
@@ -28,7 +28,7 @@ const HALF_AN_HOUR = 30 * 60_000;
 const sweep = (at: Service = service): Promise<void> => numberEvents(at);
 
 /** Creates orders of one customer that hold 10.00 each. */
-async function ordersHolding(count: number, document = aDocument()): Promise<any[]> {
+async function ordersHolding(count: number, document = aDocument()): Promise<Order[]> {
   await merchant.credit(document, String(10 * count));
   const orders = await atOnce(count, () => merchant.create({ document }));
   for (const order of orders) await merchant.hold(order, '10.00');
@@ -39,22 +39,22 @@ describe('the sweep of orders that are due', () => {
   it('an order that is due is pending and holds cashback until the sweep, which expires it once', async () => {
     const [order] = await ordersHolding(1);
     service.clock.skip(HALF_AN_HOUR);
-    expect(await merchant.order(order)).toMatchObject({
+    expect(await merchant.order(order!)).toMatchObject({
       status: 'pending',
       cashback: { to_redeem: { held: '10.00' } },
     });
-    expect((await merchant.wallet(order.document)).held).toBe('10.00');
+    expect((await merchant.wallet(order!.document)).held).toBe('10.00');
     await sweep();
-    const expired = await merchant.order(order);
+    const expired = await merchant.order(order!);
     expect(expired).toMatchObject({ status: 'expired', version: 3, cashback: { to_redeem: { lapsed: '10.00' } } });
     await sweep();
-    expect(await merchant.order(order)).toEqual(expired);
-    expect(await merchant.wallet(order.document)).toMatchObject({ available: '10.00', held: '0.00' });
-    expect(await merchant.movements(order.document)).toEqual(['grant 10.00']);
+    expect(await merchant.order(order!)).toEqual(expired);
+    expect(await merchant.wallet(order!.document)).toMatchObject({ available: '10.00', held: '0.00' });
+    expect(await merchant.movements(order!.document)).toEqual(['grant 10.00']);
     await expectInvariants(service);
   });
 
-  it.each<[string, (order: Order) => Promise<Answer>, number]>([
+  it.each<[string, (order: Order) => Promise<Answer<unknown>>, number]>([
     ['complete with redeem', (order) => merchant.complete(order, { redeem: '4.00' }).answer, 200],
     ['complete without redeem', (order) => merchant.complete(order).answer, 409],
     ['cancel', (order) => merchant.cancel(order).answer, 200],
@@ -65,7 +65,7 @@ describe('the sweep of orders that are due', () => {
       409,
     ],
   ])('the result is the same whether %s or the sweep comes first', async (_name, operate, status) => {
-    const [first, swept] = [(await ordersHolding(1))[0], (await ordersHolding(1))[0]];
+    const [first, swept] = [(await ordersHolding(1))[0]!, (await ordersHolding(1))[0]!];
     service.clock.skip(HALF_AN_HOUR);
     const answers = [await operate(first)];
     await sweep();
@@ -73,7 +73,7 @@ describe('the sweep of orders that are due', () => {
     const seen = await Promise.all(
       [first, swept].map(async (order, at) => {
         const { version, status: now, cashback } = await merchant.order(order);
-        const { code, detail } = answers[at]!.body;
+        const { code, detail } = answers[at]!.body as Problem;
         return { status: answers[at]!.status, code, detail, version, now, cashback: cashback.to_redeem };
       }),
     );
@@ -88,7 +88,7 @@ describe('the sweep of orders that are due', () => {
     service.clock.skip(HALF_AN_HOUR);
     const [answers] = await Promise.all([
       atOnce(12, (at) =>
-        at % 2 === 0 ? merchant.complete(orders[at], { redeem: '10.00' }).answer : merchant.cancel(orders[at]).answer,
+        at % 2 === 0 ? merchant.complete(orders[at]!, { redeem: '10.00' }).answer : merchant.cancel(orders[at]!).answer,
       ),
       sweep(),
       sweep(second),
@@ -101,13 +101,13 @@ describe('the sweep of orders that are due', () => {
     const rows = await rowsOf(
       service,
       'SELECT status, COUNT(*) AS orders FROM orders WHERE document = ? GROUP BY status',
-      [orders[0].document],
+      [orders[0]!.document],
     );
     expect(rows.map(({ status }) => status)).not.toContain('pending');
-    const redeemed = (await merchant.movements(orders[0].document)).filter((entry) => entry === 'redeem -10.00');
+    const redeemed = (await merchant.movements(orders[0]!.document)).filter((entry) => entry === 'redeem -10.00');
     const completed = answers.filter(({ body }) => body.status === 'completed');
     expect(redeemed).toHaveLength(completed.length);
-    expect((await merchant.wallet(orders[0].document)).held).toBe('0.00');
+    expect((await merchant.wallet(orders[0]!.document)).held).toBe('0.00');
     expect(await rowsOf(service, 'SELECT * FROM cashback_holds WHERE merchant_id = ?', [merchant.id])).toEqual([]);
     await expectInvariants(service);
   });
@@ -115,17 +115,17 @@ describe('the sweep of orders that are due', () => {
   it('the sweep leaves an order that another transaction has locked for the next time', async () => {
     const [locked, other] = await ordersHolding(2);
     service.clock.skip(HALF_AN_HOUR);
-    const lock = await lockOrder(service.databaseUrl, locked.id);
+    const lock = await lockOrder(service.databaseUrl, locked!.id);
     await service.app
       .get(OrderExpiryService)
       .run()
       .finally(() => lock.release());
-    expect([(await merchant.order(locked)).status, (await merchant.order(other)).status]).toEqual([
+    expect([(await merchant.order(locked!)).status, (await merchant.order(other!)).status]).toEqual([
       'pending',
       'expired',
     ]);
     await sweep();
-    expect((await merchant.order(locked)).status).toBe('expired');
+    expect((await merchant.order(locked!)).status).toBe('expired');
   });
 
   it('a sweep that is hours late expires a backlog of several batches, and what was held returns', async () => {
@@ -176,7 +176,7 @@ describe('the sweep of expired credits', () => {
     expect(await merchant.wallet(document)).toMatchObject({ available: '10.00', held: '10.00', pending: '0.00' });
     expect(await merchant.movements(document)).toEqual(['grant 20.00', 'grant 10.00', 'expire -10.00']);
     expect((await merchant.statement(document)).at(-1)).toMatchObject({ effective_at: expiresAt.toISOString() });
-    expect(order.document).toBe(document);
+    expect(order!.document).toBe(document);
     await expectInvariants(service);
   });
 
@@ -188,11 +188,7 @@ describe('the sweep of expired credits', () => {
     const { id } = await merchant.wallet(document);
     await service.app.get(CreditExpiryService).run();
     const open = async (): Promise<number> =>
-      Number(
-        (
-          await rowsOf(service, 'SELECT COUNT(*) AS n FROM cashback_credits WHERE wallet_id = ? AND is_open = 1', [id])
-        )[0].n,
-      );
+      (await rowsOf(service, 'SELECT 1 FROM cashback_credits WHERE wallet_id = ? AND is_open = 1', [id])).length;
     expect(await open()).toBe(100);
     expect((await merchant.wallet(document)).available).toBe('0.00');
     await sweep();
@@ -206,8 +202,8 @@ describe('the expiry lag', () => {
     await sweep();
     service.clock.skip(90_000);
     const lagOf = async (name: string): Promise<number> => {
-      const { body } = await new Client(service).get('/metrics');
-      return Number(new RegExp(`^expiry_lag_seconds\\{state="${name}"\\} ([\\d.]+)$`, 'm').exec(String(body))?.[1]);
+      const { body } = await new Client(service).get<string>('/metrics');
+      return Number(new RegExp(`^expiry_lag_seconds\\{state="${name}"\\} ([\\d.]+)$`, 'm').exec(body)?.[1]);
     };
     expect(await lagOf('orders')).toBeGreaterThanOrEqual(90);
     await sweep();

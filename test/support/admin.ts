@@ -3,6 +3,10 @@ import { expect } from '@jest/globals';
 import { type Outcome, runNode } from './build.js';
 import { refusingWithoutMerchant } from './merchant-conditions.js';
 import { type Service, testEnvironment } from './service.js';
+import type { Row } from './wallets.js';
+
+/** What a command prints, if a test names no type for it. */
+export type Printed = Row & { id: string };
 
 /**
  * Runs the admin CLI in this process, which is much faster than a separate process. Only one command can run at a time,
@@ -62,14 +66,14 @@ export class AdminCommandLine {
   }
 
   /** Returns the output of a command, and fails if there is any other output. */
-  async json(...args: string[]): Promise<any> {
-    return JSON.parse(succeeded(await this.run(...args)));
+  async json<T = Printed>(...args: string[]): Promise<T> {
+    return JSON.parse(succeeded(await this.run(...args))) as T;
   }
 
   /** Returns the JSON lines of a list, and fails if there is any other output. */
-  async list(...args: string[]): Promise<any[]> {
+  async list<T = Printed>(...args: string[]): Promise<T[]> {
     const lines = succeeded(await this.run(...args)).split('\n');
-    return lines.slice(0, -1).map((line): unknown => JSON.parse(line));
+    return lines.slice(0, -1).map((line) => JSON.parse(line) as T);
   }
 
   /** Returns the lines that a command prints on a terminal. */
@@ -89,8 +93,8 @@ export class AdminCommandLine {
   }
 
   /** Returns the output of the built CLI, and fails if there is any other output. */
-  async builtJson(args: string[], stdin = '', env: Record<string, string> = {}): Promise<any> {
-    return JSON.parse(succeeded(await this.built(args, stdin, env)));
+  async builtJson<T = Printed>(args: string[], stdin = '', env: Record<string, string> = {}): Promise<T> {
+    return JSON.parse(succeeded(await this.built(args, stdin, env))) as T;
   }
 }
 

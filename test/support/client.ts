@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
+import type { Problem } from './expectations.js';
 import type { Service } from './service.js';
 
-export interface Answer<T = any> {
+/** What a test reads without naming the type of a body: the members of a problem, an ID, or the elements of a list. */
+export interface Body extends Problem {
+  id: string;
+  data: Body[];
+}
+
+export interface Answer<T = Body> {
   status: number;
   headers: Headers;
   body: T;
@@ -37,7 +44,7 @@ export class Client {
     return new Client(this.service, this.token, 1);
   }
 
-  async send<T = any>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>> {
+  async send<T = Body>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#exchange<T>(method, path, options);
       const seconds = answer.status === 503 ? answer.headers.get('retry-after') : null;
@@ -67,24 +74,24 @@ export class Client {
     const answer: Answer<T> = { status: response.status, headers: response.headers, body: json };
     // Only a body that the client itself serialized is certain to be JSON. The validator is loaded only if it is used.
     if (raw === undefined && process.env.VALIDATE_OPENAPI === 'true')
-      (await import('./contract.js')).assertContract({ method, path, body, answer: answer as Answer<unknown> });
+      (await import('./contract.js')).assertContract({ method, path, body, answer: answer });
     return answer;
   }
 
-  get<T = any>(path: string, options?: RequestOptions): Promise<Answer<T>> {
+  get<T = Body>(path: string, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('GET', path, options);
   }
 
-  post<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
+  post<T = Body>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('POST', path, { body, ...options });
   }
 
-  put<T = any>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
+  put<T = Body>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>> {
     return this.send('PUT', path, { body, ...options });
   }
 
   /** Reads all pages of a list. @param path with a query */
-  async pages<T = any>(path: string): Promise<{ data: T[]; next_cursor: string | null }[]> {
+  async pages<T = Body>(path: string): Promise<{ data: T[]; next_cursor: string | null }[]> {
     const pages: { data: T[]; next_cursor: string | null }[] = [];
     for (let cursor = ''; ;) {
       const { status, body } = await this.get<{ data: T[]; next_cursor: string | null }>(`${path}${cursor}`);

@@ -12,6 +12,9 @@ interface CollectedSpan {
   attributes: Record<string, unknown>;
 }
 
+/** A span as it is sent. */
+type SentSpan = Omit<CollectedSpan, 'attributes'> & { attributes: { key: string; value: Record<string, unknown> }[] };
+
 /** An OpenTelemetry collector that receives OTLP over HTTP as JSON. */
 export class Collector {
   /** The received bodies. */
@@ -38,14 +41,16 @@ export class Collector {
   }
 
   get spans(): CollectedSpan[] {
-    const bodies = this.received.map((text) => JSON.parse(text));
+    const bodies = this.received.map(
+      (text) => JSON.parse(text) as { resourceSpans: { scopeSpans: { spans: SentSpan[] }[] }[] },
+    );
     return bodies
       .flatMap(({ resourceSpans }) => resourceSpans)
       .flatMap(({ scopeSpans }) => scopeSpans)
       .flatMap(({ spans }) => spans)
       .map((span) => ({
         ...span,
-        attributes: Object.fromEntries(span.attributes.map(({ key, value }: any) => [key, Object.values(value)[0]])),
+        attributes: Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
       }));
   }
 

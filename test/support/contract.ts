@@ -2,13 +2,50 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { Answer } from './client.js';
+import type { Problem } from './expectations.js';
+
+/** The parts of an OpenAPI document that tests look at. */
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; responses: Record<string, { content: Content }> };
+  servers: object[];
+  tags: { name: string }[];
+}
+
+export interface Operation {
+  operationId: string;
+  parameters: { name: string; in: string; explode?: boolean; schema: Schema }[];
+  requestBody?: { required?: boolean; content: Content };
+  responses: Record<string, { content?: Content }>;
+}
+
+type Content = Record<string, { schema: Schema; example?: unknown; examples?: Record<string, { value: object }> }>;
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  format?: string;
+  pattern?: string;
+  example?: unknown;
+  enum?: string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean;
+  required?: string[];
+  items?: Schema;
+  allOf?: Schema[];
+  oneOf?: Schema[];
+  discriminator?: { mapping: Record<string, string> };
+}
+
+/** The schema that a `$ref` refers to. */
+export const schemaOf = ({ components }: OpenApi, $ref: string): Schema => components.schemas[$ref.split('/').at(-1)!]!;
 
 /** A request as a test sent it, and its response. */
 interface Exchange {
   method: string;
   path: string;
   body: unknown;
-  answer: Answer;
+  answer: Answer<unknown>;
 }
 
 interface Route {
@@ -18,15 +55,15 @@ interface Route {
 
 /** The OpenAPI document as a contract: it validates requests and responses. */
 export class Contract {
-  readonly #document: any;
+  readonly #document: OpenApi;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #routes: Route[];
 
-  constructor(document: object) {
+  constructor(document: OpenApi) {
     this.#document = structuredClone(document);
     // Neither a response nor a request that was accepted has undocumented members.
-    for (const schema of Object.values<any>(this.#document.components.schemas))
+    for (const schema of Object.values(this.#document.components.schemas))
       if (schema.type === 'object') schema.additionalProperties = false;
     (addFormats as unknown as (to: Ajv2020) => void)(this.#ajv);
     this.#ajv.addSchema({ $id: 'openapi', ...this.#document });
@@ -42,7 +79,7 @@ export class Contract {
     // A fixed path is preferred to one with parameters.
     const candidates = this.#routes.filter(({ pattern }) => pattern.test(pathname));
     const route = candidates.find(({ template }) => template === pathname) ?? candidates[0];
-    const operation = route && this.#document.paths[route.template][method.toLowerCase()];
+    const operation = route && this.#document.paths[route.template]![method.toLowerCase()];
     if (operation === undefined) return [];
     const at = ['paths', route?.template ?? '', method.toLowerCase()];
     const found = this.#ofResponse(at, operation, answer);
@@ -50,49 +87,53 @@ export class Contract {
     return found.map((violation) => `${method} ${pathname}: ${answer.status}: ${violation}`);
   }
 
-  #ofResponse(at: string[], operation: any, answer: Answer): string[] {
+  #ofResponse(at: string[], operation: Operation, answer: Answer<unknown>): string[] {
     const listed = String(answer.status) in operation.responses;
     if (!listed && answer.status < 400) return ['the status is not documented'];
-    const response = listed ? operation.responses[answer.status] : this.#document.components.responses.CommonProblem;
+    const common = this.#document.components.responses.CommonProblem!;
+    const response = listed ? operation.responses[answer.status]! : common;
     const place = listed ? [...at, 'responses', String(answer.status)] : ['components', 'responses', 'CommonProblem'];
     const media = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
     if (response.content === undefined) return answer.body === '' ? [] : ['the response must have no body'];
-    if (!(media in response.content)) return [`the media type ${media} is not documented`];
-    const { schema, examples } = response.content[media];
+    const of = response.content[media];
+    if (of === undefined) return [`the media type ${media} is not documented`];
     if (media === 'application/problem+json') {
-      const shared = this.#document.components.responses.CommonProblem.content[media].examples;
-      const { code } = answer.body;
-      if (!(code in examples || code in shared)) return [`the code ${code} is not documented`];
+      const shared = common.content[media]!.examples!;
+      const { code } = answer.body as Problem;
+      if (!(code in of.examples! || code in shared)) return [`the code ${code} is not documented`];
     }
     return [
       ...this.errors([...place, 'content', media, 'schema'], answer.body),
-      ...this.#disorder(schema, answer.body),
+      ...this.#disorder(of.schema, answer.body),
     ];
   }
 
   /** Returns the members of a response that are not in the order of its schema. */
-  #disorder(schema: any, value: any): string[] {
+  #disorder(schema: Schema, value: unknown): string[] {
     if (typeof value !== 'object' || value === null) return [];
-    const of = (reference: string): any => this.#document.components.schemas[reference.split('/').at(-1) ?? ''];
-    if (schema.$ref !== undefined) return this.#disorder(of(schema.$ref), value);
-    if (schema.discriminator !== undefined) return this.#disorder(of(schema.discriminator.mapping[value.code]), value);
+    if (schema.$ref !== undefined) return this.#disorder(schemaOf(this.#document, schema.$ref), value);
+    if (schema.discriminator !== undefined) {
+      const { mapping } = schema.discriminator;
+      return this.#disorder({ $ref: mapping[(value as Problem).code]! }, value);
+    }
     const choice = schema.oneOf?.[0] ?? schema.allOf?.[0];
     if (choice !== undefined) return this.#disorder(choice, value);
-    if (Array.isArray(value)) return value.flatMap((element) => this.#disorder(schema.items, element));
+    if (Array.isArray(value)) return value.flatMap((element) => this.#disorder(schema.items!, element));
     const documented = Object.keys(schema.properties ?? {}).filter((name) => name in value);
-    const sent = Object.keys(value as object).filter((name) => documented.includes(name));
+    const sent = Object.keys(value).filter((name) => documented.includes(name));
     return [
       ...(documented.join() === sent.join()
         ? []
         : [`the order of members is ${sent.join()}, not ${documented.join()}`]),
-      ...documented.flatMap((name) => this.#disorder(schema.properties[name], value[name])),
+      ...documented.flatMap((name) =>
+        this.#disorder(schema.properties![name]!, (value as Record<string, unknown>)[name]),
+      ),
     ];
   }
 
-  #ofRequest(at: string[], operation: any, query: URLSearchParams, body: unknown): string[] {
-    const parameters: any[] = operation.parameters ?? [];
+  #ofRequest(at: string[], operation: Operation, query: URLSearchParams, body: unknown): string[] {
     const found = [...query.keys()]
-      .filter((name) => !parameters.some((parameter) => parameter.in === 'query' && parameter.name === name))
+      .filter((name) => !operation.parameters.some((parameter) => parameter.in === 'query' && parameter.name === name))
       .map((name) => `the query parameter ${name} is not documented`);
     if (body === undefined) return operation.requestBody?.required ? [...found, 'the request must have a body'] : found;
     if (operation.requestBody === undefined) return found;
@@ -127,7 +168,7 @@ let contract: Contract | undefined;
 export function assertContract(exchange: Exchange): void {
   if (!existsSync(FILE))
     throw new Error(`${FILE} does not exist: run \`npm run build && node tools/openapi.mjs\` first`);
-  contract ??= new Contract(JSON.parse(readFileSync(FILE, 'utf8')) as object);
+  contract ??= new Contract(JSON.parse(readFileSync(FILE, 'utf8')) as OpenApi);
   const violations = contract.violations(exchange);
   if (violations.length > 0) throw new Error(`the OpenAPI document does not allow this:\n${violations.join('\n')}`);
 }

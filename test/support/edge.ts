@@ -112,7 +112,7 @@ export class RawConnection {
 }
 
 /** Expects a problem with all members as docs/errors.md and the catalog of the service have them. */
-export function expectEdgeProblem(answer: Answer, code: ProblemCode, instance: string): void {
+export function expectEdgeProblem(answer: Answer<unknown>, code: ProblemCode, instance: string): void {
   const { status, title, next_action, retryable } = PROBLEMS[code];
   expectProblem(answer, status, code);
   expect(answer.body).toEqual({

@@ -66,7 +66,7 @@ export async function appendEvents(
   at = service.clock.now(),
 ): Promise<void> {
   const first = 'SELECT * FROM events WHERE merchant_id = ? AND sequence = 1';
-  const [{ merchant_id, subject_id, data }] = await rowsOf(service, first, [merchant.id]);
+  const { merchant_id, subject_id, data } = (await rowsOf(service, first, [merchant.id]))[0]!;
   const rows = Array.from({ length: count }, () => [merchant_id, newId(at), type, subject_id, data, at]);
   const columns = 'merchant_id, event_id, type, subject_id, data, occurred_at';
   await rowsOf(service, `INSERT INTO event_outbox (${columns}) VALUES ?`, [rows]);

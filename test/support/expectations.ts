@@ -52,7 +52,7 @@ export function creationsAmong(answers: Answer<unknown>[]): number {
 }
 
 /** The pointers of a validation problem, sorted. */
-export function pointersOf(problem: Problem | Answer): string[] {
+export function pointersOf(problem: Problem | Answer<unknown>): string[] {
   const { errors } = 'body' in problem ? (problem.body as Problem) : problem;
   return errors.map(({ pointer }) => pointer).sort();
 }

@@ -15,6 +15,8 @@ interface Credits {
   expiresAt: Date;
 }
 
+type WalletRow = Record<'id' | 'merchant_id' | 'balance_cents' | 'debt_cents' | 'last_seq', string>;
+
 /** The number of rows per INSERT. */
 const BATCH = 1000;
 
@@ -31,7 +33,7 @@ export async function aCustomerWithCredits(
   await merchant.credit(document, '0.01', { expiresAt: new Date(Date.now() + 86_400_000) });
   // A separate connection has no statement timeout.
   const dataSource = await createDataSource(service.databaseUrl).initialize();
-  const [wallet] = await dataSource.query(
+  const [wallet] = await dataSource.query<[WalletRow]>(
     'SELECT id, merchant_id, balance_cents, debt_cents, last_seq FROM wallets WHERE document = ?',
     [document],
   );
@@ -61,7 +63,7 @@ export async function aCustomerWithCredits(
     );
   }
   const { id, merchant_id: merchantId } = wallet;
-  const [{ available, pending }] = await dataSource.query(
+  const [{ available, pending }] = await dataSource.query<[{ available: string; pending: string }]>(
     `SELECT SUM(IF(available_at <= ? AND expires_at > ?, ${FREE}, 0)) AS available, SUM(IF(available_at > ?, ${FREE}, 0)) AS pending
        FROM cashback_credits WHERE wallet_id = ?`,
     [now, now, now, id],

@@ -63,7 +63,7 @@ export function refuseWithoutMerchant(dataSource: DataSource): DataSource {
   logger.logQuery = (sql, ...rest) => {
     if (!checked.has(sql)) refuseLoudly(sql);
     checked.add(sql);
-    return logQuery(sql, ...rest);
+    logQuery(sql, ...rest);
   };
   const query = (sql: string, ...rest: unknown[]): Promise<unknown> => {
     checked.add(sql);

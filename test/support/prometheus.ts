@@ -79,7 +79,11 @@ export async function startPrometheus(targets: Record<string, string[]>): Promis
   }
   const evaluate = async (expression: string): Promise<Series[]> => {
     const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expression)}`);
-    const { status, error, data } = (await response.json()) as any;
+    const { status, error, data } = (await response.json()) as {
+      status: string;
+      error: string;
+      data: { result: Series[] };
+    };
     if (status !== 'success') throw new Error(`${expression}: ${error}`);
     return data.result;
   };

@@ -4,10 +4,10 @@ import { expectProblem } from './expectations.js';
 import type { Service } from './service.js';
 
 /** Expects a 429 with these policies and a Retry-After within the window. */
-export function expectLimited(answer: Answer | undefined, policies: string, windowSeconds: number): void {
+export function expectLimited(answer: Answer<unknown> | undefined, policies: string, windowSeconds: number): void {
   if (answer === undefined) throw new Error('there is no response');
   expectProblem(answer, 429, 'too_many_requests');
-  expect(answer.body.retryable).toBe(true);
+  expect(answer.body).toMatchObject({ retryable: true });
   const retryAfter = answer.headers.get('retry-after') ?? '';
   expect(retryAfter).toMatch(/^[1-9]\d*$/);
   expect(Number(retryAfter)).toBeLessThanOrEqual(windowSeconds);
@@ -19,7 +19,7 @@ export function expectLimited(answer: Answer | undefined, policies: string, wind
 }
 
 /** The number of responses per status. */
-export function statusesOf(answers: Answer[]): Record<number, number> {
+export function statusesOf(answers: Answer<unknown>[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Answer } from './client.js';
+import type { Answer, Body } from './client.js';
 import type { Service } from './service.js';
 
 /**
@@ -46,5 +46,5 @@ export function parseAnswer(text: string): Answer {
   );
   const body = text.slice(end + 4);
   const isJson = (headers.get('content-type') ?? '').includes('json') && body !== '';
-  return { status: Number(statusLine.split(' ')[1]), headers, body: isJson ? JSON.parse(body) : body };
+  return { status: Number(statusLine.split(' ')[1]), headers, body: (isJson ? JSON.parse(body) : body) as Body };
 }

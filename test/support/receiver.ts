@@ -4,6 +4,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { DeliveryService } from '../../src/webhooks/delivery.service.js';
 import { numberEvents } from './events.js';
 import type { Service } from './service.js';
+import type { FeedEvent } from './shop.js';
 
 /** A request that a receiver got. */
 export interface Received {
@@ -14,7 +15,7 @@ export interface Received {
   rawHeaders: string[];
   /** The body as it arrived, which the signature is about. */
   raw: string;
-  event: any;
+  event: FeedEvent;
 }
 
 /** Answers a request. Without one, the answer is 204. */
@@ -53,7 +54,8 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
     request.on('end', () => {
       const raw = Buffer.concat(chunks).toString();
       const { method = '', url: path = '', headers, rawHeaders } = request;
-      const one = { method, path, headers, rawHeaders, raw, event: raw === '' ? undefined : JSON.parse(raw) };
+      const event = (raw === '' ? undefined : JSON.parse(raw)) as FeedEvent;
+      const one = { method, path, headers, rawHeaders, raw, event };
       received.push(one);
       receiver.answer(one, response);
     });
@@ -63,7 +65,7 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
     received,
-    sequences: () => received.map(({ event }) => event.sequence as number),
+    sequences: () => received.map(({ event }) => event.sequence),
     connections: () => connections,
     answer,
     stop: async () => {

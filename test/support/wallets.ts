@@ -10,8 +10,11 @@ export const statementOf = (merchant: Shop, document: string): Promise<Entry[]> 
 /** All entries of a customer in short form, such as `earn 7.50`, oldest first. */
 export const movementsOf = (merchant: Shop, document: string): Promise<string[]> => merchant.movements(document);
 
+/** A row of a table, if a test names no type for it. */
+export type Row = Record<string, unknown>;
+
 /** Runs SQL on the database of the service. @returns the rows. */
-export function rowsOf(service: Service, sql: string, values: unknown[] = []): Promise<any[]> {
+export function rowsOf<T = Row>(service: Service, sql: string, values: unknown[] = []): Promise<T[]> {
   return service.dataSource.query(sql, values);
 }
 

@@ -4,7 +4,7 @@ import { Client } from './client.js';
 import { numberEvents } from './events.js';
 import { aDocument, logIn, type TestMerchant } from './factories.js';
 import type { Service } from './service.js';
-import { rowsOf } from './wallets.js';
+import { type Row, rowsOf } from './wallets.js';
 import type { Endpoint, EndpointWithSecret, EventPage, FeedEvent } from './shop.js';
 
 let counter = 0;
@@ -28,9 +28,9 @@ export async function endpointOf(merchant: TestMerchant, { id }: { id: string })
 }
 
 /** The row of an endpoint. */
-export async function rowOf(service: Service, { id }: { id: string }): Promise<any> {
+export async function rowOf(service: Service, { id }: { id: string }): Promise<Row> {
   const [row] = await rowsOf(service, 'SELECT * FROM webhook_endpoints WHERE id = ?', [id]);
-  return row;
+  return row!;
 }
 
 /** Grants cashback to new customers: each grant is one event. @returns the documents. */

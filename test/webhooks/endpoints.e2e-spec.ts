@@ -52,10 +52,10 @@ describe('POST /webhook-endpoints', () => {
       await client.post(`/webhook-endpoints/${id}/ping`),
       await client.post(`/webhook-endpoints/${id}/enable`),
       await client.post(`/webhook-endpoints/${id}/seek`, { after: 0 }),
-      await client.post(`/webhook-endpoints/${id}/rotate-secret`),
+      await client.post<EndpointWithSecret>(`/webhook-endpoints/${id}/rotate-secret`),
     ];
     expect(answers.map(({ status }) => status)).toEqual([409, 200, 200, 200, 200, 200, 200, 200]);
-    const rotated = answers.at(-1)!.body.secret as string;
+    const rotated = (answers.at(-1)!.body as EndpointWithSecret).secret;
     const row = JSON.stringify(await rowOf(service, { id }));
     const [first] = answers.splice(-1);
     expect(first!.body).toEqual({ ...(await endpointOf(merchant, { id })), secret: expect.stringMatching(SECRET) });
@@ -93,9 +93,7 @@ describe('POST /webhook-endpoints', () => {
   });
 
   it('of 30 creations at once with different URLs, 20 return 201 and the others 422 with the maximum', async () => {
-    const answers = await atOnce(30, () =>
-      merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url: aUrl() }),
-    );
+    const answers = await atOnce(30, () => merchant.client.post('/webhook-endpoints', { url: aUrl() }));
     // A creation that was answered too late, and repeated, is a 409.
     const isLate = ({ isRepeated, body }: Answer): boolean => !!isRepeated && body.code === 'webhook_url_taken';
     const refused = answers.filter((answer) => answer.status !== 201 && !isLate(answer));
@@ -104,7 +102,7 @@ describe('POST /webhook-endpoints', () => {
     expect(refused[0]!.body).toMatchObject({ maximum: 20 });
     const { body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
     expect(body.data).toHaveLength(20);
-    expect((await other.client.post<EndpointWithSecret>('/webhook-endpoints', { url: aUrl() })).status).toBe(201);
+    expect((await other.client.post('/webhook-endpoints', { url: aUrl() })).status).toBe(201);
   });
 
   it('a repeat of the creation of the 20th endpoint returns 409 with its ID', async () => {

@@ -23,7 +23,7 @@ const erase = async (document: string): Promise<void> => {
   const args = ['customer', 'erase', '--merchant', merchant.id, '--document-stdin'];
   await admin.builtJson(args, `${document}\n`);
 };
-const documents = (): string[] => receiver.received.map(({ event }) => event.data.wallet.document as string);
+const documents = (): string[] => receiver.received.map(({ event }) => event.data.wallet.document);
 
 describe('an erasure and webhooks', () => {
   it('after an erasure, deliveries and replays have the pseudonym', async () => {

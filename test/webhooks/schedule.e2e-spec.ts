@@ -75,8 +75,8 @@ describe('the attempts after a failure', () => {
     await someEvents(merchant, 1);
     await deliver(service);
     const { body } = await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints');
-    const pauses = (body.data as any[]).map(
-      ({ last_attempt: { at }, next_attempt_at: next }) => Date.parse(next) - Date.parse(at),
+    const pauses = body.data.map(
+      ({ last_attempt, next_attempt_at }) => Date.parse(next_attempt_at!) - Date.parse(last_attempt!.at),
     );
     expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(100);
   });
@@ -112,7 +112,7 @@ describe('an endpoint that is given up', () => {
     const found = new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(body);
     return Number(found?.[1]);
   };
-  const disabledLines = (id: string): any[] =>
+  const disabledLines = (id: string): unknown[] =>
     service.logged
       .flatMap((text) => text.split('\n'))
       .filter((line) => line.includes('webhook_endpoint_disabled') && line.includes(id))

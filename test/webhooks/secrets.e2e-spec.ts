@@ -114,8 +114,8 @@ describe('the encryption of secrets', () => {
   it('a bit that was changed in a stored secret is noticed', async () => {
     const endpoint = await anEndpoint(merchant, receiver);
     const row = await rowOf(service, endpoint);
-    const [{ sealed }] = typeof row.secrets === 'string' ? JSON.parse(row.secrets) : row.secrets;
-    const bytes = Buffer.from(sealed as string, 'base64');
+    const stored = (typeof row.secrets === 'string' ? JSON.parse(row.secrets) : row.secrets) as { sealed: string }[];
+    const bytes = Buffer.from(stored[0]!.sealed, 'base64');
     bytes[20]! ^= 1;
     const secrets = JSON.stringify([{ sealed: bytes.toString('base64'), until: null }]);
     await service.dataSource.query('UPDATE webhook_endpoints SET secrets = ? WHERE id = ?', [secrets, endpoint.id]);

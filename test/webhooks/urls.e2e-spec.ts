@@ -59,7 +59,7 @@ const OTHER: [string, string][] = [
 describe('without WEBHOOK_ALLOW_PRIVATE', () => {
   const { service, merchant } = useService({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' } });
   const receiver = startedLater<RawReceiver>('the receiver');
-  const existing = startedLater<any>('the endpoint');
+  const existing = startedLater<EndpointWithSecret>('the endpoint');
 
   beforeAll(async () => {
     receiver.set(await startRawReceiver((socket) => socket.end('HTTP/1.1 204 No Content\r\n\r\n')));
@@ -72,7 +72,7 @@ describe('without WEBHOOK_ALLOW_PRIVATE', () => {
     async (url, detail) => {
       const path = `/webhook-endpoints/${existing.object.id}`;
       for (const answer of [
-        await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', { url }),
+        await merchant.client.post('/webhook-endpoints', { url }),
         await merchant.client.put(path, { url }),
       ]) {
         expectProblem(answer, 422, 'webhook_url_refused');
@@ -116,8 +116,8 @@ describe('without WEBHOOK_ALLOW_PRIVATE', () => {
         expect(failures).toBe(1);
         for (const attempt of [last_attempt, ping]) {
           expect(attempt).toMatchObject({ status: null, response: null });
-          if (host === 'ip6-localhost' && String(attempt.error).includes('ENOTFOUND')) continue;
-          expect(attempt.error).toBe('the host name has an address that is not public');
+          if (host === 'ip6-localhost' && String(attempt!.error).includes('ENOTFOUND')) continue;
+          expect(attempt!.error).toBe('the host name has an address that is not public');
         }
       }
       expect(receiver.object.connections()).toBe(before);
@@ -128,7 +128,7 @@ describe('without WEBHOOK_ALLOW_PRIVATE', () => {
 describe('the members of a webhook endpoint', () => {
   const { service, merchant } = useService();
   const receiver = startedLater<Receiver>('the receiver');
-  let valid: any;
+  let valid: EndpointWithSecret;
   let shop: TestMerchant;
 
   beforeAll(async () => {

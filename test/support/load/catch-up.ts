@@ -22,7 +22,7 @@ export async function catchUp(url: string, token: string, { sales }: Workload): 
       let currentId = orderId!;
       for (const { kind, method, path, body } of intents.filter(({ answered }) => answered > 0)) {
         const answer = await client.send(method, path.replace(orderId!, currentId), { body });
-        if (kind === 'create') currentId = answer.body.id as string;
+        if (kind === 'create') currentId = answer.body.id;
         const hasEnded = BEFORE_THE_END.includes(kind) && answer.body.code === 'invalid_transition';
         if (answer.status >= 300 && !hasEnded)
           unexpected.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, Client } from '../client.js';
+import type { EventPage, FeedEvent } from '../shop.js';
 
 /** How long a reader that has read everything waits for more. */
 const PAUSE_MS = 50;
@@ -7,7 +8,7 @@ const PAUSE_MS = 50;
 /** Reads the feed of a merchant as a consumer does: by `after`, and again after a request without an answer. */
 export class FeedReader {
   /** In the sequence in which they were read. */
-  readonly events: any[] = [];
+  readonly events: FeedEvent[] = [];
   /** Responses that are neither a success nor a 503: the first ends the reading. */
   readonly unexpected: string[] = [];
   #after = 0;
@@ -41,10 +42,10 @@ export class FeedReader {
 
   /** The types of the events of an order, in their sequence. */
   typesOf(orderId: string): string[] {
-    return this.events.filter(({ data }) => data.order?.id === orderId).map(({ type }) => type as string);
+    return this.events.filter(({ data }) => data.order?.id === orderId).map(({ type }) => type);
   }
 
-  #ask(): Promise<Answer> {
+  #ask(): Promise<Answer<EventPage>> {
     return new Client({ url: this.url() }, this.token).once.get(`/events?after=${this.#after}`);
   }
 }

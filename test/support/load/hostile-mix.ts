@@ -1,6 +1,6 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
 import { connect } from '../../../tools/database/connection.mjs';
-import { atOnce, Client } from '../client.js';
+import { atOnce } from '../client.js';
 import { copyRow, ID_OF_COPY } from '../copies.js';
 import { aMerchant, anOrder, PASSWORD, type TestMerchant } from '../factories.js';
 import { forgetEvents } from '../many-credits.js';
@@ -108,8 +108,8 @@ async function seedCredits(service: Service, sql: Connection, merchant: TestMerc
     `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS}, available_cents = balance_cents WHERE id = '${wallet.id}'`,
   );
   await forgetEvents(sql, merchant.id, service.clock.now());
-  const { body } = await new Client(service, merchant.tokens.access_token).post('/wallets/search', { document });
-  if (body.available !== `${CREDITS}.00`) throw new Error(`the wallet has ${body.available}`);
+  const { available } = await merchant.wallet(document);
+  if (available !== `${CREDITS}.00`) throw new Error(`the wallet has ${available}`);
   return document;
 }
 

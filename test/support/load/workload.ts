@@ -176,8 +176,8 @@ export class Workload {
       this.unexpected.push(`${intent.path}: ${JSON.stringify(told)} after ${JSON.stringify(intent.told)}`);
     intent.answered++;
     if (intent.kind === 'create' && sale.orderId === undefined) {
-      sale.orderId = body.id as string;
-      sale.intents.push(...laterIntents(body.id as string, this.sales.indexOf(sale)));
+      sale.orderId = body.id;
+      sale.intents.push(...laterIntents(body.id, this.sales.indexOf(sale)));
     }
   }
 

@@ -24,7 +24,7 @@ export const share =
 export const inAnyOrder =
   (expected: string[]): Check =>
   (value) =>
-    Array.isArray(value) && [...value].sort().join() === [...expected].sort().join();
+    Array.isArray(value) && [...(value as unknown[])].sort().join() === [...expected].sort().join();
 /** `errors` that point at these members, or at members of these. Without names there are no `errors`. */
 export const pointersTo =
   (...names: string[]): Check =>

@@ -69,7 +69,7 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
     return { status: 201, body: grantView(shop, shop.grants.at(-1)!), replayed: false };
   });
   if (!answer) return;
-  shop.grants.at(-1)!.id = answer.body.id as string;
+  shop.grants.at(-1)!.id = answer.body.id;
   shop.wallet(document).id = answer.body.wallet_id as string;
 }
 
@@ -141,7 +141,7 @@ export async function readPolicy(shop: Shop): Promise<void> {
 }
 
 function policyView(rules: Rules): object {
-  const rates = Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)]);
+  const rates = Object.entries(rules.earnRates).map(([id, rate]) => [id, share(rate)] as const);
   return {
     ...{ earn_rate: share(rules.earnRate), earn_rates_by_payment_method: Object.fromEntries(rates) },
     ...{ redeem_share: share(rules.redeemShare), redeem_minimum_total: brl(rules.redeemMinimumTotal) },

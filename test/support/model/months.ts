@@ -2,6 +2,7 @@
 import { expect } from '@jest/globals';
 import { AdminCommandLine } from '../admin.js';
 import type { Service } from '../service.js';
+import type { Wallet } from '../shop.js';
 import { rowsOf } from '../wallets.js';
 import type { ModelMerchant } from './property.js';
 import { brl, cents, localDate } from './values.js';
@@ -24,10 +25,11 @@ export async function expectMonthsToClose(
   for (const merchant of merchants) {
     let last = 0n;
     for (const month of monthsBetween(from, to, merchant.rules.timeZone)) {
-      const [row] = await admin.list('report', 'ledger', '--month', month, '--merchant', merchant.id);
-      const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row[name]), 0n);
-      const closing = cents(row.opening) + sum(ADDED) - sum(TAKEN);
-      expect({ month, opening: row.opening, closing: row.closing }).toEqual({
+      const options = ['--month', month, '--merchant', merchant.id];
+      const [row] = await admin.list<Record<string, string>>('report', 'ledger', ...options);
+      const sum = (members: readonly string[]): bigint => members.reduce((all, name) => all + cents(row![name]!), 0n);
+      const closing = cents(row!.opening!) + sum(ADDED) - sum(TAKEN);
+      expect({ month, opening: row!.opening, closing: row!.closing }).toEqual({
         ...{ month, opening: brl(last), closing: brl(closing) },
       });
       last = closing;
@@ -41,7 +43,7 @@ async function ownedBy(service: Service, { id, client }: ModelMerchant): Promise
   const rows = await rowsOf(service, 'SELECT document FROM wallets WHERE merchant_id = ?', [id]);
   let owned = 0n;
   for (const { document } of rows) {
-    const { body } = await (await client()).post('/wallets/search', { document });
+    const { body } = await (await client()).post<Wallet>('/wallets/search', { document });
     owned += cents(body.available) + cents(body.pending) + cents(body.held) - cents(body.debt);
   }
   return owned;

@@ -42,7 +42,7 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
   const refusals = contentRefusals(content, !isAllowed(shop, requested) && 'expires_at');
   const answer = await shop.write(request, refusals, () => ({ status: 201, body: order.view(now), replayed: false }));
   if (!answer) return;
-  order.id = answer.body.id as string;
+  order.id = answer.body.id;
   shop.orders.push(order);
   shop.expectSame(`/orders/${order.id}`, answer.headers.get('location'), 'Location');
 }

@@ -127,14 +127,14 @@ async function startMerchants(sequences: number): Promise<Running> {
   for (const [name, rules] of Object.entries(policies)) {
     const { id } = await admin.json('merchant', 'create', '--name', name, ...policyArguments(rules));
     const email = `${name}@shop.example`;
-    const user = ['--merchant', id as string, '--email', email, '--password', PASSWORD, '--allow', 'grants'];
+    const user = ['--merchant', id, '--email', email, '--password', PASSWORD, '--allow', 'grants'];
     await admin.json('user', 'create', ...user);
     const merchant: ModelMerchant = {
       ...{ id, name, rules, client: loggedIn(service, clock, email) },
       set: async (changed) => {
         // In this process, because the instance of another one would read it only after a second.
         const policy = { earnRateBps: Number(changed.earnRate), redeemShareBps: Number(changed.redeemShare) };
-        await service.app.get(MerchantsService).set(id as string, { policy });
+        await service.app.get(MerchantsService).set(id, { policy });
         merchant.rules = changed;
       },
     };

@@ -1,3 +1,4 @@
+import type { Entry as EntryDto } from '../shop.js';
 import type { Dice } from './dice.js';
 import { anId, anything } from './expected.js';
 import type { Order, Status } from './order.js';
@@ -8,15 +9,15 @@ import type { Entry } from './wallet.js';
 const STATUSES: Status[] = ['pending', 'completed', 'cancelled', 'expired', 'partially_refunded', 'refunded'];
 
 /** Reads all pages of a list: of a `GET` with a query, or of a `POST` if there is a body. */
-async function elements(shop: Shop, path: string, body?: object): Promise<Record<string, any>[]> {
-  const all: Record<string, any>[] = [];
+async function elements<T = Record<string, unknown>>(shop: Shop, path: string, body?: object): Promise<T[]> {
+  const all: T[] = [];
   const page = { status: 200, body: { data: anything, next_cursor: anything } };
   for (let cursor: string | null = null; ;) {
     const query: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
     const answer = body
       ? await shop.send({ method: 'POST', path, body: { ...body, cursor } }, page)
       : await shop.send({ method: 'GET', path: `${path}${query}` }, page);
-    all.push(...(answer.body.data as Record<string, any>[]));
+    all.push(...(answer.body.data as T[]));
     cursor = answer.body.next_cursor as string | null;
     if (cursor === null) return all;
   }
@@ -102,23 +103,25 @@ export async function readWallet(shop: Shop, dice: Dice): Promise<void> {
 
 async function compareStatement(shop: Shop, document: string, limit: number): Promise<void> {
   const wallet = shop.wallet(document);
-  const entries = (await elements(shop, `/wallets/${wallet.id}/entries?limit=${limit}`)).reverse();
+  const entries = (
+    await elements<Record<keyof EntryDto, string>>(shop, `/wallets/${wallet.id}/entries?limit=${limit}`)
+  ).reverse();
   /** The origin of each credit, which the entry that created it names. */
   const origins = new Map<unknown, string>();
   let [balance, debt, last] = [0n, 0n, ''];
   const sums = new Map<string, bigint>();
   for (const [index, entry] of entries.entries()) {
     const { kind, order_external_id: order, refund_external_id: refund, credit_id: credit, created_at } = entry;
-    const amount = cents(entry.amount as string);
+    const amount = cents(entry.amount);
     if (kind === 'debt' || kind === 'repay') debt += amount;
     else balance += amount;
     // "from 1 without gaps", "Balance after this entry", "Debt after this entry"
     const after = { ...entry, seq: index + 1, balance: brl(balance), debt: brl(debt) };
     shop.expectSame(after, entry, `entry ${index + 1}`);
     if (created_at < last) shop.sequence.fail(`entry ${index + 1} is not in the order of time`);
-    last = created_at as string;
-    if (credit !== null && !origins.has(credit)) origins.set(credit, (entry.grant_external_id ?? order) as string);
-    const at = Date.parse(entry.effective_at as string);
+    last = created_at;
+    if (credit !== null && !origins.has(credit)) origins.set(credit, entry.grant_external_id ?? order);
+    const at = Date.parse(entry.effective_at);
     add(sums, { kind, amount, at, order, refund }, origins.get(credit));
   }
   const expected = new Map<string, bigint>();

@@ -207,7 +207,7 @@ export class Shop {
   async compareWallet(document: string): Promise<void> {
     const request: Request = { method: 'POST', path: '/wallets/search', body: { document } };
     const { body } = await this.send(request, { status: 200, body: this.walletView(document) });
-    this.wallet(document).id ??= (body.id as string | null) ?? undefined;
+    this.wallet(document).id ??= body.id ?? undefined;
   }
 
   walletView(document: string): Record<string, unknown> {

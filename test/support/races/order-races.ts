@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
 import { creationsAmong } from '../expectations.js';
 import { aDocument, anOrder } from '../factories.js';
+import type { Order } from '../shop.js';
 import { interleaved, type Race, type Stage, tally } from './stage.js';
 
 /** Completes and cancels one order, 50 times each, at once. */
@@ -25,7 +26,7 @@ const completeOrCancel: Race<{
     return {
       completions: reportedBy(sent.filter((_, at) => at % 2 === 0)),
       cancellations: reportedBy(sent.filter((_, at) => at % 2 === 1)),
-      status: (await stage.send(0, 'GET', `/orders/${order.id}`)).body.status,
+      status: (await stage.send<Order>(0, 'GET', `/orders/${order.id}`)).body.status,
       pending: (await stage.wallet(document)).pending,
       discrepancies: await stage.discrepancies(),
     };
@@ -69,10 +70,11 @@ function present(values: (number | undefined)[]): number {
 }
 
 /** The number of callers per reported state of the order. */
-function reportedBy(answers: Answer[]): Record<string, number> {
+function reportedBy(answers: Answer<unknown>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
-    const told = `${status} ${body.current_status ?? body.code ?? body.status}`;
+    const { current_status, code, status: now } = body as Record<string, string>;
+    const told = `${status} ${current_status ?? code ?? now}`;
     counts[told] = (counts[told] ?? 0) + 1;
   }
   return counts;
@@ -135,11 +137,11 @@ const manyRefunds: Race<{
 async function refunding(
   stage: Stage,
   orderId: string,
-  answers: Answer[],
+  answers: Answer<unknown>[],
 ): Promise<{ answers: Record<string, number>; refunded: string; discrepancies: unknown[] }> {
   return {
     answers: tally(answers),
-    refunded: (await stage.send(0, 'GET', `/orders/${orderId}`)).body.refunded.amount,
+    refunded: (await stage.send<Order>(0, 'GET', `/orders/${orderId}`)).body.refunded.amount,
     discrepancies: await stage.discrepancies(),
   };
 }
@@ -166,7 +168,7 @@ const completeWhileHolding: Race<{
       );
     const completions = Array.from({ length: 5 }, (_, at) => () => stage.send(at, 'POST', `${path}/complete`));
     const answers = await Promise.all(interleaved(holds(1), completions, holds(20)).map((send) => send()));
-    const { body } = await stage.send(0, 'GET', path);
+    const { body } = await stage.send<Order>(0, 'GET', path);
     const wallet = await stage.wallet(document);
     return {
       answers: reportedBy(answers),
@@ -217,9 +219,9 @@ const amendWhileHolding: Race<{
     );
     const completions = Array.from({ length: 5 }, (_, at) => () => stage.send(at, 'POST', `${path}/complete`));
     const early = await Promise.all(interleaved(holds, amendments).map((send) => send()));
-    const { body: pending } = await stage.send(0, 'GET', path);
+    const { body: pending } = await stage.send<Order>(0, 'GET', path);
     const later = await Promise.all([...interleaved(amendments, holds), ...completions].map((send) => send()));
-    const { body } = await stage.send(0, 'GET', path);
+    const { body } = await stage.send<Order>(0, 'GET', path);
     return {
       answers: reportedBy([...early, ...later]),
       held: Number(pending.cashback.to_redeem.held),

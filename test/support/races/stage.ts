@@ -1,10 +1,11 @@
 /* eslint jest/no-standalone-expect: off -- Its methods are called inside tests alone. */
 import { expect } from '@jest/globals';
 import type { TestingModuleBuilder } from '@nestjs/testing';
-import type { Answer, Client } from '../client.js';
+import type { Answer, Body, Client } from '../client.js';
 import { findingsOf } from '../expectations.js';
 import { aMerchant, type TestMerchant } from '../factories.js';
 import { type Service, startService } from '../service.js';
+import type { Wallet } from '../shop.js';
 
 /**
  * The setting of a race: one or more services that share a database, and a merchant whose requests alternate between
@@ -12,7 +13,7 @@ import { type Service, startService } from '../service.js';
  */
 export class Stage {
   /** All responses so far. */
-  readonly answers: Answer[] = [];
+  readonly answers: Answer<unknown>[] = [];
 
   constructor(
     /** An instance inside the test process, used to grant cashback, read rows, and check the invariants. */
@@ -21,14 +22,14 @@ export class Stage {
     readonly clients: Client[] = [merchant.client],
   ) {}
 
-  async send(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer> {
-    const answer = await this.clients[turn % this.clients.length]!.send(method, path, { body });
+  async send<T = Body>(turn: number, method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<Answer<T>> {
+    const answer = await this.clients[turn % this.clients.length]!.send<T>(method, path, { body });
     this.answers.push(answer);
     return answer;
   }
 
-  async wallet(document: string): Promise<any> {
-    return (await this.send(0, 'POST', '/wallets/search', { document })).body;
+  async wallet(document: string): Promise<Wallet> {
+    return (await this.send<Wallet>(0, 'POST', '/wallets/search', { document })).body;
   }
 
   /** The findings of `reconcile`. */
@@ -67,10 +68,11 @@ export interface Race<Outcome> {
 }
 
 /** The number of responses of each kind, such as `{ '200': 50, '422 redemption_exceeds_maximum 0.00': 150 }`. */
-export function tally(answers: Answer[]): Record<string, number> {
+export function tally(answers: Answer<unknown>[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
-    const kind = [status, body.code, body.maximum].filter((part) => part !== undefined).join(' ');
+    const { code, maximum } = body as Record<string, string>;
+    const kind = [status, code, maximum].filter((part) => part !== undefined).join(' ');
     counts[kind] = (counts[kind] ?? 0) + 1;
   }
   return counts;

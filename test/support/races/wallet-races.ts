@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
 import { aDocument } from '../factories.js';
+import type { Order } from '../shop.js';
 import { type Race, type Stage, tally } from './stage.js';
 
 interface Spending {
@@ -9,13 +10,13 @@ interface Spending {
   discrepancies: unknown[];
 }
 
-async function spending(stage: Stage, document: string, answers: Answer[]): Promise<Spending> {
+async function spending(stage: Stage, document: string, answers: Answer<unknown>[]): Promise<Spending> {
   return { answers: tally(answers), wallet: await stage.wallet(document), discrepancies: await stage.discrepancies() };
 }
 
 /** Created in sequence, because the race is about the requests that follow. */
-async function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<any[]> {
-  const orders: any[] = [];
+async function createdOrders(stage: Stage, count: number, members: Record<string, unknown>): Promise<Order[]> {
+  const orders: Order[] = [];
   while (orders.length < count)
     orders.push(...(await atOnce(Math.min(10, count - orders.length), () => stage.merchant.create(members))));
   return orders;
@@ -29,7 +30,7 @@ export const redemptions = (count: number, covered: number): Race<Spending> => (
     await stage.merchant.credit(document, `${covered}.00`);
     const orders = await createdOrders(stage, count, { document, total: '2.00' });
     const answers = await atOnce(count, (at) =>
-      stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' }),
+      stage.send(at, 'PUT', `/orders/${orders[at]!.id}/redemption`, { amount: '1.00' }),
     );
     return spending(stage, document, answers);
   },
@@ -52,7 +53,7 @@ const spendingCompletions: Race<Spending> = {
     await stage.merchant.credit(document, '10.00');
     const orders = await createdOrders(stage, 40, { document, total: '2.00' });
     const answers = await atOnce(40, (at) =>
-      stage.send(at, 'POST', `/orders/${orders[at].id}/complete`, { redeem: '1.00' }),
+      stage.send(at, 'POST', `/orders/${orders[at]!.id}/complete`, { redeem: '1.00' }),
     );
     return spending(stage, document, answers);
   },
@@ -77,7 +78,7 @@ const twoOrders: Race<Record<string, number>> = {
       return createdOrders(stage, 2, { document, total: '150.00' });
     });
     const answers = await atOnce(20, (at) =>
-      stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2].id}/redemption`, { amount: '60.00' }),
+      stage.send(at, 'PUT', `/orders/${pairs[at >> 1]![at % 2]!.id}/redemption`, { amount: '60.00' }),
     );
     return tally(answers);
   },
@@ -97,7 +98,7 @@ const grants: Race<Spending> = {
     await stage.merchant.credit(document, '30.00');
     const orders = await createdOrders(stage, 30, { document, total: '2.00' });
     const [answers] = await Promise.all([
-      atOnce(30, (at) => stage.send(at, 'PUT', `/orders/${orders[at].id}/redemption`, { amount: '1.00' })),
+      atOnce(30, (at) => stage.send(at, 'PUT', `/orders/${orders[at]!.id}/redemption`, { amount: '1.00' })),
       atOnce(30, () => stage.merchant.credit(document, '1.00')),
     ]);
     return spending(stage, document, answers);
@@ -118,7 +119,7 @@ const firstWallet: Race<Spending> = {
   async run(stage) {
     const document = aDocument();
     const orders = await createdOrders(stage, 10, { document, total: '100.00' });
-    const answers = await atOnce(20, (at) => stage.send(at, 'POST', `/orders/${orders[at % 10].id}/complete`));
+    const answers = await atOnce(20, (at) => stage.send(at, 'POST', `/orders/${orders[at % 10]!.id}/complete`));
     return spending(stage, document, answers);
   },
   expectFair: ({ answers, wallet, discrepancies }) => {

@@ -4,6 +4,7 @@ import { aCompletedOrder, aCreatedOrder, aDocument, aMerchant, grant, type TestM
 import { aLongLivedMerchant } from '../long-lived-merchant.js';
 import { SweepsService } from '../../../src/sweeps/sweeps.service.js';
 import type { Service } from '../service.js';
+import type { Order } from '../shop.js';
 import { rowsOf } from '../wallets.js';
 
 /** The IDs that an edit uses to find rows, such as `pending.order`. */
@@ -48,11 +49,11 @@ export async function makeScenes(service: Service): Promise<Scenes> {
 
 type Note = (name: string, of: TestMerchant, document: string, orderId?: string) => Promise<void>;
 
-const hold = (merchant: TestMerchant, order: any, amount: string) =>
+const hold = (merchant: TestMerchant, order: Order, amount: string) =>
   ok(merchant.client.put(`/orders/${order.id}/redemption`, { amount }));
 const grantByApi = (merchant: TestMerchant, document: string, members: Record<string, unknown> = {}) =>
   merchant.client.post('/grants', { external_id: `SORRY-${document}`, document, amount: '50.00', ...members });
-const refund = (merchant: TestMerchant, order: any, external_id: string, amount: string, eligible_amount?: string) =>
+const refund = (merchant: TestMerchant, order: Order, external_id: string, amount: string, eligible_amount?: string) =>
   ok(merchant.client.post(`/orders/${order.id}/refunds`, { external_id, amount, eligible_amount }));
 
 async function ok<T extends { status: number; body: unknown }>(answer: Promise<T>): Promise<T> {
@@ -96,7 +97,7 @@ async function makeReturned(service: Service, note: Note): Promise<void> {
  */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
-  const made: [name: string, document: string, order: any][] = [];
+  const made: [name: string, document: string, order: Order][] = [];
   for (const name of ['expired', 'settled', 'lapsed', 'overdue']) {
     const document = aDocument();
     await grant(service, merchant, document, '50.00', name === 'expired' ? {} : soon);
