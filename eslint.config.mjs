@@ -74,13 +74,6 @@ export default tseslint.config(
         { assertFunctionNames: ['expect*', '**.expect*', '**.refused', '**.replayed', '*AtOnce'] },
       ],
       '@typescript-eslint/no-floating-promises': ['error', { checkThenables: true }],
-      // The answers of a service are looked at member by member, whatever they hold.
-      '@typescript-eslint/no-explicit-any': 'off',
-      '@typescript-eslint/no-unsafe-assignment': 'off',
-      '@typescript-eslint/no-unsafe-member-access': 'off',
-      '@typescript-eslint/no-unsafe-argument': 'off',
-      '@typescript-eslint/no-unsafe-call': 'off',
-      '@typescript-eslint/no-unsafe-return': 'off',
     },
   },
   {
