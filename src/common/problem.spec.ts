@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Problem, PROBLEMS, validationFailed } from './problem.js';
+import { type Fault, Problem, PROBLEMS, validationFailed } from './problem.js';
 
 /** The published codes. The status of a code never changes. */
 const PUBLISHED = {
@@ -103,11 +103,11 @@ describe('problems', () => {
     const fault = { pointer: '/total', detail: 'wrong' };
     expect(validationFailed([fault]).message).toBe('1 member is not valid');
     expect(validationFailed([fault, fault]).message).toBe('2 members are not valid');
-    expect(validationFailed(Array(100).fill(fault)).message).toBe('100 members are not valid');
+    expect(validationFailed(Array<Fault>(100).fill(fault)).message).toBe('100 members are not valid');
   });
 
   it('a problem lists at most 100 errors', () => {
-    const problem = validationFailed(Array(101).fill({ pointer: '/total', detail: 'wrong' }));
+    const problem = validationFailed(Array<Fault>(101).fill({ pointer: '/total', detail: 'wrong' }));
     expect(problem.message).toBe('more than 100 members are not valid');
     expect(problem.toBody('/orders', 'id-1').errors).toHaveLength(100);
   });

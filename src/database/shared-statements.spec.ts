@@ -52,11 +52,9 @@ describe('a shared statement', () => {
     const settled = Promise.allSettled(['a', 'refused', 'b'].map((key) => shared.get(key)));
     await statements.end();
     expect(statements.sent).toEqual([['a', 'refused', 'b'], ['a'], ['refused'], ['b']]);
-    expect((await settled).map((result) => (result.status === 'fulfilled' ? result.value : result.reason))).toEqual([
-      'A',
-      new Error('refused'),
-      'B',
-    ]);
+    expect(
+      (await settled).map((result) => (result.status === 'fulfilled' ? result.value : (result.reason as Error))),
+    ).toEqual(['A', new Error('refused'), 'B']);
   });
 
   it('a statement has a maximum size, and a larger key goes alone', async () => {
