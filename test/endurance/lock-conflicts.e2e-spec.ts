@@ -48,7 +48,7 @@ describe('lock conflicts in the database', () => {
     await other.beginTransaction();
     // The server rolls back the transaction that wrote less, so this one writes more.
     await other.query(`INSERT INTO ballast VALUES ${Array.from({ length: 500 }, (_, n) => `(${n})`).join(',')}`);
-    await other.query('SELECT id FROM wallets WHERE order.document = ? FOR UPDATE', [order.document]);
+    await other.query('SELECT id FROM wallets WHERE document = ? FOR UPDATE', [order.document]);
     const completion = merchant.complete(order, { redeem: '50.00' }).answer;
     for (let attempt = 0; attempt < 100 && !(await isLocked(order.id)); attempt++) await sleep(20);
     expect(await isLocked(order.id)).toBe(true);

@@ -50,12 +50,12 @@ describe('request paths', () => {
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^"[\w-]{43}"$/);
     expect(first.headers.get('cache-control')).toBe('no-cache');
-    const answerFor = async (tag: string): Promise<[number, string | null, number]> => {
+    const answerFor = async (tag: string): Promise<[number, string | null, boolean]> => {
       const { status, headers, body } = await sendBytes(service, aRequest(`GET ${path}`, { 'if-none-match': tag }));
-      return [status, headers.get('etag'), (body as unknown as string).length];
+      return [status, headers.get('etag'), (body as unknown) === ''];
     };
-    expect(await answerFor(etag)).toEqual([304, etag, 0]);
-    expect(await answerFor('"another"')).toEqual([200, etag, expect.any(Number)]);
+    expect(await answerFor(etag)).toEqual([304, etag, true]);
+    expect(await answerFor('"another"')).toEqual([200, etag, false]);
     expect((await fetch(`${service.url}${path}`, { method: 'HEAD' })).headers.get('etag')).toBe(etag);
   });
 
