@@ -50,8 +50,9 @@ export async function aCustomerWithCredits(
       [credits],
     );
     await dataSource.query(
-      'INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest) VALUES ?',
-      [credits.map(([id]) => [id, wallet.merchant_id, id, Buffer.alloc(32)])],
+      `INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest, requested_available_at, requested_expires_at)
+       SELECT id, merchant_id, id, ?, available_at, expires_at FROM cashback_credits WHERE wallet_id = ? AND seq > ?`,
+      [Buffer.alloc(32), wallet.id, last + first],
     );
     const entries = credits.map(([id], at) => {
       const order = numbers[at]! + 1;
@@ -80,16 +81,17 @@ export async function aCustomerWithCredits(
 }
 
 /**
- * Lets a merchant's feed begin after an instant, as if retention had deleted the events before, because rows that were
- * written directly to the tables have no events.
+ * Lets a merchant and its feed begin after an instant, because rows that were written directly to the tables have no
+ * events.
  */
 export async function forgetEvents(
   connection: { query: (sql: string, values: unknown[]) => Promise<unknown> },
   merchantId: string,
   upto: Date,
 ): Promise<void> {
-  await connection.query('UPDATE event_feeds SET kept_since = GREATEST(kept_since, ?) WHERE merchant_id = ?', [
-    new Date(upto.getTime() + 1),
-    merchantId,
-  ]);
+  await connection.query(
+    `UPDATE event_feeds f JOIN merchants m ON m.id = f.merchant_id
+        SET f.kept_since = GREATEST(f.kept_since, ?), m.created_at = f.kept_since WHERE f.merchant_id = ?`,
+    [new Date(upto.getTime() + 1), merchantId],
+  );
 }
