@@ -1,10 +1,12 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { type Service, startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
+import { rowsOf } from '../support/wallets.js';
 
 describe('POST /auth/refresh', () => {
   let merchant: TestMerchant;
@@ -15,8 +17,8 @@ describe('POST /auth/refresh', () => {
     merchant = await aMerchant(service);
   });
 
-  const refresh = (refreshToken: unknown): Promise<Answer<Tokens>> =>
-    anyone.post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
+  const refresh = (refreshToken: unknown, at = service): Promise<Answer<Tokens>> =>
+    new Client(at).post<Tokens>('/auth/refresh', { refresh_token: refreshToken });
   /** Moves all refreshes of a merchant back in time. The retry window uses the database clock. */
   const moveRefreshesBack = (seconds: number, { email } = merchant): Promise<unknown> =>
     service.dataSource.query(
@@ -246,6 +248,33 @@ describe('POST /auth/refresh', () => {
       await service.clock.advance({ minutes: 30 });
       expect(await statusWith(body.access_token)).toBe(401);
       expectProblem(await refresh(body.refresh_token), 401, 'invalid_refresh_token');
+    });
+  });
+
+  // The last test: the second instance replaces the JWT strategy of the process.
+  describe('POST /auth/refresh with instances whose clocks differ by 40 seconds', () => {
+    let ahead: Service;
+    beforeAll(async () => {
+      ahead = await startService({ databaseUrl: service.databaseUrl });
+      ahead.clock.skip(service.clock.now().getTime() - Date.now() + 40_000);
+    });
+    afterAll(() => ahead?.stop());
+
+    it('POST /auth/refresh returns the same token set at another instance whose clock is 40 seconds ahead', async () => {
+      const first = await refresh(merchant.tokens.refresh_token);
+      expect(await refresh(merchant.tokens.refresh_token, ahead)).toMatchObject({ status: 201, body: first.body });
+      const second = await refresh(first.body.refresh_token, ahead);
+      expect(await refresh(first.body.refresh_token)).toMatchObject({ status: 201, body: second.body });
+    });
+
+    it('POST /auth/refresh treats a repeated refresh as theft after 30 seconds of the database clock, on every instance', async () => {
+      for (const at of [service, ahead]) {
+        const { tokens } = await aMerchant(service);
+        for (const rotatesAt of [service, ahead])
+          expect((await refresh(tokens.refresh_token, rotatesAt)).status).toBe(201);
+        await rowsOf(service, 'UPDATE token_sets SET rotated_at = rotated_at - INTERVAL 31 SECOND');
+        expectProblem(await refresh(tokens.refresh_token, at), 401, 'invalid_refresh_token');
+      }
     });
   });
 
