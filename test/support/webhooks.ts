@@ -1,11 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach } from '@jest/globals';
 import { DeliveryService } from '../../src/webhooks/delivery.service.js';
 import { Client } from './client.js';
-import { numberEvents } from './events.js';
-import { aDocument, logIn, type TestMerchant } from './factories.js';
-import type { Service } from './service.js';
+import { aDocument, aMerchant, logIn, type TestMerchant } from './factories.js';
+import { type Answering, type RawReceiver, type Receiver, startRawReceiver, startReceiver } from './receiver.js';
+import type { Service, ServiceOptions } from './service.js';
+import type { Endpoint, EndpointWithSecret } from './shop.js';
+import { startedLater, useService } from './use-service.js';
 import { type Row, rowsOf } from './wallets.js';
-import type { Endpoint, EndpointWithSecret, EventPage, FeedEvent } from './shop.js';
+
+/**
+ * Starts a service before the tests of the calling file or `describe`. Each test has its own merchant, whose client may
+ * be replaced, and its own receivers; no endpoint is left after it.
+ */
+export function useWebhooks(options: ServiceOptions = {}) {
+  const { service } = useService(options);
+  const merchant = startedLater<TestMerchant>('the merchant');
+  const started: (Receiver | RawReceiver)[] = [];
+  const untilEnd = <T extends Receiver | RawReceiver>(receiver: T): T => {
+    started.push(receiver);
+    return receiver;
+  };
+  beforeEach(async () => void merchant.set(await aMerchant(service)));
+  afterEach(async () => {
+    for (const one of started.splice(0)) await one.stop();
+    await settled(service);
+    await rowsOf(service, 'DELETE FROM webhook_endpoints');
+  });
+  return {
+    service,
+    merchant: merchant.object,
+    aReceiver: async (answer?: Answering) => untilEnd(await startReceiver(answer)),
+    aRawReceiver: async (answer: Parameters<typeof startRawReceiver>[0]) => untilEnd(await startRawReceiver(answer)),
+    /** Logs in again, after the clock was moved by more than the access token lasts. */
+    logInAgain: async () => {
+      const { access_token: token } = await logIn(service, merchant.object.email);
+      merchant.object.client = new Client(service, token);
+    },
+  };
+}
 
 let counter = 0;
 
@@ -44,23 +77,8 @@ export async function someEvents(merchant: TestMerchant, count: number, document
   return documents;
 }
 
-/** Numbers the events, so that they are in the feed. It also begins to deliver. */
-export const sequence = numberEvents;
-
 /** Waits until this instance delivers nothing. */
 export const settled = (service: Service): Promise<void> => service.app.get(DeliveryService).settled();
-
-/** All events in a merchant's feed. */
-export async function feedOf(merchant: TestMerchant, after = 0): Promise<FeedEvent[]> {
-  const events: FeedEvent[] = [];
-  for (let position = after; ;) {
-    const { status, body } = await merchant.client.get<EventPage>(`/events?after=${position}`);
-    if (status !== 200) throw new Error(`the feed was answered ${status}: ${JSON.stringify(body)}`);
-    events.push(...body.data);
-    if (!body.has_more) return events;
-    position = body.next_after;
-  }
-}
 
 /** Waits for something that happens soon. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
@@ -69,10 +87,4 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
     await sleep(10);
   }
   throw new Error(`waited in vain until ${what}`);
-}
-
-/** Logs in again, after the clock was moved by more than the access token lasts. */
-export async function loggedInAgain(service: Service, merchant: TestMerchant): Promise<TestMerchant> {
-  const tokens = await logIn(service, merchant.email);
-  return merchant.with(new Client(service, tokens.access_token), tokens);
 }

@@ -1,27 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { type Answering, answerWith, deliver, type Receiver, startReceiver } from '../support/receiver.js';
-import { useService } from '../support/use-service.js';
-import { anEndpoint, endpointOf, feedOf, sequence, settled, someEvents, until } from '../support/webhooks.js';
+import { AdminCommandLine } from '../support/admin.js';
+import { numberEvents, readFeed } from '../support/events.js';
+import { aDocument, aMerchant } from '../support/factories.js';
+import { type Answering, answerWith, deliver, type Receiver } from '../support/receiver.js';
+import { anEndpoint, endpointOf, settled, someEvents, rowOf, until, useWebhooks } from '../support/webhooks.js';
 
-const { service } = useService();
-let merchant: TestMerchant;
-const started: Receiver[] = [];
-
-beforeEach(async () => {
-  merchant = await aMerchant(service);
-});
-afterEach(async () => {
-  for (const one of started.splice(0)) await one.stop();
-  await service.dataSource.query('DELETE FROM webhook_endpoints');
-});
-
-async function aReceiver(answer?: Answering): Promise<Receiver> {
-  const receiver = await startReceiver(answer);
-  started.push(receiver);
-  return receiver;
-}
+const { service, merchant, aReceiver } = useWebhooks();
+const admin = new AdminCommandLine(service);
 
 /** Answers when the test says so. */
 function held(): { answer: Answering; release: (status?: number) => void; waiting: () => number } {
@@ -75,7 +61,7 @@ describe('what a delivery sends', () => {
     await someEvents(merchant, 120);
     await deliver(service);
     expect(receiver.sequences()).toEqual(range(1, 120));
-    expect(receiver.received.map(({ event }) => event)).toEqual(await feedOf(merchant));
+    expect(receiver.received.map(({ event }) => event)).toEqual(await readFeed(merchant));
     expect(receiver.connections()).toBe(1);
     expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 120, behind: 0, failures: 0 });
     await deliver(service);
@@ -98,7 +84,7 @@ describe('what a delivery sends', () => {
     const receiver = await aReceiver(gate.answer);
     const endpoint = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 3);
-    await sequence(service);
+    await numberEvents(service);
     for (const cursor of range(0, 2)) {
       await until('the next event arrives', () => gate.waiting() === 1);
       expect((await endpointOf(merchant, endpoint)).cursor).toBe(cursor);
@@ -115,9 +101,12 @@ describe('what a delivery sends', () => {
     await merchant.completed();
     await someEvents(merchant, 2);
     await deliver(service);
-    const completed = (await feedOf(merchant)).filter(({ type }) => type === 'order.completed');
+    const completed = (await readFeed(merchant)).filter(({ type }) => type === 'order.completed');
     expect(receiver.received.map(({ event }) => event)).toEqual(completed);
-    expect(await endpointOf(merchant, endpoint)).toMatchObject({ behind: 0, cursor: (await feedOf(merchant)).length });
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({
+      behind: 0,
+      cursor: (await readFeed(merchant)).length,
+    });
   });
 
   it('a failure stays counted while only events of other types pass', async () => {
@@ -140,7 +129,7 @@ describe('what a delivery sends', () => {
     await someEvents(other, 1);
     await deliver(service);
     expect(receiver.sequences()).toEqual([3, 4]);
-    expect(elsewhere.received.map(({ event }) => event)).toEqual(await feedOf(other));
+    expect(elsewhere.received.map(({ event }) => event)).toEqual(await readFeed(other));
   });
 });
 
@@ -150,7 +139,7 @@ describe('a change during a delivery', () => {
     const receiver = await aReceiver(gate.answer);
     const { id } = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 3);
-    await sequence(service);
+    await numberEvents(service);
     await until('the first event arrives', () => gate.waiting() === 1);
     expect((await merchant.client.send('DELETE', `/webhook-endpoints/${id}`)).status).toBe(204);
     expect((await merchant.client.send('DELETE', `/webhook-endpoints/${id}`)).status).toBe(404);
@@ -165,7 +154,7 @@ describe('a change during a delivery', () => {
     const [before, now] = [await aReceiver(gate.answer), await aReceiver()];
     const endpoint = await anEndpoint(merchant, before);
     await someEvents(merchant, 3);
-    await sequence(service);
+    await numberEvents(service);
     await until('the first event arrives', () => gate.waiting() === 1);
     const path = `/webhook-endpoints/${endpoint.id}`;
     const { status, body } = await merchant.client.put(path, { url: now.url, types: ['cashback.granted'] });
@@ -173,7 +162,7 @@ describe('a change during a delivery', () => {
       status: 200,
       body: { url: now.url, types: ['cashback.granted'], cursor: 0, failures: 0, next_attempt_at: null },
     });
-    await sequence(service);
+    await numberEvents(service);
     await until('the new URL has all events', () => now.received.length === 3);
     gate.release();
     await settled(service);
@@ -189,7 +178,7 @@ describe('a change during a delivery', () => {
       const endpoint = await anEndpoint(merchant, receiver);
       const start = endpoint.cursor;
       await someEvents(merchant, 4);
-      await sequence(service);
+      await numberEvents(service);
       await until('the first event arrives', () => gate.waiting() === 1);
       const after = { after: start + 2 };
       expect((await merchant.client.post(`/webhook-endpoints/${endpoint.id}/seek`, after)).status).toBe(200);
@@ -207,7 +196,7 @@ describe('a change during a delivery', () => {
     const receiver = await aReceiver(gate.answer);
     const endpoint = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 2);
-    await sequence(service);
+    await numberEvents(service);
     await until('the first event arrives', () => gate.waiting() === 1);
     const { secret } = (await merchant.client.post(`/webhook-endpoints/${endpoint.id}/rotate-secret`)).body;
     receiver.answer = answerWith(204);
@@ -242,5 +231,58 @@ describe('POST /webhook-endpoints/{id}/seek', () => {
       await deliver(service);
     }
     expect(receiver.sequences()).toEqual([1, 2, 3, 4, 2, 3, 4, 2, 3, 4]);
+  });
+});
+
+describe('an erasure and webhooks', () => {
+  const erase = async (document: string): Promise<void> => {
+    const args = ['customer', 'erase', '--merchant', merchant.id, '--document-stdin'];
+    await admin.builtJson(args, `${document}\n`);
+  };
+  const documentsOf = ({ received }: Receiver): string[] => received.map(({ event }) => event.data.wallet.document);
+
+  it('after an erasure, deliveries and replays have the pseudonym', async () => {
+    const [document, receiver] = [aDocument(), await aReceiver()];
+    const { id } = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 2, document);
+    await deliver(service);
+    expect(documentsOf(receiver)).toEqual([document, document]);
+    await erase(document);
+    await merchant.client.post(`/webhook-endpoints/${id}/seek`, { after: 0 });
+    receiver.received.splice(0);
+    await deliver(service);
+    expect(documentsOf(receiver).length).toBeGreaterThanOrEqual(2);
+    expect(receiver.received.map(({ raw }) => raw).join()).not.toContain(document);
+  });
+
+  it('events that were read before an erasure are not sent 5 seconds later with the document', async () => {
+    const [document, receiver] = [aDocument(), await aReceiver()];
+    const ends: (() => void)[] = [];
+    receiver.answer = (_, response) => void ends.push(() => response.writeHead(204).end());
+    await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 3, document);
+    await numberEvents(service);
+    await until('the first event arrives', () => ends.length === 1);
+    await erase(document);
+    service.clock.skip(5000);
+    receiver.answer = answerWith(204);
+    ends[0]!();
+    await settled(service);
+    await deliver(service);
+    const [first, ...later] = documentsOf(receiver);
+    expect(first).toBe(document);
+    expect(later.length).toBeGreaterThanOrEqual(2);
+    expect(later).not.toContain(document);
+  });
+
+  it('the response of a receiver that repeats the request does not keep the document after an erasure', async () => {
+    const [document, receiver] = [aDocument(), await aReceiver()];
+    receiver.answer = ({ raw }, response) => void response.writeHead(500).end(raw);
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 1, document);
+    await deliver(service);
+    expect((await endpointOf(merchant, endpoint)).last_attempt?.response).toContain('cashback.granted');
+    await erase(document);
+    expect(JSON.stringify(await rowOf(service, endpoint))).not.toContain(document);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Answer, atOnce } from '../support/client.js';
-import { expectProblem } from '../support/expectations.js';
+import { expectProblem, pointersOf } from '../support/expectations.js';
 import { aMerchant, type TestMerchant } from '../support/factories.js';
 import { deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { startedLater, useService } from '../support/use-service.js';
@@ -189,5 +189,59 @@ describe('reading webhook endpoints', () => {
       ['POST', `/${UNKNOWN}/ping`],
     ])
       expect((await merchant.client.send(method!, `/webhook-endpoints${suffix}`, { token: 'none' })).status).toBe(401);
+  });
+});
+
+describe('the members of a webhook endpoint', () => {
+  let valid: EndpointWithSecret;
+  beforeEach(async () => {
+    valid = await anEndpoint(merchant, { url: aUrl() });
+  });
+
+  it.each<[unknown, string[]]>([
+    [{}, ['/url']],
+    [{ url: null }, ['/url']],
+    [{ url: 5 }, ['/url']],
+    [{ url: ['http://127.0.0.1/'] }, ['/url']],
+    [{ url: `http://127.0.0.1/${'x'.repeat(2000)}` }, ['/url']],
+    [{ url: 'http://127.0.0.1/', types: [] }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: 'order.completed' }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: ['order.created'] }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: ['order.completed', 5] }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: [null] }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: Array(101).fill('order.completed') }, ['/types']],
+    [{ url: 'http://127.0.0.1/', types: { 0: 'order.completed' } }, ['/types']],
+    [{ url: 'http://127.0.0.1/', secret: 'whsec_x' }, ['/secret']],
+    [{ url: 'http://127.0.0.1/', cursor: 0, status: 'disabled' }, ['/cursor', '/status']],
+    [{ url: 'http://127.0.0.1/', merchant_id: 'x' }, ['/merchant_id']],
+  ])('%j is refused with 400, in a creation and in a replacement', async (body, pointers) => {
+    for (const answer of [
+      await other.client.post<EndpointWithSecret>('/webhook-endpoints', body),
+      await merchant.client.put(`/webhook-endpoints/${valid.id}`, body),
+    ]) {
+      expectProblem(answer, 400, 'validation_failed');
+      expect([...new Set(pointersOf(answer))]).toEqual(pointers);
+    }
+    expect((await other.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data).toEqual([]);
+  });
+
+  it.each<[unknown, string]>([
+    [{}, '/after'],
+    [{ after: null }, '/after'],
+    [{ after: -1 }, '/after'],
+    [{ after: 1.5 }, '/after'],
+    [{ after: '0' }, '/after'],
+    [{ after: 1e15 }, '/after'],
+    [{ after: 1 }, '/after'],
+    [{ after: 0, before: 1 }, '/before'],
+  ])('a seek with %j is refused with 400', async (body, pointer) => {
+    const answer = await merchant.client.post(`/webhook-endpoints/${valid.id}/seek`, body);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(pointersOf(answer)).toEqual([pointer]);
+  });
+
+  it('types of null mean all types, as does a body without them', async () => {
+    const { types } = await anEndpoint(other, { url: aUrl() }, { types: null });
+    expect(types).toBeNull();
   });
 });

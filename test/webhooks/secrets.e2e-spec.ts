@@ -1,23 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { atOnce } from '../support/client.js';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { deliver, type Receiver, startReceiver } from '../support/receiver.js';
+import { aMerchant } from '../support/factories.js';
+import { deliver, type Receiver } from '../support/receiver.js';
 import { type Service, startService, TEST_SECRET } from '../support/service.js';
-import { useService } from '../support/use-service.js';
-import { anEndpoint, endpointOf, loggedInAgain, rowOf, someEvents } from '../support/webhooks.js';
+import { anEndpoint, endpointOf, rowOf, someEvents, useWebhooks } from '../support/webhooks.js';
 
-const { service } = useService({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
-let merchant: TestMerchant;
+const { service, merchant, aReceiver, logInAgain } = useWebhooks({ env: { ACCESS_TOKEN_TTL_SECONDS: '86400' } });
 let receiver: Receiver;
-
 beforeEach(async () => {
-  merchant = await aMerchant(service);
-  receiver = await startReceiver();
-});
-afterEach(async () => {
-  await receiver.stop();
-  await service.dataSource.query('DELETE FROM webhook_endpoints');
+  receiver = await aReceiver();
 });
 
 const HOUR = 3_600_000;
@@ -55,7 +47,7 @@ describe('POST /webhook-endpoints/{id}/rotate-secret', () => {
     service.clock.skip(DAY - HOUR);
     await sendOne();
     expect(signedBy(secrets)).toEqual([0, 1]);
-    merchant = await loggedInAgain(service, merchant);
+    await logInAgain();
     service.clock.skip(2 * HOUR);
     await sendOne();
     expect(signedBy(secrets)).toEqual([1]);

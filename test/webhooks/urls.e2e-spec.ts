@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, pointersOf } from '../support/expectations.js';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { deliver, type RawReceiver, type Receiver, startRawReceiver, startReceiver } from '../support/receiver.js';
+import { aMerchant } from '../support/factories.js';
+import { deliver, type RawReceiver, startRawReceiver } from '../support/receiver.js';
+import type { EndpointWithSecret } from '../support/shop.js';
 import { startedLater, useService } from '../support/use-service.js';
 import { anEndpoint, endpointOf, someEvents } from '../support/webhooks.js';
-import type { Endpoint, EndpointWithSecret } from '../support/shop.js';
 
 const LOOPBACK = [
   ...['127.0.0.1', '127.1', '0x7f000001', '2130706433', '017700000001', '0177.0.0.1', '0x7f.1', '127.0.0.1.'],
@@ -123,65 +123,4 @@ describe('without WEBHOOK_ALLOW_PRIVATE', () => {
       expect(receiver.object.connections()).toBe(before);
     },
   );
-});
-
-describe('the members of a webhook endpoint', () => {
-  const { service, merchant } = useService();
-  const receiver = startedLater<Receiver>('the receiver');
-  let valid: EndpointWithSecret;
-  let shop: TestMerchant;
-
-  beforeAll(async () => {
-    receiver.set(await startReceiver());
-    shop = await aMerchant(service);
-    valid = await anEndpoint(merchant, receiver.object);
-  });
-  afterAll(() => receiver.get()?.stop());
-
-  it.each<[unknown, string[]]>([
-    [{}, ['/url']],
-    [{ url: null }, ['/url']],
-    [{ url: 5 }, ['/url']],
-    [{ url: ['http://127.0.0.1/'] }, ['/url']],
-    [{ url: `http://127.0.0.1/${'x'.repeat(2000)}` }, ['/url']],
-    [{ url: 'http://127.0.0.1/', types: [] }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: 'order.completed' }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: ['order.created'] }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: ['order.completed', 5] }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: [null] }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: Array(101).fill('order.completed') }, ['/types']],
-    [{ url: 'http://127.0.0.1/', types: { 0: 'order.completed' } }, ['/types']],
-    [{ url: 'http://127.0.0.1/', secret: 'whsec_x' }, ['/secret']],
-    [{ url: 'http://127.0.0.1/', cursor: 0, status: 'disabled' }, ['/cursor', '/status']],
-    [{ url: 'http://127.0.0.1/', merchant_id: 'x' }, ['/merchant_id']],
-  ])('%j is refused with 400, in a creation and in a replacement', async (body, pointers) => {
-    for (const answer of [
-      await shop.client.post<EndpointWithSecret>('/webhook-endpoints', body),
-      await merchant.client.put(`/webhook-endpoints/${valid.id}`, body),
-    ]) {
-      expectProblem(answer, 400, 'validation_failed');
-      expect([...new Set(pointersOf(answer))]).toEqual(pointers);
-    }
-    expect((await shop.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data).toEqual([]);
-  });
-
-  it.each<[unknown, string]>([
-    [{}, '/after'],
-    [{ after: null }, '/after'],
-    [{ after: -1 }, '/after'],
-    [{ after: 1.5 }, '/after'],
-    [{ after: '0' }, '/after'],
-    [{ after: 1e15 }, '/after'],
-    [{ after: 1 }, '/after'],
-    [{ after: 0, before: 1 }, '/before'],
-  ])('a seek with %j is refused with 400', async (body, pointer) => {
-    const answer = await merchant.client.post(`/webhook-endpoints/${valid.id}/seek`, body);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(pointersOf(answer)).toEqual([pointer]);
-  });
-
-  it('types of null mean all types, as does a body without them', async () => {
-    const { types } = await anEndpoint(shop, receiver.object, { types: null });
-    expect(types).toBeNull();
-  });
 });

@@ -1,29 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
-import { type Answering, answerWith, deliver, hang, type Receiver, startReceiver } from '../support/receiver.js';
-import { type Service, startService } from '../support/service.js';
-import { useService } from '../support/use-service.js';
-import { anEndpoint, endpointOf, feedOf, sequence, settled, someEvents, until } from '../support/webhooks.js';
+import { describe, expect, it } from '@jest/globals';
+import { startBuiltService } from '../support/built-service.js';
+import { numberEvents, readFeed } from '../support/events.js';
+import { aMerchant } from '../support/factories.js';
+import { answerWith, deliver, hang, type Receiver } from '../support/receiver.js';
+import { startService } from '../support/service.js';
+import { anEndpoint, endpointOf, rowOf, settled, someEvents, until, useWebhooks } from '../support/webhooks.js';
 
-const { service } = useService();
-let merchant: TestMerchant;
-const started: Receiver[] = [];
-
-beforeEach(async () => {
-  merchant = await aMerchant(service);
-});
-afterEach(async () => {
-  for (const one of started.splice(0)) await one.stop();
-  await settled(service);
-  await service.dataSource.query('DELETE FROM webhook_endpoints');
-});
-
-async function aReceiver(answer?: Answering): Promise<Receiver> {
-  const receiver = await startReceiver(answer);
-  started.push(receiver);
-  return receiver;
-}
+const { service, merchant, aReceiver } = useWebhooks();
 
 const range = (to: number): number[] => Array.from({ length: to }, (_, n) => n + 1);
 
@@ -39,7 +23,7 @@ describe('endpoints that do not accept events', () => {
     await anEndpoint(other, elsewhere);
     await someEvents(merchant, 5);
     await someEvents(other, 5);
-    await sequence(service);
+    await numberEvents(service);
     await until('both have all events', () => good.received.length === 5 && elsewhere.received.length === 5);
     expect({ dead: dead.sequences(), failing: failing.sequences() }).toEqual({ dead: [1], failing: [1] });
     expect([good.sequences(), elsewhere.sequences()]).toEqual([range(5), range(5)]);
@@ -49,7 +33,7 @@ describe('endpoints that do not accept events', () => {
     const receiver = await aReceiver(hang);
     const endpoint = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 1);
-    await sequence(service);
+    await numberEvents(service);
     await until('the event arrives', () => receiver.received.length === 1);
     const { status, body: ping } = await merchant.client.post(`/webhook-endpoints/${endpoint.id}/ping`);
     expect({ status, ping }).toMatchObject({
@@ -78,7 +62,7 @@ describe('endpoints that do not accept events', () => {
     for (const one of merchants)
       for (const n of range(16)) await anEndpoint(one, { url: `${receiver.url}/${one.id}/${n}` });
     for (const one of merchants) await someEvents(one, 1);
-    for (let round = 0; round < 2; round++) await sequence(service);
+    for (let round = 0; round < 2; round++) await numberEvents(service);
     await until('50 endpoints have their event', () => open >= 50);
     await sleep(300);
     expect(most).toBe(50);
@@ -106,7 +90,7 @@ describe('endpoints that do not accept events', () => {
 
 describe('two instances', () => {
   it('two instances send each of many events to each of many endpoints once and in order', async () => {
-    const second: Service = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+    const second = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
     try {
       const receiver = await aReceiver();
       const merchants = [merchant, await aMerchant(service), await aMerchant(service)];
@@ -114,7 +98,7 @@ describe('two instances', () => {
         for (const n of range(5)) await anEndpoint(one, { url: `${receiver.url}/${one.id}/${n}` });
       for (let round = 0; round < 4; round++) {
         await Promise.all(merchants.map((one) => someEvents(one, 15)));
-        await Promise.all([sequence(service), sequence(second), sequence(service), sequence(second)]);
+        await Promise.all([numberEvents(service), numberEvents(second), numberEvents(service), numberEvents(second)]);
       }
       const ends = async (): Promise<boolean> => {
         await Promise.all([deliver(service), deliver(second)]);
@@ -122,7 +106,7 @@ describe('two instances', () => {
       };
       await until('all events have arrived', ends);
       for (const one of merchants) {
-        const ids = (await feedOf(one)).map(({ id }) => id);
+        const ids = (await readFeed(one)).map(({ id }) => id);
         for (const n of range(5)) {
           const mine = receiver.received.filter(({ path }) => path === `/webhooks/${one.id}/${n}`);
           expect(mine.map(({ headers }) => headers['webhook-id'])).toEqual(ids);
@@ -134,11 +118,11 @@ describe('two instances', () => {
   });
 
   it('a shutdown while a receiver does not answer ends at once, and the other instance sends the event again', async () => {
-    const second: Service = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
+    const second = await startService({ databaseUrl: service.databaseUrl, clock: service.clock });
     const receiver = await aReceiver(hang);
     const endpoint = await anEndpoint(merchant, receiver);
     await someEvents(merchant, 2);
-    await sequence(second);
+    await numberEvents(second);
     await until('the event arrives', () => receiver.received.length === 1);
     const begun = Date.now();
     await second.stop();
@@ -147,5 +131,61 @@ describe('two instances', () => {
     receiver.answer = answerWith(204);
     await deliver(service);
     expect(receiver.sequences()).toEqual([1, 1, 2]);
+  });
+});
+
+describe('an instance that is killed between sending an event and storing that it was accepted', () => {
+  it('another instance sends the same event after the lease, nothing is lost and nothing overtakes', async () => {
+    const receiver = await aReceiver();
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 6);
+    const held = 3;
+    receiver.answer = (received, response) =>
+      (received.event.sequence === held ? hang : answerWith(204))(received, response);
+    const built = await startBuiltService(service.databaseUrl);
+    try {
+      await until('the third event arrives', () => receiver.sequences().at(-1) === held);
+      // The other instance leaves it to the one that has the lease.
+      await deliver(service);
+      expect(receiver.sequences()).toEqual([1, 2, 3]);
+    } finally {
+      await built.kill();
+    }
+    receiver.answer = answerWith(204);
+    await deliver(service);
+    expect(receiver.sequences()).toEqual([1, 2, 3]);
+    const { leased_until: leasedUntil } = await rowOf(service, endpoint);
+    expect(Number(leasedUntil) - Date.now()).toBeLessThanOrEqual(60_000);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 2, failures: 0 });
+    await service.dataSource.query('UPDATE webhook_endpoints SET leased_until = ? WHERE id = ?', [
+      new Date(0),
+      endpoint.id,
+    ]);
+    await deliver(service);
+    expect(receiver.sequences()).toEqual([1, 2, 3, 3, 4, 5, 6]);
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect(ids[2]).toBe(ids[3]);
+    expect([...new Set(ids)]).toEqual((await readFeed(merchant)).map(({ id }) => id));
+  });
+
+  it('an instance that lost its lease while it waited stores nothing, and the events after it come once', async () => {
+    const ends: (() => void)[] = [];
+    const receiver = await aReceiver((_, response) => void ends.push(() => response.writeHead(500).end()));
+    const endpoint = await anEndpoint(merchant, receiver);
+    await someEvents(merchant, 3);
+    await numberEvents(service);
+    await until('the event arrives', () => ends.length === 1);
+    receiver.answer = answerWith(204);
+    service.clock.skip(61_000);
+    await numberEvents(service);
+    await until('the events arrive', async () => (await endpointOf(merchant, endpoint)).behind === 0);
+    ends[0]!();
+    await settled(service);
+    expect(receiver.sequences()).toEqual([1, 1, 2, 3]);
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({
+      failures: 0,
+      behind: 0,
+      last_attempt: { status: 204 },
+    });
   });
 });
