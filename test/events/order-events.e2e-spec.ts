@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { Answer } from '../support/client.js';
-import { eventsOf, eventWalletOf, expectComplete } from '../support/events.js';
-import { aMerchant, type TestMerchant } from '../support/factories.js';
+import { describe, expect, it } from '@jest/globals';
+import { atOnce } from '../support/client.js';
+import { eventsOf, eventWalletOf, expectComplete, numberEvents } from '../support/events.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
-import type { FeedEvent, Order } from '../support/shop.js';
+import type { Call, FeedEvent, Grant, Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 import { rowsOf } from '../support/wallets.js';
 
-const { service } = useService();
-let merchant: TestMerchant;
-
-beforeAll(async () => {
-  merchant = await aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 0 });
+const { service, merchant } = useService({
+  merchant: (started) => aLongLivedMerchant(started, { redeemShareBps: 10_000, releaseDays: 0 }),
 });
 
 const HALF_AN_HOUR = 30 * 60_000;
@@ -24,18 +21,10 @@ async function anOrderHolding(amount = '0.00'): Promise<Order> {
 }
 
 const hold = (order: Order, amount: string, minutes?: number) =>
-  merchant.hold(order, amount, minutes && new Date(Date.parse(order.expires_at) + minutes * 60_000).toISOString())
-    .answer;
-const amend = (order: Order, total: string, redeem?: string) =>
-  merchant.amend(order, {
-    items: order.items,
-    metadata: order.metadata,
-    total,
-    payment_methods: [],
-    redeem,
-  }).answer;
-const complete = (order: Order) => merchant.complete(order, {}).answer;
-const refund = (order: Order) => merchant.refund(order, '50.00', { external_id: 'DEV-1' }).answer;
+  merchant.hold(order, amount, minutes && new Date(Date.parse(order.expires_at) + minutes * 60_000).toISOString());
+const amend = ({ id, items, metadata }: Order, total: string, redeem?: string) =>
+  merchant.amend({ id }, { items, metadata, total, payment_methods: [], redeem });
+const refund = (order: Order) => merchant.refund(order, '50.00', { external_id: 'DEV-1' });
 
 const ofOrder = async ({ id }: Order): Promise<FeedEvent[]> =>
   (await eventsOf(service, merchant)).filter(({ data }) => data.order?.id === id);
@@ -47,42 +36,21 @@ async function eventOrderOf({ id }: Order): Promise<object> {
 }
 
 describe('the events of orders', () => {
-  it.each<[string, string, () => Promise<Order>, (order: Order) => Promise<Answer<Order>>]>([
-    ['PUT /orders/{id}', 'order.amended', () => anOrderHolding(), (order) => amend(order, '140.00')],
-    [
-      'PUT /orders/{id} that lowers the hold',
-      'order.amended',
-      () => anOrderHolding('70.00'),
-      (order) => amend(order, '60.00', 'maximum'),
-    ],
-    ['PUT …/redemption', 'order.redemption_held', () => anOrderHolding(), (order) => hold(order, '10.00')],
-    [
-      'PUT …/redemption of less',
-      'order.redemption_held',
-      () => anOrderHolding('20.00'),
-      (order) => hold(order, '10.00'),
-    ],
-    [
-      'PUT …/redemption of 0.00',
-      'order.redemption_released',
-      () => anOrderHolding('20.00'),
-      (order) => hold(order, '0.00'),
-    ],
-    [
-      'PUT …/redemption with only another expires_at',
-      'order.renewed',
-      () => anOrderHolding('20.00'),
-      (order) => hold(order, '20.00', 5),
-    ],
-    ['POST …/complete', 'order.completed', () => anOrderHolding('20.00'), complete],
-    ['POST …/cancel', 'order.cancelled', () => anOrderHolding('20.00'), (order) => merchant.cancel(order).answer],
+  it.each<[string, string, string, (order: Order) => Call<Order>]>([
+    ['PUT /orders/{id}', 'order.amended', '0.00', (order) => amend(order, '140.00')],
+    ['PUT /orders/{id} that lowers the hold', 'order.amended', '70.00', (order) => amend(order, '60.00', 'maximum')],
+    ['PUT …/redemption', 'order.redemption_held', '0.00', (order) => hold(order, '10.00')],
+    ['PUT …/redemption of less', 'order.redemption_held', '20.00', (order) => hold(order, '10.00')],
+    ['PUT …/redemption of 0.00', 'order.redemption_released', '20.00', (order) => hold(order, '0.00')],
+    ['PUT …/redemption with only another expires_at', 'order.renewed', '20.00', (order) => hold(order, '20.00', 5)],
+    ['POST …/complete', 'order.completed', '20.00', (order) => merchant.complete(order)],
+    ['POST …/cancel', 'order.cancelled', '20.00', (order) => merchant.cancel(order)],
   ])(
     '%s is one %s, with the order and the wallet as they are read then, and a repeat is none',
-    async (_, type, arrange, act) => {
-      const order = await arrange();
+    async (_, type, held, act) => {
+      const order = await anOrderHolding(held);
       const before = await ofOrder(order);
-      const answer = await act(order);
-      expect(answer.status).toBe(200);
+      const changed = await act(order);
       const events = await ofOrder(order);
       expect(events.map((event) => event.type)).toEqual([...before.map((event) => event.type), type]);
       const event = events.at(-1);
@@ -90,32 +58,32 @@ describe('the events of orders', () => {
         id: expect.stringMatching(/^evt_[0-9a-f-]{36}$/),
         type,
         sequence: expect.any(Number),
-        timestamp: answer.body.updated_at,
+        timestamp: changed.updated_at,
         data: { order: await eventOrderOf(order), wallet: await eventWalletOf(merchant, order.document) },
       };
       expect(event).toEqual(expected);
-      expect(event!.data.order).toMatchObject({ version: answer.body.version, metadata: { store: 'SP-014' } });
+      expect(event!.data.order).toMatchObject({ version: changed.version, metadata: { store: 'SP-014' } });
       const members = (value: unknown): unknown =>
         typeof value === 'object' && value !== null && Object.entries(value).map(([name, of]) => [name, members(of)]);
       expect(members(event!.data)).toEqual(members(expected.data));
-      expect((await act(order)).status).toBe(200);
+      await act(order);
       expect(await ofOrder(order)).toEqual(events);
     },
   );
 
   it('POST …/refunds is one order.refunded with the refund, and a repeat is none', async () => {
     const order = await anOrderHolding('20.00');
-    await complete(order);
-    const { body } = await refund(order);
+    await merchant.complete(order);
+    const refunded = await refund(order);
     const events = await ofOrder(order);
-    expect(events.at(-1)).toMatchObject({ type: 'order.refunded', timestamp: body.created_at });
+    expect(events.at(-1)).toMatchObject({ type: 'order.refunded', timestamp: refunded.created_at });
     expect(events.at(-1)!.data).toEqual({
       order: await eventOrderOf(order),
-      refund: body,
+      refund: refunded,
       wallet: await eventWalletOf(merchant, order.document),
     });
     expect(Object.keys(events.at(-1)!.data)).toEqual(['order', 'refund', 'wallet']);
-    expect((await refund(order)).status).toBe(201);
+    await refund(order);
     expect(await ofOrder(order)).toEqual(events);
   });
 
@@ -140,14 +108,14 @@ describe('the events of orders', () => {
     expect(event!.data.wallet).toEqual(await eventWalletOf(merchant, order.document));
   });
 
-  it.each<[string, string, (order: Order) => Promise<Answer<Order>>]>([
-    ['cancelled', 'order.cancelled', (order) => merchant.cancel(order).answer],
+  it.each<[string, string, (order: Order) => Call<Order>]>([
+    ['cancelled', 'order.cancelled', (order) => merchant.cancel(order)],
     ['held again', 'order.redemption_held', (order) => hold(order, '30.00')],
     ['renewed', 'order.renewed', (order) => hold(order, '0.00')],
   ])('an order that is due and %s before the sweep has order.expired first', async (_, type, act) => {
     const order = await anOrderHolding('20.00');
     service.clock.skip(HALF_AN_HOUR);
-    expect((await act(order)).status).toBe(200);
+    await act(order);
     const [, expired, event, ...others] = await ofOrder(order);
     expect(others).toEqual([]);
     expect(expired).toMatchObject({ type: 'order.expired', timestamp: event!.timestamp });
@@ -161,28 +129,178 @@ describe('the events of orders', () => {
   it('an operation that is refused is no event, also if the order was due', async () => {
     const order = await anOrderHolding('20.00');
     const completed = await anOrderHolding();
-    await complete(completed);
+    await merchant.complete(completed);
     const events = await eventsOf(service, merchant);
     const other = await aMerchant(service);
     const stale = { headers: { 'if-match': '"1"' } };
-    const refusals = [
-      await hold(order, '99.00'),
-      await hold(order, '10.00', 60 * 24 * 365),
-      await amend(order, '10.00'),
-      await merchant.cancel(order, stale).answer,
-      await merchant.complete(order, { redeem: '99.00' }).answer,
-      await refund(order),
-      await merchant.cancel(completed).answer,
-      await merchant.refund(completed, '999.00', { external_id: 'DEV' }).answer,
-      await other.cancel(order).answer,
-    ];
-    expect(refusals.map(({ status }) => status)).toEqual([422, 400, 422, 412, 422, 409, 409, 422, 404]);
+    await hold(order, '99.00').refused(422, 'redemption_exceeds_maximum');
+    await hold(order, '10.00', 60 * 24 * 365).refused(400, 'validation_failed');
+    await amend(order, '10.00').refused(422, 'redemption_exceeds_maximum');
+    await merchant.cancel(order, stale).refused(412, 'precondition_failed');
+    await merchant.complete(order, { redeem: '99.00' }).refused(422, 'redemption_exceeds_maximum');
+    await refund(order).refused(409, 'invalid_transition');
+    await merchant.cancel(completed).refused(409, 'invalid_transition');
+    await merchant.refund(completed, '999.00').refused(422, 'refund_exceeds_total');
+    await other.cancel(order).refused(404, 'not_found');
     expect(await eventsOf(service, merchant)).toEqual(events);
     service.clock.skip(HALF_AN_HOUR);
-    expect((await amend(order, '90.00')).status).toBe(409);
+    await amend(order, '90.00').refused(409, 'invalid_transition');
     expect(await rowsOf(service, 'SELECT type FROM event_outbox')).toEqual([]);
     expect((await ofOrder(order)).map(({ type }) => type)).toEqual(['order.redemption_held', 'order.expired']);
     expect(await eventsOf(service, other)).toEqual([]);
     expectComplete(await eventsOf(service, merchant));
+  });
+});
+
+const ofCustomer = async (document: string): Promise<FeedEvent[]> =>
+  (await eventsOf(service, merchant)).filter(({ data }) => data.wallet.document === document);
+const typesOf = (events: FeedEvent[]): string[] => events.map(({ type }) => type);
+
+/** The grant as an event has it. */
+function eventGrant(grant: Grant): object {
+  const { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata } = grant;
+  return { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata };
+}
+
+/** Lets a customer spend 10.00 of an order, which is then refunded: 10.00 of debt. */
+async function aDebtOf10(document: string): Promise<void> {
+  const earning = await merchant.completed({ document, total: '200.00' });
+  await merchant.completed({ document, total: '10.00' }, { redeem: '10.00' });
+  await merchant.refund(earning, '200.00');
+}
+
+describe('the events of wallets', () => {
+  it('POST /grants is one cashback.granted with the grant, and a repeat or a refusal is none', async () => {
+    const document = aDocument();
+    const content = {
+      external_id: `G-${document}`,
+      document,
+      amount: '80.00',
+      reason: 'Late delivery',
+      metadata: { campaign: 'November' },
+    };
+    const granted = await merchant.grant(content);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual(['cashback.granted']);
+    expect(events[0]!.data).toEqual({
+      amount: '80.00',
+      grant: eventGrant(granted),
+      wallet: await eventWalletOf(merchant, document),
+    });
+    expect(Object.keys(events[0]!.data.grant!)).toEqual(Object.keys(eventGrant(granted)));
+    expect(events[0]!.timestamp).toBe(granted.created_at);
+    await merchant.grant(content);
+    await merchant.grant({ ...content, amount: '81.00' }).refused(409, 'external_id_conflict');
+    expect(await ofCustomer(document)).toEqual(events);
+  });
+
+  it('POST /grants/{id}/void is one cashback.voided with the voided amount, and a repeat is none', async () => {
+    const document = aDocument();
+    const granted = await merchant.grant({ document, amount: '80.00' });
+    await merchant.completed({ document, total: '30.00' }, { redeem: '30.00' });
+    const body = await merchant.voidGrant(granted);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual(['cashback.granted', 'order.completed', 'cashback.voided']);
+    const wallet = await eventWalletOf(merchant, document);
+    expect(events[2]!.data).toEqual({ amount: '50.00', grant: eventGrant(body), wallet });
+    await merchant.voidGrant(granted);
+    expect(await ofCustomer(document)).toEqual(events);
+  });
+
+  it('a refund of spent cashback and a grant that repays it are wallet.debt_changed with the difference', async () => {
+    const document = aDocument();
+    await aDebtOf10(document);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual(['order.completed', 'order.completed', 'wallet.debt_changed', 'order.refunded']);
+    const owing = await eventWalletOf(merchant, document);
+    expect(owing).toMatchObject({ debt: '10.00' });
+    expect(events[2]!.data).toEqual({ change: '10.00', wallet: owing });
+    expect(events[3]!.data.wallet).toEqual(owing);
+    await merchant.credit(document, '4.00');
+    const [repaid, granted] = (await ofCustomer(document)).slice(4);
+    expect(repaid).toMatchObject({ type: 'wallet.debt_changed', data: { change: '-4.00', wallet: { debt: '6.00' } } });
+    expect(granted).toMatchObject({ type: 'cashback.granted', data: { amount: '4.00', wallet: repaid!.data.wallet } });
+  });
+
+  it('cashback that expires is one cashback.expired per wallet with the sum, and another sweep writes none', async () => {
+    const document = aDocument();
+    const expiresAt = new Date(+service.clock.now() + 3_600_000);
+    for (const amount of ['5.00', '7.00']) await merchant.credit(document, amount, { expiresAt });
+    await merchant.credit(document, '1.00');
+    service.clock.skip(3_600_000);
+    await numberEvents(service);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual([...Array<string>(3).fill('cashback.granted'), 'cashback.expired']);
+    expect(events[3]!.data).toEqual({ amount: '12.00', wallet: await eventWalletOf(merchant, document) });
+    expect(events[3]!.data.wallet).toMatchObject({ available: '1.00', pending: '0.00' });
+  });
+
+  it('cashback that an operation finds expired is cashback.expired before the event of the operation', async () => {
+    const document = aDocument();
+    const expiresAt = new Date(+service.clock.now() + 600_000);
+    await merchant.credit(document, '9.00', { expiresAt });
+    const order = await merchant.create({ document });
+    await merchant.hold(order, '4.00');
+    service.clock.skip(600_000);
+    await merchant.complete(order, {});
+    const events = await ofCustomer(document);
+    expect(typesOf(events).slice(2)).toEqual(['cashback.expired', 'order.completed']);
+    expect(events[2]!.data).toMatchObject({ amount: '5.00', wallet: { available: '7.30', held: '0.00' } });
+    expect(events[3]!.data.wallet).toEqual(await eventWalletOf(merchant, document));
+  });
+
+  it('the sums of every event are those of the wallet, with expired, pending and available credits and other holds', async () => {
+    const pending = await aLongLivedMerchant(service, { redeemShareBps: 10_000, releaseDays: 3 });
+    const document = aDocument();
+    const expiresAt = new Date(+service.clock.now() + 300_000);
+    await pending.credit(document, '3.00', { expiresAt });
+    await pending.credit(document, '50.00');
+    const orders = await atOnce(3, () => pending.create({ document }));
+    for (const order of orders) await pending.hold(order, '10.00');
+    service.clock.skip(300_000);
+    await pending.complete(orders[0]!, {});
+    const wallet = await eventWalletOf(pending, document);
+    expect(wallet).toMatchObject({ pending: '7.00', held: '20.00' });
+    expect((await eventsOf(service, pending)).findLast(({ type }) => type === 'order.completed')?.data.wallet).toEqual(
+      wallet,
+    );
+    await pending.cancel(orders[1]!);
+    const [cancelled] = await eventsOf(service, pending, '&types=order.cancelled');
+    expect(cancelled?.data.wallet).toEqual(await eventWalletOf(pending, document));
+  });
+});
+
+describe('what events store', () => {
+  it('no document, metadata or reason is stored, and an erased customer is erased from earlier events', async () => {
+    const document = aDocument();
+    const secrets = [document, 'a reason of the grant', 'the campaign', 'the store'];
+    const granted = await merchant.grant({
+      external_id: 'G-erased',
+      document,
+      amount: '20.00',
+      reason: secrets[1],
+      metadata: { campaign: secrets[2] },
+    });
+    const order = await merchant.create({ document, metadata: { store: secrets[3] } });
+    await merchant.complete(order, { redeem: '5.00' });
+    await merchant.refund(order, '10.00', { external_id: 'DEV' });
+    const stored = async (table: string): Promise<string> =>
+      JSON.stringify(await rowsOf(service, `SELECT * FROM ${table}`));
+    const outbox = await stored('event_outbox');
+    expect(outbox).toContain(granted.id);
+    const events = await ofCustomer(document);
+    expect(typesOf(events)).toEqual(['cashback.granted', 'order.completed', 'order.refunded']);
+    for (const secret of secrets) {
+      expect(JSON.stringify(events)).toContain(secret);
+      expect(outbox).not.toContain(secret);
+      expect(await stored('events')).not.toContain(secret);
+    }
+    const { pseudonym } = await merchant.erase(document);
+    const erased = await ofCustomer(pseudonym);
+    for (const secret of secrets) expect(JSON.stringify(erased)).not.toContain(secret);
+    expect(erased.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(erased[0]!.data).toMatchObject({ grant: { reason: null, metadata: {} }, wallet: { document: pseudonym } });
+    expect(erased[1]!.data.order).toEqual({ ...events[1]!.data.order, metadata: {} });
+    expect((await merchant.client.get<FeedEvent>(`/events/${events[1]!.id}`)).body).toEqual(erased[1]);
   });
 });
