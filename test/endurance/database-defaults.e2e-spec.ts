@@ -1,20 +1,13 @@
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
-import { startPrivateServer } from '../../tools/database/private-server.mjs';
-import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
 import { aDocument, aMerchant, anOrder, type TestMerchant } from '../support/factories.js';
+import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService, TEST_SECRET } from '../support/service.js';
-
-/** These tests change server defaults, so they need a private server. */
-const servers = await findServers();
 
 /** Defaults that an operator or a provider may have set. Each broke something or could. */
 const HOSTILE = [
@@ -36,10 +29,8 @@ const HOSTILE = [
 const mariadb = servers.find(({ flavour }) => flavour === 'mariadb');
 describeIf(mariadb !== undefined, 'A server that ignores row locks, because MariaDB is missing')('TiDB', () => {
   it('the migrations, the service and the command line refuse TiDB by name', async () => {
-    const folder = makeTempFolder('cashback-tidb');
-    const options = ['--version=8.0.11-TiDB-v8.5.6'];
-    const settings = { dataDir: path.join(folder, 'data'), litter: folder, durable: false, options, server: mariadb! };
-    const server = await startPrivateServer(settings);
+    const server = new OwnServer();
+    await server.start({ durable: false, options: ['--version=8.0.11-TiDB-v8.5.6'], server: mariadb! });
     try {
       const env = { DATABASE_URL: server.url, JWT_SECRET: TEST_SECRET };
       for (const [file, ...args] of [['migrate.js', 'run'], ['main.js'], ['admin.js', 'merchant', 'list']]) {
@@ -49,15 +40,14 @@ describeIf(mariadb !== undefined, 'A server that ignores row locks, because Mari
       }
     } finally {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
     }
   });
 });
 
-if (servers.length > 0) {
-  describe('a database server with other defaults', () => {
-    let folder: string;
-    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+describeIf(servers.length > 0, 'Other defaults of a server, because mysqld or mariadbd is missing')(
+  'a database server with other defaults',
+  () => {
+    const server = new OwnServer();
     let operator: mysql.Connection;
     let service: Service;
     let merchant: TestMerchant;
@@ -65,8 +55,7 @@ if (servers.length > 0) {
     let url: string;
 
     beforeAll(async () => {
-      folder = makeTempFolder('cashback-defaults');
-      server = await startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: false });
+      await server.start({ durable: false });
       operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
       await operator.query("CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY 'secret'");
       await operator.query("GRANT ALL ON cashback.* TO 'app'@'127.0.0.1'");
@@ -82,8 +71,7 @@ if (servers.length > 0) {
     afterAll(async () => {
       await service?.stop();
       await operator?.end();
-      await server?.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await server.stop();
     });
 
     it('with other server defaults, an order that was answered with 201 is stored and replayed', async () => {
@@ -164,5 +152,5 @@ if (servers.length > 0) {
       await operator.query('COMMIT');
       expect(rows).toHaveLength(1);
     }
-  });
-}
+  },
+);

@@ -1,25 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
-import { startPrivateServer } from '../../tools/database/private-server.mjs';
-import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { runNode } from '../support/build.js';
 import { startBuiltService } from '../support/built-service.js';
+import { OwnServer, servers } from '../support/private-server.js';
+import { describeIf } from '../support/requirements.js';
 
-const servers = await findServers();
-
-if (servers.length > 0) {
-  describe('a database server that requires TLS', () => {
-    let folder: string;
-    let server: Awaited<ReturnType<typeof startPrivateServer>>;
-    let certificates: string;
+describeIf(servers.length > 0, 'TLS to the database, because mysqld or mariadbd is missing')(
+  'a database server that requires TLS',
+  () => {
+    const server = new OwnServer();
+    const { folder } = server;
     let operator: mysql.Connection;
 
-    const openssl = (...args: string[]): unknown =>
-      execFileSync('openssl', args, { cwd: certificates, stdio: 'ignore' });
+    const openssl = (...args: string[]): unknown => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' });
 
     function authority(name: string): void {
       const subject = ['-subj', `/CN=${name}`, '-days', '2', '-nodes'];
@@ -34,26 +30,18 @@ if (servers.length > 0) {
     }
 
     beforeAll(async () => {
-      folder = makeTempFolder('cashback-tls');
-      certificates = folder;
       authority('ca');
       authority('stranger');
       openssl('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=db');
       certify('elsewhere.example');
-      const pem = (name: string): string => path.join(folder, name);
-      server = await startPrivateServer({
-        dataDir: path.join(folder, 'data'),
-        litter: folder,
-        durable: false,
-        options: [`--ssl-ca=${pem('ca.pem')}`, `--ssl-cert=${pem('server.pem')}`, `--ssl-key=${pem('server.key')}`],
-      });
+      const options = [`--ssl-ca=${file('ca')}`, `--ssl-cert=${file('server')}`, `--ssl-key=${folder}/server.key`];
+      await server.start({ durable: false, options });
       operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
       await operator.query('SET GLOBAL require_secure_transport = ON');
     });
     afterAll(async () => {
       await operator?.end();
-      await server?.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await server.stop();
     });
 
     const withTls = (parameters: Record<string, string | undefined>, host = '127.0.0.1'): string => {
@@ -114,5 +102,5 @@ if (servers.length > 0) {
         expect(await migrate(withTls({ 'ssl-mode': mode, ...ca }))).toMatchObject({ code: 0, stderr: '' });
       },
     );
-  });
-}
+  },
+);

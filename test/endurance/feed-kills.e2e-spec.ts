@@ -1,19 +1,16 @@
 import { randomInt } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { startPrivateServer } from '../../tools/database/private-server.mjs';
-import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder } from '../../tools/support/processes.mjs';
 import { after, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/common/clock.js';
 import { SweepsService } from '../../src/sweeps/sweeps.service.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { migrate } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { FeedReader } from '../support/load/feed-reader.js';
+import { duringLoads } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
+import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
@@ -25,40 +22,30 @@ const WRITERS_OF_EACH = 4;
 /** Customers whose cashback becomes available and expires, and orders that expire, while instances are killed. */
 const DATED = 60;
 
-/** Only a private server may be killed, never the one that the test run was given. */
-const servers = await findServers();
-
 describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd is missing')(
   'a feed whose writers, sequencers, sweeps and database are killed',
   () => {
-    let folder: string;
-    let server: Awaited<ReturnType<typeof startPrivateServer>>;
+    const server = new OwnServer();
     /** An instance inside the test process. It writes what has dates, reads data, and sweeps only at the end. */
     let observer: Service;
     let merchant: TestMerchant;
-    let documents: string[];
+    const documents = Array.from({ length: 8 }, aDocument);
     /** The customers with dates, and the orders that expire. */
     const dated: string[] = [];
     const expiring: string[] = [];
     const running = new Set<BuiltService>();
 
-    const startServer = (port?: number): ReturnType<typeof startPrivateServer> =>
-      startPrivateServer({ dataDir: path.join(folder, 'data'), litter: folder, durable: true, ...(port && { port }) });
-
     beforeAll(async () => {
-      folder = makeTempFolder('cashback-feed');
-      server = await startServer();
+      await server.start({ durable: true });
       await migrate(server.url);
       observer = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'silent' } });
       merchant = await aMerchant(observer);
-      documents = Array.from({ length: 8 }, aDocument);
       await writeDates();
     });
     afterAll(async () => {
       for (const instance of running) await instance.kill();
       await observer?.stop();
-      await server?.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await server.stop();
     });
 
     /** Writes, an hour ago, what happens by date from then until the end of the kills. */
@@ -67,16 +54,16 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
       await rowsOf(observer, 'UPDATE event_sweeps SET done_until = done_until - INTERVAL 1 DAY');
       const start = observer.clock.now();
       observer.clock.skip(-HOUR_MS);
-      for (const document of documents) await grant(observer, merchant, document, '100000.00');
+      for (const document of documents) await merchant.credit(document, '100000.00');
       for (let nth = 0; nth < DATED; nth++) {
         const at = after(start, ((nth % 20) - 10) * 4 * SECOND_MS * Math.max(1, KILLS / 25));
         dated.push(aDocument());
         const availableAt = after(at, -2 * MINUTE_MS);
-        await grant(observer, merchant, dated[nth]!, '5.00', {
+        await merchant.credit(dated[nth]!, '5.00', {
           availableAt,
           expiresAt: after(availableAt, 7 * DAY_MS - HOUR_MS),
         });
-        await grant(observer, merchant, dated[nth]!, '1.00', { expiresAt: at });
+        await merchant.credit(dated[nth]!, '1.00', { expiresAt: at });
         const expires_at = at.toISOString();
         const { id } = await merchant.create({ document: documents[nth % documents.length], expires_at });
         if (nth % 2 === 0) await merchant.hold({ id }, '1.00');
@@ -99,20 +86,21 @@ describeIf(servers.length > 0, 'The feed under kills, because mysqld or mariadbd
     /** Writers work at both instances until one of the two, or the database, has been killed. */
     async function killUnderLoad(instances: BuiltService[], nth: number): Promise<Workload> {
       const load = new Workload(merchant.tokens.access_token, `K${nth}`, documents, 100);
-      let isOver = false;
-      const working = instances.map(({ url }) => load.work(url, WRITERS_OF_EACH, () => isOver));
-      const spare = await start();
-      await sleep(randomInt(400));
-      if (OUTAGES.includes(nth)) {
-        await server.kill();
-        server = await startServer(server.port);
-      }
-      const victim = randomInt(2);
-      await kill(instances[victim]!);
-      instances[victim] = spare;
-      await sleep(randomInt(100));
-      isOver = true;
-      await Promise.all(working);
+      const work = (isOver: () => boolean): Promise<void>[] =>
+        instances.map(({ url }) => load.work(url, WRITERS_OF_EACH, isOver));
+      const spare = await duringLoads(work, async () => {
+        const started = await start();
+        await sleep(randomInt(400));
+        if (OUTAGES.includes(nth)) {
+          await server.kill();
+          await server.start();
+        }
+        const victim = randomInt(2);
+        await kill(instances[victim]!);
+        instances[victim] = started;
+        await sleep(randomInt(100));
+        return started;
+      });
       await load.finish(spare.url);
       expect(load.unexpected).toEqual([]);
       return load;

@@ -1,16 +1,15 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import mysql from 'mysql2/promise';
 import { createDatabase, DATABASE_NAME } from '../../tools/database/connection.mjs';
-import { type PrivateServer, startPrivateServer } from '../../tools/database/private-server.mjs';
-import { findServers } from '../../tools/database/server-binary.mjs';
-import { makeTempFolder, run } from '../../tools/support/processes.mjs';
+import { run } from '../../tools/support/processes.mjs';
 import { AdminCommandLine } from '../support/admin.js';
 import { migrate } from '../support/database.js';
 import { dump, findDumpPrograms, restore } from '../support/dump.js';
 import { aDocument, aMerchant } from '../support/factories.js';
 import { Workload } from '../support/load/workload.js';
+import { OwnServer, servers } from '../support/private-server.js';
 import { describeIf } from '../support/requirements.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -18,30 +17,28 @@ const TABLES = ['orders', 'refunds', 'wallets', 'cashback_credits', 'cashback_ho
 /** The number of answered requests before the dump, and again after it. */
 const REQUESTS = 60;
 
-const server = (await findServers()).find(({ flavour }) => flavour === 'mariadb');
+const mariadb = servers.find(({ flavour }) => flavour === 'mariadb');
 const programs = await findDumpPrograms();
 
-describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB or mariadb-binlog is missing')(
+describeIf(mariadb && programs?.binlog, 'Point-in-time recovery, because MariaDB or mariadb-binlog is missing')(
   'a database that is restored to the moment before a mistake',
   () => {
-    const folder = makeTempFolder('cashback-point-in-time');
+    const server = new OwnServer();
+    const { folder } = server;
     const [file, changes] = [path.join(folder, 'dump.sql'), path.join(folder, 'changes.sql')];
-    let running: PrivateServer;
     let operator: mysql.Connection;
     let service: Service;
 
     beforeAll(async () => {
-      const settings = { server: server!, dataDir: path.join(folder, 'data'), litter: folder, durable: false };
-      running = await startPrivateServer({ ...settings, options: ['--log-bin=binlog', '--server-id=1'] });
-      await migrate(running.url);
-      operator = await mysql.createConnection(running.url.replace(/^mariadb:/, 'mysql:'));
-      service = await startService({ databaseUrl: running.url, env: { LOG_LEVEL: 'error' } });
+      await server.start({ server: mariadb!, durable: false, options: ['--log-bin=binlog', '--server-id=1'] });
+      await migrate(server.url);
+      operator = await mysql.createConnection(server.url.replace(/^mariadb:/, 'mysql:'));
+      service = await startService({ databaseUrl: server.url, env: { LOG_LEVEL: 'error' } });
     });
     afterAll(async () => {
       await service?.stop();
       await operator?.end();
-      await running?.stop();
-      rmSync(folder, { recursive: true, force: true });
+      await server.stop();
     });
 
     const rows = async (): Promise<unknown> => {
@@ -67,12 +64,12 @@ describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB 
       const stop = [...transactions].at(-1)?.[1];
 
       await operator.query(`DROP DATABASE ${DATABASE_NAME}`);
-      await createDatabase(new URL('/', running.url).href);
+      await createDatabase(new URL('/', server.url).href);
       await operator.query(`USE ${DATABASE_NAME}`);
-      await restore(programs!, running.url, file);
+      await restore(programs!, server.url, file);
       const limits = [`--start-position=${start}`, `--stop-position=${stop}`];
       writeFileSync(changes, await binlog(`--database=${DATABASE_NAME}`, ...limits, ...files.map(inFolder)));
-      await restore(programs!, running.url, changes);
+      await restore(programs!, server.url, changes);
     }
 
     it('a dump and the binary logs since it have every row that was there before the mistake', async () => {
@@ -82,7 +79,7 @@ describeIf(server && programs?.binlog, 'Point-in-time recovery, because MariaDB 
       const load = new Workload(merchant.tokens.access_token, 'S', documents);
       const work = (answered: number): Promise<void> => load.work(service.url, 4, () => load.answered >= answered);
       await work(REQUESTS);
-      await dump({ ...programs!, options: ['--master-data=2'] }, running.url, file);
+      await dump({ ...programs!, options: ['--master-data=2'] }, server.url, file);
       await work(2 * REQUESTS);
       await operator.query('FLUSH BINARY LOGS');
       await work(3 * REQUESTS);
