@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Type } from '@nestjs/common';
 import { WalletStore } from '../../src/cashback/wallet.store.js';
 import { OrderStore } from '../../src/orders/order.store.js';
 import { OrdersService } from '../../src/orders/orders.service.js';
@@ -6,23 +7,42 @@ import { type BuiltService, startBuiltService } from '../support/built-service.j
 import { Client } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { aMerchant } from '../support/factories.js';
-import { NaiveOrderStore } from '../support/naive/naive-order-store.js';
-import { NaiveOrders } from '../support/naive/naive-orders.js';
-import { NaiveWalletStore } from '../support/naive/naive-wallet-store.js';
+import { NaiveOrders, NaiveOrderStore, NaiveWalletStore } from '../support/races/naive.js';
 import { orderRaces, sameOrder, sameRefund } from '../support/races/order-races.js';
 import { naiveStage, type Race, Stage } from '../support/races/stage.js';
 import { redemptions, walletRaces } from '../support/races/wallet-races.js';
 import { startService } from '../support/service.js';
 
-const ofWallets = [redemptions(200, 50), ...walletRaces] as Race<unknown>[];
-const ofOrders = (orderRaces as Race<unknown>[]).filter((race) => race !== sameOrder && race !== sameRefund);
-const all = [...ofWallets, ...orderRaces] as Race<unknown>[];
+const ofWallets = [redemptions(200, 50), ...walletRaces];
+const ofOrders = orderRaces.filter((race) => race !== sameOrder && race !== sameRefund);
+const all = [...ofWallets, ...orderRaces];
 
 /** The unique keys of refunds are a second guard that would turn the wrong result into an error or a deadlock. */
 const WITHOUT_KEYS = [
   'ALTER TABLE refunds DROP FOREIGN KEY fk_refunds_order',
   'ALTER TABLE refunds DROP INDEX uq_refunds_order_external_id',
 ];
+/** This one would turn it into an error. */
+const WITHOUT_CHECK = ['ALTER TABLE wallets DROP CONSTRAINT ck_wallets_parts'];
+
+/** Services without a guard, and the races that must fail in them. Otherwise these races would prove nothing. */
+const UNSAFE: [service: string, races: Race[], naive: [Type, Type][], schema: string[]][] = [
+  ['without the wallet lock', ofWallets, [[WalletStore, NaiveWalletStore]], WITHOUT_CHECK],
+  ['without the order lock', ofOrders, [[OrderStore, NaiveOrderStore]], WITHOUT_KEYS],
+  [
+    'without both locks',
+    [sameRefund],
+    [
+      [OrderStore, NaiveOrderStore],
+      [WalletStore, NaiveWalletStore],
+    ],
+    WITHOUT_KEYS,
+  ],
+  ['in a service that reads before it inserts', [sameOrder], [[OrdersService, NaiveOrders]], []],
+];
+const FAILING = UNSAFE.flatMap(([service, races, ...rest]) =>
+  races.map((race) => [service, race.title, race, ...rest] as const),
+);
 
 describe('concurrent requests', () => {
   describe('concurrent requests to two processes that share a database', () => {
@@ -55,58 +75,17 @@ describe('concurrent requests', () => {
     });
   });
 
-  // If an unsafe service also passes a race, the race proves nothing. Each race must fail without the guard that it
-  // tests.
-  describe('concurrent requests without the wallet lock', () => {
-    it.each(ofWallets)('without the wallet lock, this race fails: $title', async (race) => {
-      const stage = await naiveStage(
-        (builder) => builder.overrideProvider(WalletStore).useClass(NaiveWalletStore),
-        // A second guard, which would turn the wrong result into an error.
-        ['ALTER TABLE wallets DROP CONSTRAINT ck_wallets_parts'],
-      );
-      await expectRaceToFail(race, stage);
-    });
-  });
-
-  describe('concurrent requests without the order lock', () => {
-    it.each(ofOrders)('without the order lock, this race fails: $title', async (race) => {
-      const stage = await naiveStage(
-        (builder) => builder.overrideProvider(OrderStore).useClass(NaiveOrderStore),
-        WITHOUT_KEYS,
-      );
-      await expectRaceToFail(race, stage);
-    });
-  });
-
-  describe('concurrent requests without both locks', () => {
-    it(`without both locks, this race fails: ${sameRefund.title}`, async () => {
-      const stage = await naiveStage(
-        (builder) =>
-          builder
-            .overrideProvider(OrderStore)
-            .useClass(NaiveOrderStore)
-            .overrideProvider(WalletStore)
-            .useClass(NaiveWalletStore),
-        WITHOUT_KEYS,
-      );
-      await expectRaceToFail(sameRefund as Race<unknown>, stage);
-    });
-  });
-
-  describe('concurrent requests to a service that reads before it inserts', () => {
-    it(`in a service that reads before it inserts, this race fails: ${sameOrder.title}`, async () => {
-      const stage = await naiveStage((builder) => builder.overrideProvider(OrdersService).useClass(NaiveOrders));
-      await expectRaceToFail(sameOrder as Race<unknown>, stage);
-    });
+  it.each(FAILING)('%s, this race fails: %s', async (_service, _title, race, naive, schema) => {
+    const stage = await naiveStage(
+      (builder) => naive.reduce((to, [guarded, unsafe]) => to.overrideProvider(guarded).useClass(unsafe), builder),
+      schema,
+    );
+    try {
+      const outcome = await race.run(stage);
+      race.expectUnfair(outcome);
+      expect(() => race.expectFair(outcome)).toThrow();
+    } finally {
+      await stage.service.stop();
+    }
   });
 });
-
-async function expectRaceToFail(race: Race<unknown>, stage: Stage): Promise<void> {
-  try {
-    const outcome = await race.run(stage);
-    race.expectUnfair(outcome);
-    expect(() => race.expectFair(outcome)).toThrow();
-  } finally {
-    await stage.service.stop();
-  }
-}

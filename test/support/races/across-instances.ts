@@ -5,7 +5,7 @@ import { expectInvariants } from '../expectations.js';
 import { aMerchant, anOrder, type TestMerchant } from '../factories.js';
 import type { Service } from '../service.js';
 import { sameOrder } from './order-races.js';
-import { type Race, Stage } from './stage.js';
+import { Stage } from './stage.js';
 import { redemptions } from './wallet-races.js';
 
 const REPLAYS = 100;
@@ -22,7 +22,7 @@ export function testAcrossInstances(
 ): void {
   const clientsOf = (token?: string): Client[] => instances().services.map((service) => new Client(service, token));
 
-  it.each([sameOrder, redemptions(120, 50)] as Race<unknown>[])(`${cluster}: $title`, async (race) => {
+  it.each([sameOrder, redemptions(120, 50)])(`${cluster}: $title`, async (race) => {
     const { services, merchant } = instances();
     const stage = new Stage(services[0]!, merchant, clientsOf(merchant.tokens.access_token));
     race.expectFair(await race.run(stage));

@@ -3,16 +3,10 @@ import { type Answer, atOnce } from '../client.js';
 import { creationsAmong } from '../expectations.js';
 import { aDocument, anOrder } from '../factories.js';
 import type { Order } from '../shop.js';
-import { interleaved, type Race, type Stage, tally } from './stage.js';
+import { aRace, interleaved, type Stage, tally } from './stage.js';
 
 /** Completes and cancels one order, 50 times each, at once. */
-const completeOrCancel: Race<{
-  completions: Record<string, number>;
-  cancellations: Record<string, number>;
-  status: string;
-  pending: string;
-  discrepancies: unknown[];
-}> = {
+const completeOrCancel = aRace({
   title: 'when 50 complete and 50 cancel requests run at once, one kind wins and every response matches the order',
   async run(stage) {
     const document = aDocument();
@@ -59,7 +53,7 @@ const completeOrCancel: Race<{
     // Both succeeded, or the second one failed with a server error.
     expect(present(Object.values(told))).toBeGreaterThan(1);
   },
-};
+});
 
 function failures(...counts: Record<string, number>[]): Record<string, number | undefined> {
   return Object.fromEntries(counts.map((count, at) => [at, count['500 internal_error']]));
@@ -81,13 +75,7 @@ function reportedBy(answers: Answer<unknown>[]): Record<string, number> {
 }
 
 /** Sends one refund 50 times at once. */
-export const sameRefund: Race<{
-  answers: Record<string, number>;
-  created: number;
-  ids: number;
-  refunded: string;
-  discrepancies: unknown[];
-}> = {
+export const sameRefund = aRace({
   title: 'one refund sent 50 times at once is created once and returned to every caller',
   async run(stage) {
     const order = await stage.merchant.completed({ total: '100.00' });
@@ -103,14 +91,10 @@ export const sameRefund: Race<{
   expectUnfair: ({ answers, created }) => {
     expect(created + (answers['500 internal_error'] ?? 0)).toBeGreaterThan(1);
   },
-};
+});
 
 /** Sends 30 concurrent refunds of 1.00 for an order of 10.00. */
-const manyRefunds: Race<{
-  answers: Record<string, number>;
-  refunded: string;
-  discrepancies: unknown[];
-}> = {
+const manyRefunds = aRace({
   title: 'concurrent refunds never return more than the total',
   async run(stage) {
     const document = aDocument();
@@ -132,7 +116,7 @@ const manyRefunds: Race<{
     // Each group of concurrent requests added to the same sum, so the order records less than was returned.
     expect(Number(refunded)).toBeLessThan(answers['201'] ?? 0);
   },
-};
+});
 
 async function refunding(
   stage: Stage,
@@ -147,14 +131,7 @@ async function refunding(
 }
 
 /** Completes an order during concurrent redemptions of different amounts. */
-const completeWhileHolding: Race<{
-  answers: Record<string, number>;
-  redeemed: number;
-  spent: number;
-  held: string;
-  status: string;
-  discrepancies: unknown[];
-}> = {
+const completeWhileHolding = aRace({
   title: 'a completion during concurrent redemptions redeems one of them in full, and none succeeds after it',
   async run(stage) {
     const document = aDocument();
@@ -188,19 +165,10 @@ const completeWhileHolding: Race<{
   expectUnfair: ({ answers, discrepancies }) => {
     expect((answers['500 internal_error'] ?? 0) + discrepancies.length).toBeGreaterThan(0);
   },
-};
+});
 
 /** Amends an order during concurrent redemptions, and then also during completions. */
-const amendWhileHolding: Race<{
-  answers: Record<string, number>;
-  held: number;
-  maximum: number;
-  redeemed: number;
-  total: number;
-  spent: number;
-  status: string;
-  discrepancies: unknown[];
-}> = {
+const amendWhileHolding = aRace({
   title: 'amendments during concurrent redemptions and completions leave a redemption that the content allows',
   async run(stage) {
     const document = aDocument();
@@ -249,10 +217,10 @@ const amendWhileHolding: Race<{
   expectUnfair: ({ answers, discrepancies }) => {
     expect((answers['500 internal_error'] ?? 0) + discrepancies.length).toBeGreaterThan(0);
   },
-};
+});
 
 /** Sends one order 50 times at once. */
-export const sameOrder: Race<{ answers: Record<string, number>; created: number; ids: number }> = {
+export const sameOrder = aRace({
   title: 'one order sent 50 times at once is created once and replayed 49 times',
   async run(stage) {
     const order = anOrder();
@@ -269,7 +237,7 @@ export const sameOrder: Race<{ answers: Record<string, number>; created: number;
   expectUnfair: ({ created }) => {
     expect(created).toBeGreaterThan(1);
   },
-};
+});
 
 export const orderRaces = [
   completeOrCancel,

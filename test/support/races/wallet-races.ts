@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { type Answer, atOnce } from '../client.js';
 import { aDocument } from '../factories.js';
 import type { Order } from '../shop.js';
-import { type Race, type Stage, tally } from './stage.js';
+import { aRace, type Race, type Stage, tally } from './stage.js';
 
 interface Spending {
   answers: Record<string, number>;
@@ -23,30 +23,31 @@ async function createdOrders(stage: Stage, count: number, members: Record<string
 }
 
 /** A race in which orders of one customer redeem 1.00 each and the balance covers only some of them. */
-export const redemptions = (count: number, covered: number): Race<Spending> => ({
-  title: `exactly ${covered} of ${count} concurrent redemptions succeed when the balance covers ${covered}`,
-  async run(stage) {
-    const document = aDocument();
-    await stage.merchant.credit(document, `${covered}.00`);
-    const orders = await createdOrders(stage, count, { document, total: '2.00' });
-    const answers = await atOnce(count, (at) =>
-      stage.send(at, 'PUT', `/orders/${orders[at]!.id}/redemption`, { amount: '1.00' }),
-    );
-    return spending(stage, document, answers);
-  },
-  expectFair: ({ answers, wallet, discrepancies }) => {
-    expect(answers).toEqual({ '200': covered, '422 redemption_exceeds_maximum 0.00': count - covered });
-    expect(wallet).toMatchObject({ available: '0.00', held: `${covered}.00` });
-    expect(discrepancies).toEqual([]);
-  },
-  expectUnfair: ({ discrepancies }) => {
-    // Each group of concurrent requests spent the same centavos, so the ledger shows more than the credit.
-    expect(discrepancies).not.toEqual([]);
-  },
-});
+export const redemptions = (count: number, covered: number): Race =>
+  aRace({
+    title: `exactly ${covered} of ${count} concurrent redemptions succeed when the balance covers ${covered}`,
+    async run(stage) {
+      const document = aDocument();
+      await stage.merchant.credit(document, `${covered}.00`);
+      const orders = await createdOrders(stage, count, { document, total: '2.00' });
+      const answers = await atOnce(count, (at) =>
+        stage.send(at, 'PUT', `/orders/${orders[at]!.id}/redemption`, { amount: '1.00' }),
+      );
+      return spending(stage, document, answers);
+    },
+    expectFair: ({ answers, wallet, discrepancies }) => {
+      expect(answers).toEqual({ '200': covered, '422 redemption_exceeds_maximum 0.00': count - covered });
+      expect(wallet).toMatchObject({ available: '0.00', held: `${covered}.00` });
+      expect(discrepancies).toEqual([]);
+    },
+    expectUnfair: ({ discrepancies }) => {
+      // Each group of concurrent requests spent the same centavos, so the ledger shows more than the credit.
+      expect(discrepancies).not.toEqual([]);
+    },
+  });
 
 /** The same race with completions, which redeem the cashback instead of only holding it. */
-const spendingCompletions: Race<Spending> = {
+const spendingCompletions = aRace({
   title: 'exactly 10 of 40 concurrent completions that redeem cashback succeed when the balance covers 10',
   async run(stage) {
     const document = aDocument();
@@ -66,10 +67,10 @@ const spendingCompletions: Race<Spending> = {
     expect(answers['200']).toBeGreaterThan(10);
     expect(discrepancies).not.toEqual([]);
   },
-};
+});
 
 /** Each of ten customers has 100.00 and two orders that redeem 60.00 each. */
-const twoOrders: Race<Record<string, number>> = {
+const twoOrders = aRace({
   title: 'two orders of one customer never hold the same centavo',
   async run(stage) {
     const pairs = await atOnce(10, async () => {
@@ -88,10 +89,10 @@ const twoOrders: Race<Record<string, number>> = {
   expectUnfair: (answers) => {
     expect(answers['200']).toBeGreaterThan(10);
   },
-};
+});
 
 /** Thirty grants of 1.00 while thirty orders hold 1.00 each. */
-const grants: Race<Spending> = {
+const grants = aRace({
   title: 'grants that arrive during a redemption are neither lost nor duplicated',
   async run(stage) {
     const document = aDocument();
@@ -111,10 +112,10 @@ const grants: Race<Spending> = {
   expectUnfair: ({ discrepancies }) => {
     expect(discrepancies).not.toEqual([]);
   },
-};
+});
 
 /** Ten concurrent completions for a new customer, whose wallet does not exist yet and cannot be locked. */
-const firstWallet: Race<Spending> = {
+const firstWallet = aRace({
   title: 'a new customer whose orders are completed at once has one wallet with all the cashback',
   async run(stage) {
     const document = aDocument();
@@ -131,7 +132,7 @@ const firstWallet: Race<Spending> = {
     expect(wallet.pending).not.toBe('50.00');
     expect(discrepancies).not.toEqual([]);
   },
-};
+});
 
 /** The races of one wallet, except `redemptions`. */
 export const walletRaces = [spendingCompletions, twoOrders, grants, firstWallet];
