@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { encodeCursor } from '../../src/common/cursor.js';
 import { createDataSource } from '../../src/schema.js';
+import { AdminCommandLine } from '../support/admin.js';
 import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import { aCustomerWithCredits } from '../support/many-credits.js';
 import { type Service, startService } from '../support/service.js';
@@ -61,15 +63,9 @@ describe('a wallet with 10,000 open credits', () => {
     async (kind) => {
       const document = documents[kind]!;
       const order = await merchant.create({ document, total: '4.00' });
-      const path = `/orders/${order.id}`;
-      const amount = kind === 'available' ? '2.00' : '1.00';
-      const { client } = merchant;
-      const send = async (act: () => Promise<{ status: number }>): Promise<void> => {
-        expect(await rowsRead(async () => expect((await act()).status).toBeLessThan(300))).toBeLessThan(1000);
-      };
-      await send(() => client.put(`${path}/redemption`, { amount }));
-      await send(() => client.post(`${path}/complete`));
-      await send(() => client.post(`${path}/refunds`, { external_id: 'DEV-1', amount: '4.00' }));
+      expect(await rowsRead(() => merchant.hold(order, kind === 'available' ? '2.00' : '1.00'))).toBeLessThan(1000);
+      expect(await rowsRead(() => merchant.complete(order))).toBeLessThan(1000);
+      expect(await rowsRead(() => merchant.refund(order, '4.00'))).toBeLessThan(1000);
       await expectInvariants(reconciler);
     },
   );
@@ -96,17 +92,49 @@ describe('a wallet with 10,000 open credits', () => {
       expiresAt: days(100),
     });
     const order = await merchant.create({ document, total: '100.00' });
-    const held = await merchant.hold(order, '8.01').answer;
-    expect(held).toMatchObject({
-      status: 200,
-      body: { cashback: { to_redeem: { available: '0.00', held: '8.01' } } },
-    });
-    const completed = await merchant.complete(order).answer;
-    expect(completed.body.cashback.to_redeem).toMatchObject({ available: '0.00', redeemed: '8.01' });
-    const refund = { external_id: 'DEV-1', amount: '100.00' };
-    expect((await merchant.client.post(`/orders/${order.id}/refunds`, refund)).body.cashback_returned).toBe('8.01');
+    const held = await merchant.hold(order, '8.01');
+    expect(held.cashback.to_redeem).toMatchObject({ available: '0.00', held: '8.01' });
+    const completed = await merchant.complete(order);
+    expect(completed.cashback.to_redeem).toMatchObject({ available: '0.00', redeemed: '8.01' });
+    expect((await merchant.refund(order, '100.00')).cashback_returned).toBe('8.01');
     expect(await merchant.wallet(document)).toMatchObject({ available: '8.01', pending: '0.00', held: '0.00' });
     await expectInvariants(reconciler);
+  });
+
+  it('released holds and returned redemptions repay a debt beside 50,000 open credits and read few rows', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
+    const document = aDocument();
+    /** An order whose eligible total is the redemption, so that it earns nothing. */
+    const anOrderHolding = async (amount: string): Promise<Order> =>
+      shop.hold(await shop.create({ document, total: '20.00', eligible_total: amount }), amount);
+    const first = await shop.completed({ document, total: '200.00' });
+    await shop.complete(await anOrderHolding('10.00'));
+    await shop.credit(document, '14.00');
+    const [released, returned] = [await anOrderHolding('8.00'), await anOrderHolding('6.00')];
+    await shop.complete(returned);
+    await shop.refund(first, '200.00');
+    expect(await shop.wallet(document)).toMatchObject({ available: '0.00', held: '8.00', debt: '10.00' });
+
+    // The credits are written directly, because granted cashback would repay the debt.
+    const credits = { document, count: 50_000, amount: '0.02', availableAt: days(-1), expiresAt: days(100) };
+    await aCustomerWithCredits(service, shop, credits);
+    await shop.credit(document, '0.01');
+    expect(await shop.wallet(document)).toMatchObject({ available: '1000.00', held: '8.00', debt: '9.98' });
+    // A request reads about ten rows for each credit that it changes, of which there are up to 150.
+    const few = async (act: () => PromiseLike<unknown>): Promise<void> =>
+      expect(await rowsReadBy(service, act)).toBeLessThan(5000);
+    await few(() => shop.cancel(released));
+    await few(() => shop.create({ document }));
+    await few(() => shop.refund(returned, '20.00'));
+    expect(await shop.wallet(document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    let order!: Order;
+    await few(async () => (order = await anOrderHolding('3.00')));
+    await few(() => shop.hold(order, '1.00'));
+    await few(() => shop.complete(order, { redeem: '2.00' }));
+    await few(() => shop.refund(order, '20.00'));
+    expect(await shop.wallet(document)).toMatchObject({ available: '1004.02', held: '0.00', debt: '0.00' });
+    // The operator's command has no time limit per statement.
+    expect(await new AdminCommandLine(service).run('reconcile')).toMatchObject({ code: 0 });
   });
 
   it('none of 1,200 expired credits is available, whether or not the sweep has written them off', async () => {

@@ -1,10 +1,10 @@
 import type { Connection, RowDataPacket } from 'mysql2/promise';
+import { after, DAY_MS } from '../../../src/common/clock.js';
 import { connect } from '../../../tools/database/connection.mjs';
 import { atOnce } from '../client.js';
-import { copyRow, ID_OF_COPY } from '../copies.js';
 import { aMerchant, anOrder, PASSWORD, type TestMerchant } from '../factories.js';
-import { forgetEvents } from '../many-credits.js';
-import { type Service, startService } from '../service.js';
+import { aCustomerWithCredits } from '../many-credits.js';
+import { startService } from '../service.js';
 import { orderRequest } from './load.js';
 import type { Stream } from './load-process.mjs';
 
@@ -55,7 +55,10 @@ export async function seedMix(databaseUrl: string, orders: number, from: string[
       await atOnce(4, () => large.create(largestOrder()));
     }
     await seedOrders(sql, many, orders);
-    const document = await seedCredits(service, sql, rich);
+    const now = service.clock.now();
+    const document = await aCustomerWithCredits(service, rich, {
+      ...{ count: CREDITS, amount: '1.00', availableAt: now, expiresAt: after(now, 180 * DAY_MS) },
+    });
     const held = await atOnce(HOLDERS, () => rich.create({ document }));
     // Update the statistics of the grown tables, which a production server has updated long before.
     await sql.query('ANALYZE TABLE orders, cashback_credits, cashback_entries');
@@ -73,44 +76,34 @@ export async function seedMix(databaseUrl: string, orders: number, from: string[
   }
 }
 
-/** Creates orders every 30 seconds, going back from now. */
+/** Rows per statement: enough to be fast, and few enough for a short transaction. */
+const CHUNK = 50_000;
+
+/** Creates orders every 30 seconds, going back from now: copies of one, with every column that the service writes. */
 async function seedOrders(sql: Connection, merchant: TestMerchant, count: number): Promise<void> {
   const { id } = await merchant.create();
   const past = (column: string): string => `${column} - INTERVAL n * 30 SECOND`;
-  await copyRow(sql, 'orders', `id = '${id}'`, count, {
-    id: ID_OF_COPY,
+  const changes: Record<string, string> = {
+    id: "CONCAT('0193f1c2-7c1e-7000-8000-', LPAD(LOWER(HEX(n)), 12, '0'))",
     external_id: "CONCAT('PED-', MD5(n))",
     created_at: past('created_at'),
     updated_at: past('updated_at'),
     expires_at: past('expires_at'),
-  });
-}
-
-/** Creates a customer with 50,000 credits, each with its grant and its entry. */
-async function seedCredits(service: Service, sql: Connection, merchant: TestMerchant): Promise<string> {
-  const document = await merchant.customerWith('1.00');
-  const [[wallet]] = await sql.query<RowDataPacket[]>('SELECT id FROM wallets WHERE document = ?', [document]);
-  if (wallet === undefined) throw new Error('the grant created no wallet');
-  const ofWallet = `wallet_id = '${wallet.id}'`;
-  const [[original]] = await sql.query<RowDataPacket[]>(`SELECT id FROM cashback_credits WHERE ${ofWallet}`);
-  const later = { expires_at: 'expires_at + INTERVAL n SECOND' };
-  await copyRow(sql, 'cashback_credits', ofWallet, CREDITS - 1, { id: ID_OF_COPY, ...later });
-  await copyRow(sql, 'cashback_grants', `credit_id = '${original!.id}'`, CREDITS - 1, {
-    credit_id: ID_OF_COPY,
-    external_id: ID_OF_COPY,
-  });
-  await copyRow(sql, 'cashback_entries', ofWallet, CREDITS - 1, {
-    seq: 'n + 1',
-    credit_id: ID_OF_COPY,
-    balance_cents: 'amount_cents * (n + 1)',
-  });
-  await sql.query(
-    `UPDATE wallets SET last_seq = ${CREDITS}, balance_cents = balance_cents * ${CREDITS}, available_cents = balance_cents WHERE id = '${wallet.id}'`,
+  };
+  const [rows] = await sql.query<RowDataPacket[]>(
+    `SELECT column_name AS name FROM information_schema.columns
+      WHERE table_schema = DATABASE() AND table_name = 'orders' AND COALESCE(generation_expression, '') = ''`,
   );
-  await forgetEvents(sql, merchant.id, service.clock.now());
-  const { available } = await merchant.wallet(document);
-  if (available !== `${CREDITS}.00`) throw new Error(`the wallet has ${available}`);
-  return document;
+  const columns = rows.map(({ name }) => name as string);
+  const values = columns.map((column) => changes[column] ?? column);
+  for (let first = 0; first < count; first += CHUNK)
+    // MySQL limits a recursion to 1000 by default.
+    await sql.query(
+      `INSERT INTO orders (${columns.join()})
+       WITH RECURSIVE k (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM k WHERE i < 999),
+            numbers (n) AS (SELECT 1 + ${first} + a.i + 1000 * b.i FROM k a CROSS JOIN k b WHERE b.i < ${CHUNK / 1000})
+       SELECT ${values.join()} FROM (SELECT * FROM orders WHERE id = '${id}') original JOIN numbers WHERE n <= ${count}`,
+    );
 }
 
 /** Twenty orders per second, and a login per two seconds. */
