@@ -63,8 +63,10 @@ export class WalletStore {
     const documents = [...new Set(customers.map(({ document }) => document))].sort();
     const where = { merchantId, document: In(documents) };
     let rows = await lockRows(manager, where, onLocked);
-    if (rows.length < documents.length && (await this.#createMissing(manager, merchantId, documents)))
+    if (rows.length < documents.length) {
+      await this.#createMissing(manager, merchantId, documents);
       rows = await lockRows(manager, where, onLocked);
+    }
     const changedAt = new Map<string, number>();
     for (const { document, updatedAt } of customers)
       changedAt.set(document, Math.max(changedAt.get(document) ?? 0, +(updatedAt ?? 0)));
@@ -163,21 +165,18 @@ export class WalletStore {
   /**
    * Creates the wallets of customers who have none, in the order of documents, so that transactions do not wait for
    * each other in a circle. If several create a wallet, the unique key lets one succeed, and the others find it.
-   *
-   * @returns whether any was missing.
    */
-  async #createMissing(manager: EntityManager, merchantId: string, documents: readonly string[]): Promise<boolean> {
+  async #createMissing(manager: EntityManager, merchantId: string, documents: readonly string[]): Promise<void> {
     const existing = await manager.find(Wallet, {
       select: { document: true },
       where: { merchantId, document: In(documents) },
     });
     const known = new Set(existing.map(({ document }) => document));
     const missing = documents.filter((document) => !known.has(document));
-    if (missing.length === 0) return false;
+    if (missing.length === 0) return;
     const now = this.clock.now(merchantId);
     const rows = missing.map((document) => newWallet({ merchantId, document }, now));
     await manager.createQueryBuilder().insert().into(Wallet).values(rows).orIgnore().updateEntity(false).execute();
-    return true;
   }
 }
 

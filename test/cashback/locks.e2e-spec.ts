@@ -1,8 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
+import { Client } from '../support/client.js';
+import { DatabaseProxy } from '../support/database-proxy.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument } from '../support/factories.js';
+import { startService } from '../support/service.js';
 import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
@@ -23,6 +26,8 @@ async function whileLocked(sql: string, values: unknown[], run: () => Promise<vo
   }
 }
 
+const aGrant = (document: string): object => ({ external_id: `SORRY-${document}`, document, amount: '5.00' });
+
 async function aHeldOrder(document: string, amount: string): Promise<Order> {
   const order = await merchant.create({ document });
   const { status } = await merchant.hold(order, amount).answer;
@@ -41,6 +46,28 @@ describe('lock waits', () => {
       const held = await merchant.hold(order, '5.00').answer;
       expect(held).toMatchObject({ status: 200, body: { cashback: { to_redeem: { held: '5.00' } } } });
     });
+    await expectInvariants(service);
+  });
+
+  it.each([
+    ['hold', (client: Client, { id }: Order) => client.put(`/orders/${id}/redemption`, { amount: '0.00' }), 200],
+    ['cancellation', (client: Client, { id }: Order) => client.post(`/orders/${id}/cancel`), 200],
+    ['grant', (client: Client, { document }: Order) => client.post('/grants', aGrant(document)), 201],
+  ])('a %s finds the wallet that another request creates meanwhile', async (_, send, status) => {
+    const proxy = await DatabaseProxy.start(service.databaseUrl);
+    const behind = await startService({ databaseUrl: proxy.url, clock: service.clock });
+    try {
+      const order = await merchant.create();
+      const looked = proxy.withhold((sql) => /FROM `wallets`.* FOR UPDATE/s.test(sql));
+      const answer = send(new Client(behind, merchant.client.token), order);
+      const { release } = await looked;
+      await merchant.grant({ document: order.document });
+      release();
+      expect((await answer).status).toBe(status);
+    } finally {
+      await behind.stop();
+      await proxy.stop();
+    }
     await expectInvariants(service);
   });
 });
