@@ -1,5 +1,5 @@
 import { FEED_EVENT_TYPES } from '../common/domain-event.js';
-import { CLOCK_MARGIN, inPage, isInDay, madeAt, type SqlChecks } from './page.js';
+import { CLOCK_MARGIN, endsDay, inPage, isInDay, madeAt, type SqlChecks } from './page.js';
 
 /** Stands for the column with the ID of an event. */
 const EVENT_ID = '{event id}';
@@ -16,10 +16,33 @@ const valueOf = (path: string): string => `JSON_VALUE(e.data, '$.${path}')`;
 const centsOf = (path: string): string => `CAST(${valueOf(path)} AS DECIMAL(20, 2)) * 100`;
 const instantOf = (path: string): string => `CAST(LEFT(REPLACE(${valueOf(path)}, 'T', ' '), 23) AS DATETIME(3))`;
 const ofWallets = `JOIN wallets w ON w.id = e.subject_id WHERE ${inPage('w.id')} AND ${inPage('e.subject_id')}`;
-/** The least or the greatest value of a sum before and after entries `e`, of which those in `changes` change it. */
-const outermost = (aggregate: 'MIN' | 'MAX', sum: string, changes: string): string =>
-  `${aggregate}(${aggregate === 'MIN' ? 'LEAST' : 'GREATEST'}(e.${sum}, e.${sum} - IF(${changes}, e.amount_cents, 0)))`;
 const LEDGER_TYPES = "('cashback.granted', 'cashback.voided', 'cashback.expired', 'wallet.debt_changed')";
+
+/** How many entries before an event are compared with it. */
+const LAST_ENTRIES = 100;
+
+/** The sums of wallets `w` that events say. */
+const SAID = [
+  'JOIN wallets w ON w.id = e.subject_id',
+  'JOIN orders o ON o.id = e.subject_id JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document',
+].map((join) =>
+  fromBoth(
+    `w.id AS wallet_id, e.occurred_at AS at, 1 AS place, 0 AS seq, 0 AS expired_cents, ${EVENT_ID} AS event_id, e.type,
+     ${centsOf('wallet.debt')} AS debt_cents, ${centsOf('wallet.available')} + ${centsOf('wallet.pending')} + ${centsOf('wallet.held')} AS balance_cents`,
+    `${join} WHERE ${inPage('w.id')}`,
+  ),
+);
+
+/** What entries change: the number of the last one, and what has expired and is not written off. */
+const STEPS = [
+  ['created_at', '0, seq, 0', 'cashback_entries', ''],
+  ['effective_at', '0, 0, -amount_cents', 'cashback_entries', "AND kind = 'expire'"],
+  ['created_at', '2, 0, amount_cents', 'cashback_entries', "AND kind = 'expire'"],
+  ['expires_at', '0, 0, remaining_cents - held_cents', 'cashback_credits', 'AND is_open = 1'],
+].map(
+  ([at, values, table, condition]) =>
+    `SELECT wallet_id, ${at}, ${values}, NULL, NULL, NULL, NULL FROM ${table} WHERE ${inPage('wallet_id')} ${condition}`,
+);
 
 /** Checks of feeds, by wallet. An entry and its event have the same instant. */
 export const FEED_CHECKS: SqlChecks = {
@@ -37,6 +60,9 @@ export const FEED_CHECKS: SqlChecks = {
       FROM event_feeds f LEFT JOIN merchants m ON m.id = f.merchant_id
      WHERE ${inPage('f.merchant_id')}
        AND NOT COALESCE(f.kept_since <= m.created_at OR f.kept_since <= CAST(:now AS DATETIME(3)) - INTERVAL 4 DAY + ${CLOCK_MARGIN}, FALSE)`,
+
+  'the dates of credits are announced: both kinds have a position': `
+    SELECT COUNT(*) AS positions FROM event_sweeps HAVING COUNT(*) <> 2 AND :after = ''`,
 
   'an event has the instant of its ID, and is about an order or a wallet of its merchant; that of a wallet names it and no personal data':
     fromBoth(
@@ -66,19 +92,17 @@ export const FEED_CHECKS: SqlChecks = {
      GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
-  'the wallet in an event of the ledger has a debt and a balance of the entries of the same instant': `
-    SELECT x.*, s.least_debt, s.most_debt, s.most_balance
-      FROM (${fromBoth(
-        `e.subject_id AS wallet_id, e.type, e.occurred_at AS at, ${centsOf('wallet.debt')} AS debt_cents,
-         ${centsOf('wallet.available')} + ${centsOf('wallet.pending')} + ${centsOf('wallet.held')} AS balance_cents`,
-        `WHERE ${inPage('e.subject_id')} AND e.type IN ${LEDGER_TYPES}`,
-      )}) x
-      JOIN (SELECT e.wallet_id, e.created_at, ${outermost('MIN', 'debt_cents', 'e.credit_id IS NULL')} AS least_debt,
-                   ${outermost('MAX', 'debt_cents', 'e.credit_id IS NULL')} AS most_debt,
-                   ${outermost('MAX', 'balance_cents', 'e.credit_id IS NOT NULL')} AS most_balance
-              FROM cashback_entries e WHERE ${inPage('e.wallet_id')} GROUP BY e.wallet_id, e.created_at) s
-        ON s.wallet_id = x.wallet_id AND s.created_at = x.at
-     WHERE NOT COALESCE(x.debt_cents BETWEEN s.least_debt AND s.most_debt AND x.balance_cents <= s.most_balance, FALSE)`,
+  // An event of the same instant or of a clock that is ahead can have the sums before the last entries. What had expired
+  // and was not written off is in the balance of the ledger, but not in the sums of an event.
+  'the wallet in an event has the debt and the balance of the ledger at that time': `
+    SELECT x.* FROM (
+      SELECT wallet_id, event_id, type, at, debt_cents, balance_cents, MAX(seq) OVER earlier AS seq, SUM(expired_cents) OVER earlier AS expired_cents
+        FROM (${[...SAID, ...STEPS].join(' UNION ALL ')}) steps
+      WINDOW earlier AS (PARTITION BY wallet_id ORDER BY at, place ROWS UNBOUNDED PRECEDING)) x
+     WHERE x.event_id IS NOT NULL AND NOT (x.seq <= ${LAST_ENTRIES} AND x.debt_cents = 0 AND x.balance_cents = 0)
+       AND NOT EXISTS (SELECT 1 FROM cashback_entries e
+                        WHERE e.wallet_id = x.wallet_id AND e.seq > x.seq - ${LAST_ENTRIES} AND e.seq <= x.seq AND e.debt_cents = x.debt_cents
+                          AND x.balance_cents BETWEEN e.balance_cents - x.expired_cents AND e.balance_cents)`,
 
   'the grant in an event is that of its rows, and is not voided before its date': fromBoth(
     'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, c.id AS credit_id, c.amount_cents, c.available_at, c.expires_at, g.voided_at',
@@ -87,7 +111,7 @@ export const FEED_CHECKS: SqlChecks = {
      WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.granted', 'cashback.voided')
        AND NOT COALESCE(g.external_id = CAST(${valueOf('grant.external_id')} AS BINARY) AND ${centsOf('grant.amount')} = c.amount_cents
                         AND ${instantOf('grant.available_at')} = c.available_at AND ${instantOf('grant.expires_at')} = c.expires_at
-                        AND ${isInDay('c.expires_at', valueOf('grant.expires_on'))}
+                        AND IF(g.requested_expires_at IS NULL, ${endsDay('c.expires_at', valueOf('grant.expires_on'))}, ${isInDay('c.expires_at', valueOf('grant.expires_on'))})
                         AND (e.type = 'cashback.granted' OR e.occurred_at >= g.voided_at), FALSE)`,
   ),
 

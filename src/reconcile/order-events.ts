@@ -133,7 +133,7 @@ function stateIn({ status, total, eligible_total, payment_methods, cashback, exp
     eligibleTotalCents: eligible_total === total ? null : centsOf(eligible_total),
     paymentMethods: payment_methods.map(({ id, amount }) => ({ id, amountCents: centsOf(amount) })),
     heldCents: centsOf(cashback.to_redeem.held),
-    lapsedCents: centsOf(cashback.to_redeem.lapsed),
+    lapsedCents: status === 'expired' ? centsOf(cashback.to_redeem.lapsed) : 0,
     expiresAt: new Date(expires_at),
   };
 }

@@ -22,13 +22,14 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
 
   'an order changes after its creation, last when it is cancelled, completed or refunded': changesInOrder,
 
-  'each refund is a version after the completed one, and the version of an order that did not change is 1': ({
+  'each refund is a version after the completed one, and version 1 is a pending order that did not change': ({
     order: o,
     refunds,
   }) =>
     o.wasCompleted
       ? o.version === Number(o.completedVersion) + 1 + refunds.length && Number(o.completedVersion) >= 1
-      : o.completedVersion === null && (o.version === 1 ? +o.updatedAt === +o.createdAt : o.version > 1),
+      : o.completedVersion === null &&
+        (o.version === 1 ? o.status === 'pending' && +o.updatedAt === +o.createdAt : o.version > 1),
 
   'the payment methods add up to at most the total, and only a completed order has final ones': ({ order: o }) =>
     paidCents(o.paymentMethods) <= o.totalCents &&

@@ -34,11 +34,12 @@ export const WALLET_CHECKS: SqlChecks = {
             OR w.available_as_of < l.created_at OR (w.last_seq <> 0 AND l.seq IS NULL)
             OR EXISTS (SELECT 1 FROM cashback_entries n WHERE n.wallet_id = w.id AND n.seq > w.last_seq))`,
 
-  'a wallet is as old as its ID, and not younger than its sums and its first entry': `
+  'a wallet is as old as its ID, and not younger than its sums, which are not of the future, and its first entry': `
     SELECT w.id AS wallet_id, w.created_at, w.available_as_of, e.created_at AS entry_created_at
       FROM wallets w LEFT JOIN cashback_entries e ON e.wallet_id = w.id AND e.seq = 1
      WHERE ${inPage('w.id')}
-       AND NOT (${madeAt('w.id', 'w.created_at')} AND w.created_at <= w.available_as_of AND w.created_at <= COALESCE(e.created_at, w.created_at))`,
+       AND NOT (${madeAt('w.id', 'w.created_at')} AND w.created_at <= w.available_as_of AND w.created_at <= COALESCE(e.created_at, w.created_at)
+                AND w.available_as_of <= CAST(:now AS DATETIME(3)) + INTERVAL 1 DAY)`,
 
   'entries are numbered from 1 without gaps, in the order in which they were written, and each balance and debt follow from the previous entry': `
     SELECT e.wallet_id, e.seq, e.kind, e.amount_cents, e.balance_cents, e.debt_cents, e.created_at, p.seq AS previous_seq,

@@ -19,6 +19,7 @@ const TABLES = [
   'events',
   'event_feeds',
   'event_outbox',
+  'event_sweeps',
 ];
 
 /** Each edit with the row that it changes. */

@@ -15,7 +15,8 @@ const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIM
  */
 export function partsWithoutMerchant(statement: string): string[] {
   const sql = statement.replaceAll('`', '').replaceAll(/\s+/g, ' ').trim();
-  if (sql.startsWith(`/* ${ALL_MERCHANTS} */ SELECT `) && !sql.includes('FOR UPDATE')) return [];
+  const isRead = /^\/\* [\w ]+ \*\/ (?:SELECT|WITH) /.test(sql) && !/\b(?:UPDATE|DELETE)\b/.test(sql);
+  if (isRead && sql.startsWith(`/* ${ALL_MERCHANTS} */`)) return [];
   const parts = [...sql.matchAll(INSERT)].flatMap(([part, columns]) =>
     /\bmerchant_id\b/.test(columns!) ? [] : [part],
   );

@@ -14,6 +14,7 @@ export const WALLET_EDITS: Edit[] = [
   ['a later next change', wallet('plain', `available_until = available_until + ${MINUTES}`)],
   ['an earlier next change', wallet('pending', `available_until = available_until - ${MINUTES}`)],
   ['no next change', wallet('redeemed', "available_until = '9999-12-31 23:59:59.999'")],
+  ['sums of the future', wallet('plain', `available_as_of = available_as_of + INTERVAL 1 YEAR`)],
   ['a higher available balance', wallet('redeemed', 'available_cents = available_cents + 1')],
   ['a lower available balance', wallet('pending', 'available_cents = available_cents - 1')],
   ['a higher pending balance', wallet('plain', 'pending_cents = pending_cents + 1')],

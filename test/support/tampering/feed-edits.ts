@@ -8,6 +8,7 @@ const LEDGER = 'what was granted';
 const SUBJECTS = 'is about an order or a wallet';
 const GRANT = 'the grant in an event';
 const NUMBERS = 'numbered without gaps';
+const WALLET = 'the wallet in an event has';
 
 /** The first event of a type about the order or the wallet of a scene. */
 const first = (type: string, scene: string, table = 'events'): string => {
@@ -74,6 +75,11 @@ const OF_ORDER: FeedEdit[] = [
   ['another status', said('order.expired', 'settled', '"status":"expired"', '"status":"pending"'), VERSIONS],
   ['another total', said('order.cancelled', 'cancelled', '"total":"150.00"', '"total":"150.01"'), VERSIONS],
   ['another held amount', said('order.redemption_held', 'pending', '"held":"10.00"', '"held":"10.01"'), VERSIONS],
+  [
+    'a lapsed amount of a pending order',
+    said('order.redemption_held', 'amended', '"lapsed":"0.00"', '"lapsed":"0.01"'),
+    VERSIONS,
+  ],
   ['another lapsed amount', said('order.expired', 'expired', '"lapsed":"10.00"', '"lapsed":"0.00"'), VERSIONS],
   ['another redeemed amount', said('order.completed', 'redeemed', '"redeemed":"10.00"', '"redeemed":"0.00"'), VERSIONS],
   [
@@ -174,18 +180,31 @@ const OF_WALLET: FeedEdit[] = [
   ['another grant amount', said('cashback.voided', 'voided', '"amount":"', '"amount":"1'), GRANT],
   ['another date of a grant', said('cashback.granted', 'voided', '"available_at":"2', '"available_at":"1'), GRANT],
   ['another expiry of a grant', said('cashback.voided', 'voided', '"expires_at":"2', '"expires_at":"1'), GRANT],
+  [
+    'a later last day of a grant',
+    event(
+      'cashback.granted',
+      'voided',
+      "data = JSON_SET(data, '$.grant.expires_on', CAST(CAST(JSON_VALUE(data, '$.grant.expires_on') AS DATE) + INTERVAL 1 DAY AS CHAR))",
+    ),
+    GRANT,
+  ],
   ['no expiry of a grant', said('cashback.granted', 'voided', '"expires_at"', '"expired_at"'), GRANT],
   ['a different instant', event('cashback.granted', 'pending', LATER), LEDGER],
-  [
-    'another debt',
-    said('wallet.debt_changed', 'debtor', '"debt":"', '"debt":"1'),
-    'the wallet in an event of the ledger',
-  ],
-  [
-    'more available',
-    said('cashback.granted', 'pending', '"available":"', '"available":"1'),
-    'the wallet in an event of the ledger',
-  ],
+  ['another debt', said('wallet.debt_changed', 'debtor', '"debt":"', '"debt":"1'), WALLET],
+  ['more available', said('cashback.granted', 'pending', '"available":"', '"available":"1'), WALLET],
+  ...['order.completed', 'order.redemption_held', 'cashback.granted', 'cashback.available'].flatMap(
+    (type): FeedEdit[] =>
+      ['available', 'pending', 'held', 'debt'].map((sum) => [
+        `one centavo more of ${sum} in ${type}`,
+        event(
+          type,
+          { 'cashback.granted': 'pending', 'cashback.available': 'dated' }[type] ?? 'amended',
+          `data = JSON_SET(data, '$.wallet.${sum}', CAST(JSON_VALUE(data, '$.wallet.${sum}') + 0.01 AS CHAR))`,
+        ),
+        WALLET,
+      ]),
+  ),
   ['another last day of a grant', said('cashback.granted', 'voided', '"expires_on":"20', '"expires_on":"21'), GRANT],
   [
     'a higher announced amount',
@@ -229,6 +248,7 @@ const OF_FEED: FeedEdit[] = [
     feed('kept_since = kept_since + INTERVAL 1 YEAR'),
     'kept for at least four days',
   ],
+  ['no position of the announcements', "DELETE FROM event_sweeps WHERE kind = 'expiring'", 'are announced'],
   ['no feed', 'DELETE FROM event_feeds WHERE merchant_id = {merchant.id}', NUMBERS],
   ['a numbered event that still waits', copied('order.cancelled', 'cancelled', 'id'), VERSIONS],
   ['an event that waits twice', WAITS_TWICE, VERSIONS],
