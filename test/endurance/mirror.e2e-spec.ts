@@ -5,8 +5,8 @@ import { type BuiltService, startBuiltService } from '../support/built-service.j
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectComplete } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aMerchant, grant } from '../support/factories.js';
-import { MirroredShop } from '../support/mirrored-shop.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { MirroredShop } from '../support/mirror/shop.js';
 import { type Service, startService } from '../support/service.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -49,12 +49,12 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
     observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'silent' } });
     await Promise.all([start(), start()]);
     for (let nth = 0; nth < SHOPS; nth++) {
-      const merchant = await aMerchant(observer, { redeemShareBps: 10_000, releaseDays: nth % 2 });
+      const merchant = await aLongLivedMerchant(observer, { redeemShareBps: 10_000, releaseDays: nth % 2 });
       const shop = new MirroredShop(merchant, aUrl);
       await shop.open();
       shops.push(shop);
       for (const document of shop.traffic.documents)
-        await grant(observer, merchant, document, '5.00', { expiresAt: new Date(Date.now() + randomInt(60_000)) });
+        await merchant.credit(document, '5.00', { expiresAt: new Date(Date.now() + randomInt(60_000)) });
     }
   });
   afterAll(async () => {

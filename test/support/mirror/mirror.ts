@@ -1,26 +1,12 @@
-import type { EventMessage, OrderMessage, WalletMessage } from './messages.js';
+import type { FeedEvent } from '../shop.js';
 
-/** What the shop keeps of an order. */
-export interface OrderCopy {
-  id: string;
-  external_id: string;
-  status: string;
-  version: number;
-  total: string;
-  held: string;
-  redeemed: string;
-  lapsed: string;
-  returned: string;
-  earned: string;
-  taken_back: string;
-  refunded: string;
-  metadata: Record<string, string>;
-}
+type EventOrder = NonNullable<FeedEvent['data']['order']>;
+type EventWallet = FeedEvent['data']['wallet'];
 
 const EARNS = new Set(['completed', 'partially_refunded', 'refunded']);
 
 /** What the shop keeps of an order in a response or an event. What a pending order quotes is not earned. */
-export function copyOfOrder(order: OrderMessage): OrderCopy {
+export function copyOfOrder(order: EventOrder) {
   const { held, redeemed, lapsed, returned } = order.cashback.to_redeem;
   const { amount, taken_back } = order.cashback.to_receive;
   return {
@@ -32,7 +18,7 @@ export function copyOfOrder(order: OrderMessage): OrderCopy {
 }
 
 /** The members of a wallet that the shop keeps, by the customer's document. */
-export function copyOfWallet(wallet: WalletMessage): WalletMessage {
+export function copyOfWallet(wallet: EventWallet): EventWallet {
   const { id, document, available, pending, held, debt } = wallet;
   return { id, document, available, pending, held, debt };
 }
@@ -43,12 +29,12 @@ export function copyOfWallet(wallet: WalletMessage): WalletMessage {
  * or the event, the feed or the webhook comes first.
  */
 export class Mirror {
-  readonly orders = new Map<string, OrderCopy>();
-  readonly wallets = new Map<string, { wallet: WalletMessage; sequence: number }>();
+  readonly orders = new Map<string, ReturnType<typeof copyOfOrder>>();
+  readonly wallets = new Map<string, { wallet: EventWallet; sequence: number }>();
   /** Refunded amount by order ID, in centavos: added up from the events, where a repeat would show. */
   readonly refunds = new Map<string, number>();
   /** Every event, in the order in which they were stored. */
-  readonly events: EventMessage[] = [];
+  readonly events: FeedEvent[] = [];
   private readonly ids = new Set<string>();
 
   /** The sequence up to which the shop has every event: what it sends as `after`. */
@@ -57,7 +43,7 @@ export class Mirror {
   }
 
   /** Stores an event and what it changes; false if it was there already. */
-  store(event: EventMessage): boolean {
+  store(event: FeedEvent): boolean {
     if (this.ids.has(event.id)) {
       return false;
     }
@@ -67,9 +53,7 @@ export class Mirror {
     if (order) {
       this.storeOrder(order);
     }
-    if (wallet) {
-      this.storeWallet(wallet, event.sequence);
-    }
+    this.storeWallet(wallet, event.sequence);
     if (order && refund) {
       this.refunds.set(order.id, (this.refunds.get(order.id) ?? 0) + Math.round(Number(refund.amount) * 100));
     }
@@ -77,14 +61,14 @@ export class Mirror {
   }
 
   /** Stores an order of an event or of a response, such as that of `POST /orders`, for which there is no event. */
-  storeOrder(order: OrderMessage): void {
+  storeOrder(order: EventOrder): void {
     const copy = this.orders.get(order.id);
     if (!copy || copy.version < order.version) {
       this.orders.set(order.id, copyOfOrder(order));
     }
   }
 
-  private storeWallet(wallet: WalletMessage, sequence: number): void {
+  private storeWallet(wallet: EventWallet, sequence: number): void {
     const copy = this.wallets.get(wallet.document);
     if (!copy || copy.sequence < sequence) {
       this.wallets.set(wallet.document, { wallet: copyOfWallet(wallet), sequence });

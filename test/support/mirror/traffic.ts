@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aDocument } from '../factories.js';
-import type { OrderMessage } from '../mirror/messages.js';
-import type { Shop } from '../mirror/shop.js';
+import type { Order } from '../shop.js';
+import type { MirroredShop } from './shop.js';
 
 /** Customers who buy again and again, and what each is granted first: so little that they also spend what they earn. */
 const REGULARS = 6;
@@ -30,7 +30,7 @@ export class ShopTraffic {
   /** Orders that expire soon, and when. */
   readonly #expiring: { id: string; at: number }[] = [];
 
-  constructor(private readonly shop: Shop) {}
+  constructor(private readonly shop: MirroredShop) {}
 
   /** Creates a number of orders, and waits until those that expire soon have expired. */
   async work(orders: number, workers: number): Promise<void> {
@@ -66,7 +66,7 @@ export class ShopTraffic {
     else await this.#end(body.id);
   }
 
-  #change({ id, cashback }: OrderMessage): Promise<OrderMessage> {
+  #change({ id, cashback }: Order): Promise<Order> {
     if (chance(40)) return this.#send('PUT', `/orders/${id}`, { ...cart(), redeem: 'maximum' });
     const held = chance(50) ? cashback.to_redeem.maximum : amount(10);
     return this.#send('PUT', `/orders/${id}/redemption`, { amount: chance(20) ? '0.00' : held });
@@ -100,8 +100,8 @@ export class ShopTraffic {
     if (chance(20)) await this.#send('POST', `/grants/${id}/void`);
   }
 
-  async #send(method: string, path: string, content: object = {}): Promise<OrderMessage> {
-    const { status, body } = await this.shop.request<OrderMessage>(method, path, content);
+  async #send(method: string, path: string, content: object = {}): Promise<Order> {
+    const { status, body } = await this.shop.request<Order>(method, path, content);
     this.requests++;
     if (!EXPECTED.has(status)) this.unexpected.push(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
     return body;

@@ -31,9 +31,9 @@ export class BadNetwork {
   #mayBeTooLate = true;
   readonly #server = createServer((request, response) => void this.#take(request, response).catch(() => undefined));
 
-  /** @param port of the receiver on loopback. @returns the URL at which it can be reached. */
-  async listen(port: number): Promise<string> {
-    this.#target = `http://127.0.0.1:${port}/webhooks`;
+  /** @param target the URL of the receiver. @returns the URL at which it can be reached. */
+  async listen(target: string): Promise<string> {
+    this.#target = target;
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
     this.#port = (this.#server.address() as AddressInfo).port;
     return `http://127.0.0.1:${this.#port}/webhooks`;
