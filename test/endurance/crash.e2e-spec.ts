@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { duringLoads } from '../support/load/pauses.js';
 import { Workload } from '../support/load/workload.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -16,7 +17,7 @@ describe('a process that is killed under load', () => {
   /** An instance inside the test process, used to read data. */
   let observer: Service;
   let merchant: TestMerchant;
-  let documents: string[];
+  const documents = Array.from({ length: 4 }, aDocument);
   let running: BuiltService;
   /** The next process starts while the current one works. */
   let spare: Promise<BuiltService>;
@@ -34,8 +35,7 @@ describe('a process that is killed under load', () => {
     database = await createMigratedDatabase();
     observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
     merchant = await aMerchant(observer);
-    documents = Array.from({ length: 4 }, aDocument);
-    for (const document of documents) await grant(observer, merchant, document, '100000.00');
+    for (const document of documents) await merchant.credit(document, '100000.00');
     running = await start();
     spare = start();
   });
@@ -53,15 +53,14 @@ describe('a process that is killed under load', () => {
       let unanswered = 0;
       for (let kill = 1; kill <= KILLS; kill++) {
         const load = new Workload(merchant.tokens.access_token, `K${kill}`, documents);
-        let isOver = false;
-        const working = load.work(running.url, WORKERS, () => isOver);
-        // Kill at a random moment between the first request and the thirtieth response.
-        const enough = randomInt(30);
-        for (let wait = 0; load.answered < enough && wait < 500; wait++) await sleep(5);
-        await sleep(randomInt(20));
-        await running.kill();
-        isOver = true;
-        await working;
+        const work = (isOver: () => boolean): Promise<void>[] => [load.work(running.url, WORKERS, isOver)];
+        await duringLoads(work, async () => {
+          // Kill at a random moment between the first request and the thirtieth response.
+          const enough = randomInt(30);
+          for (let wait = 0; load.answered < enough && wait < 500; wait++) await sleep(5);
+          await sleep(randomInt(20));
+          await running.kill();
+        });
         answered += load.answered;
         unanswered += load.unanswered;
         await load.expectStored(observer.dataSource);

@@ -5,7 +5,7 @@ import { type BuiltService, startBuiltService } from '../support/built-service.j
 import { atOnce } from '../support/client.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, grant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 import type { Order } from '../support/shop.js';
 import { rowsOf } from '../support/wallets.js';
@@ -49,14 +49,10 @@ describe('a sweep that is killed', () => {
 
   it(`${ORDERS} orders that are due expire once, whatever is killed, raced by operations and by a second instance`, async () => {
     const documents = Array.from({ length: CUSTOMERS }, aDocument);
-    for (const document of documents) await grant(observer, merchant, document, String(ORDERS / CUSTOMERS));
+    for (const document of documents) await merchant.credit(document, String(ORDERS / CUSTOMERS));
     const orders: Order[] = [];
-    const holding = async (document: string): Promise<Order> => {
-      const order = await merchant.create({ document });
-      const { status } = await merchant.hold(order, '1.00').answer;
-      expect(status).toBe(200);
-      return order;
-    };
+    const holding = async (document: string): Promise<Order> =>
+      merchant.hold(await merchant.create({ document }), '1.00');
     while (orders.length < ORDERS) orders.push(...(await atOnce(CUSTOMERS, (at) => holding(documents[at]!))));
     await observer.dataSource.query(
       'UPDATE orders SET created_at = created_at - INTERVAL 1 HOUR, updated_at = updated_at - INTERVAL 1 HOUR, expires_at = expires_at - INTERVAL 1 HOUR',

@@ -28,7 +28,7 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
     /** Three instances, which reach the primary through HAProxy. */
     let services: Service[] = [];
     let merchant: TestMerchant;
-    let documents: string[];
+    const documents = Array.from({ length: 4 }, aDocument);
 
     beforeAll(async () => {
       cluster = new GroupReplication(server!);
@@ -39,7 +39,6 @@ describeIf(server, 'Group Replication, because mysqld or haproxy is missing (TES
       services = await Promise.all([1, 2, 3].map(() => startService({ databaseUrl: haproxy.url, env: ENV })));
       await untilReady();
       merchant = await aMerchant(services[0]!);
-      documents = Array.from({ length: 4 }, aDocument);
       for (const document of documents) await merchant.credit(document, '100000.00');
     });
     afterAll(async () => {
