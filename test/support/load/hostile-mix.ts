@@ -81,10 +81,12 @@ const CHUNK = 50_000;
 
 /** Creates orders every 30 seconds, going back from now: copies of one, with every column that the service writes. */
 async function seedOrders(sql: Connection, merchant: TestMerchant, count: number): Promise<void> {
-  const { id } = await merchant.create();
+  const { id, created_at } = await merchant.create();
+  const hex = `LPAD(LOWER(HEX(${Date.parse(created_at)} - n * 30000)), 12, '0')`;
   const past = (column: string): string => `${column} - INTERVAL n * 30 SECOND`;
   const changes: Record<string, string> = {
-    id: "CONCAT('0193f1c2-7c1e-7000-8000-', LPAD(LOWER(HEX(n)), 12, '0'))",
+    // A UUID of version 7 begins with its instant.
+    id: `CONCAT(LEFT(${hex}, 8), '-', SUBSTR(${hex}, 9), '-7000-8000-', LPAD(LOWER(HEX(n)), 12, '0'))`,
     external_id: "CONCAT('PED-', MD5(n))",
     created_at: past('created_at'),
     updated_at: past('updated_at'),
