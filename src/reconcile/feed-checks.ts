@@ -92,8 +92,8 @@ export const FEED_CHECKS: SqlChecks = {
      GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
-  // An event of the same instant or of a clock that is ahead can have the sums before the last entries. What had expired
-  // and was not written off is in the balance of the ledger, but not in the sums of an event.
+  // An event of the same instant, or of a clock that is ahead, can have the sums before the last entries. What had
+  // expired and was not written off is in the balance of the ledger, but not in the sums of an event.
   'the wallet in an event has the debt and the balance of the ledger at that time': `
     SELECT x.* FROM (
       SELECT wallet_id, event_id, type, at, debt_cents, balance_cents, MAX(seq) OVER earlier AS seq, SUM(expired_cents) OVER earlier AS expired_cents

@@ -60,9 +60,9 @@ describe('lock waits', () => {
       const order = await merchant.create();
       const looked = proxy.withhold((sql) => /FROM `wallets`.* FOR UPDATE/s.test(sql));
       const answer = send(new Client(behind, merchant.client.token), order);
-      const { release } = await looked;
+      const withheld = await looked;
       await merchant.grant({ document: order.document });
-      release();
+      withheld.release();
       expect((await answer).status).toBe(status);
     } finally {
       await behind.stop();
