@@ -1,8 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { HOUR_MS } from '../../src/common/clock.js';
 import { type BuiltService, startBuiltService } from '../support/built-service.js';
 import { atOnce } from '../support/client.js';
+import { TestClock } from '../support/clock.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
 import { expectInvariants } from '../support/expectations.js';
 import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
@@ -17,14 +19,17 @@ const OPERATED = 200;
 
 describe('a sweep that is killed', () => {
   let database: TestDatabase;
-  /** An instance inside the test process. It does not sweep. */
+  /** An instance inside the test process, at first an hour behind. It does not sweep. */
   let observer: Service;
   let merchant: TestMerchant;
   const running = new Set<BuiltService>();
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
-    observer = await startService({ databaseUrl: database.url, env: { LOG_LEVEL: 'error' } });
+    const clock = new TestClock();
+    clock.skip(-HOUR_MS);
+    const env = { LOG_LEVEL: 'error', ACCESS_TOKEN_TTL_SECONDS: '86400' };
+    observer = await startService({ databaseUrl: database.url, clock, env });
     merchant = await aMerchant(observer, { redeemShareBps: 10_000 });
   });
   afterAll(async () => {
@@ -54,9 +59,7 @@ describe('a sweep that is killed', () => {
     const holding = async (document: string): Promise<Order> =>
       merchant.hold(await merchant.create({ document }), '1.00');
     while (orders.length < ORDERS) orders.push(...(await atOnce(CUSTOMERS, (at) => holding(documents[at]!))));
-    await observer.dataSource.query(
-      'UPDATE orders SET created_at = created_at - INTERVAL 1 HOUR, updated_at = updated_at - INTERVAL 1 HOUR, expires_at = expires_at - INTERVAL 1 HOUR',
-    );
+    observer.clock.skip(HOUR_MS);
     const operated = atOnce(OPERATED, async (at) => {
       await sleep(randomInt(4000));
       const path = `/orders/${orders[at * 7]!.id}`;

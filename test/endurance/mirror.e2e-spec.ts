@@ -39,7 +39,7 @@ describe('shops that copy their orders and wallets from webhooks and the feed', 
   const shops: MirroredShop[] = [];
   /** Everything is sold and sent, or the test has failed. */
   let isOver = false;
-  const aUrl = (): string => instances[randomInt(instances.length)]?.url ?? 'http://127.0.0.1:1';
+  const aUrl = (): string => instances[randomInt(instances.length || 1)]?.url ?? 'http://127.0.0.1:1';
 
   const start = async (): Promise<void> =>
     void instances.push(await startBuiltService(database.url, { LOG_LEVEL: 'fatal' }));
