@@ -4,7 +4,8 @@ import { JwtService } from '@nestjs/jwt';
 import type { EntityManager } from 'typeorm';
 import { after, Clock, SECOND_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
+import type { Shared } from '../database/shared.js';
+import { SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
 import type { Permission } from '../common/caller.js';
@@ -32,7 +33,7 @@ interface LiveToken {
 @Injectable()
 export class TokenSetsService {
   readonly #keys: KeyObject[];
-  readonly #tokens: SharedStatement<Buffer, LiveToken | undefined>;
+  readonly #tokens: Shared<Buffer, LiveToken | undefined>;
 
   constructor(
     shared: SharedStatements,

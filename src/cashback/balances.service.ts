@@ -1,16 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
-import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
+import type { Shared } from '../database/shared.js';
+import { SharedStatements } from '../database/shared-statements.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { type Row, toEntity } from '../database/rows.js';
 import { bringUpToDate } from './wallet-sums.js';
-import { Wallet, type WalletOwner } from './wallet.entity.js';
+import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** Reads what customers can spend, without a lock and without loading their credits. */
 @Injectable()
 export class BalancesService {
-  readonly #available: SharedStatement<WalletOwner, number>;
+  readonly #available: Shared<WalletOwner, number>;
 
   constructor(shared: SharedStatements, clock: Clock) {
     this.#available = shared.create('balances', async (manager, owners) => {
@@ -41,10 +42,8 @@ export async function availableOf(
     manager,
     wallets.map((wallet) => [wallet, now]),
   );
-  const cents = new Map(wallets.map((wallet) => [keyOf(wallet), wallet.availableCents]));
-  return (owner) => cents.get(keyOf(owner)) ?? 0;
+  const cents = new Map(wallets.map((wallet) => [ownerKey(wallet), wallet.availableCents]));
+  return (owner) => cents.get(ownerKey(owner)) ?? 0;
 }
 
 const COLUMNS = 'id, merchant_id, document, available_cents, available_until';
-
-const keyOf = ({ merchantId, document }: WalletOwner): string => `${merchantId} ${document}`;

@@ -3,16 +3,18 @@ import { Clock } from '../common/clock.js';
 import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
-import type { Wallet } from './wallet.entity.js';
+import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
 import { WalletStore } from './wallet.store.js';
 
 /** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */
 const LIMIT = 500;
 
 const DUE = `/* ${ALL_MERCHANTS} */
-  SELECT wallet_id AS id, merchant_id AS merchantId, expires_at AS expiresAt
-    FROM cashback_credits FORCE INDEX (ix_cashback_credits_due)
-   WHERE is_open = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?`;
+  SELECT due.*, w.document FROM wallets w JOIN (
+    SELECT wallet_id AS id, merchant_id AS merchantId, expires_at AS expiresAt
+      FROM cashback_credits FORCE INDEX (ix_cashback_credits_due)
+     WHERE is_open = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?) due ON w.id = due.id AND w.merchant_id = due.merchantId
+   ORDER BY due.expiresAt`;
 
 /** Writes off what remains of expired credits. It cannot be spent before that either: the dates decide. */
 @Injectable()
@@ -29,15 +31,16 @@ export class CreditExpiryService implements SweepTask {
    */
   async run(): Promise<SweepProgress> {
     const now = this.clock.now();
-    type Due = Pick<Wallet, 'id' | 'merchantId'> & { expiresAt: Date };
+    type Due = Pick<Wallet, 'id' | keyof WalletOwner> & { expiresAt: Date };
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
-    const wallets = new Map(due.map((credit) => [credit.id, credit]));
-    await doEach(wallets.values(), (wallet) =>
-      this.unitOfWork.transaction(async (manager, record) => {
-        const locked = await this.wallets.lockById(manager, wallet.merchantId, wallet.id, 'skip_locked');
+    const owners = new Map(due.map((wallet) => [wallet.id, wallet]));
+    await doEach(owners.values(), (owner) =>
+      this.unitOfWork.joined(async (transaction, record) => {
+        const { wallets } = await this.wallets.lockAll(transaction, [owner], 'skip_locked');
+        const locked = wallets.get(ownerKey(owner));
         if (locked === undefined) return;
-        await this.wallets.loadExpired(manager, locked, LIMIT);
-        await this.wallets.save(manager, record, [locked]);
+        await this.wallets.loadExpired(transaction, locked, LIMIT);
+        await this.wallets.save(transaction, record, [locked]);
       }),
     );
     return progressOf(due, LIMIT, now);

@@ -47,7 +47,7 @@ export class GrantBatchesService {
     }
     const wanted = batch.filter((grant) => outcomes.get(grant) === 'granted');
     const together = firstOfEach(wanted);
-    const done = new Set((await this.#grantTogether(merchantId, policy, together)) ? together : []);
+    const done = new Set(await this.#grantTogether(merchantId, policy, together));
     for (const grant of wanted.filter((grant) => !done.has(grant))) {
       const alone = outcomeOf(async () => {
         const { replayed } = await this.grants.grant(merchantId, grant);
@@ -58,21 +58,29 @@ export class GrantBatchesService {
     return batch.map((grant) => outcomes.get(grant)!);
   }
 
-  /** @returns false if nothing was granted, because another transaction was in the way. */
-  async #grantTogether(merchantId: string, policy: Policy, grants: readonly NamedGrant[]): Promise<boolean> {
-    // Always in the same order, so that two imports do not wait for each other's wallets.
-    const documents = [...new Set(grants.map(({ document }) => document))].sort();
+  /** @returns those that were granted: none if another transaction was in the way. */
+  async #grantTogether(merchantId: string, policy: Policy, grants: readonly NamedGrant[]): Promise<NamedGrant[]> {
+    if (grants.length === 0) return [];
     try {
-      await this.unitOfWork.transaction(async (manager, record) => {
-        for (const document of documents) {
-          const contents = grants.filter((grant) => grant.document === document);
-          await this.grants.grantTo(manager, record, { merchantId, policy, document }, contents);
-        }
+      const outcomes = await this.unitOfWork.joined((transaction, record) =>
+        this.grants.grantAll(
+          transaction,
+          record,
+          grants.map((content) => ({ merchantId, policy, content })),
+        ),
+      );
+      const granted: NamedGrant[] = [];
+      const withoutWallet: NamedGrant[] = [];
+      const creations: Promise<unknown>[] = [];
+      outcomes.forEach((outcome, at) => {
+        if (outcome === 'locked' || 'error' in outcome) return;
+        ('value' in outcome ? granted : withoutWallet).push(grants[at]!);
+        if ('again' in outcome) creations.push(outcome.again());
       });
-      return true;
+      await Promise.all(creations);
+      return [...granted, ...(await this.#grantTogether(merchantId, policy, withoutWallet))];
     } catch (error) {
-      const isInTheWay = lockConflict(error) !== undefined || violatedUniqueKey(error) !== undefined;
-      if (isInTheWay || error instanceof Problem) return false;
+      if (lockConflict(error) !== undefined || violatedUniqueKey(error) !== undefined) return [];
       throw error;
     }
   }

@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
 import { Clock } from '../common/clock.js';
-import type { Recorder } from '../common/domain-event.js';
+import type { NewFeedEvent, Recorder } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
+import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
-import { chunks, insertRows } from '../database/rows.js';
+import { chunks, columnNames, insertion, type Row, toEntity } from '../database/rows.js';
+import { AGAIN, type Outcome, outcomeOf, type Shared, type SharedRequest } from '../database/shared.js';
+import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
+import type { Connection, Transaction } from '../database/transaction.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
@@ -21,8 +25,9 @@ import {
 } from './grant-content.js';
 import { Replays } from './replay.js';
 import { grantEvent } from './wallet-events.js';
-import { WalletStore } from './wallet.store.js';
-import { Wallet, type WalletOwner } from './wallet.entity.js';
+import type { WalletAggregate } from './wallet-aggregate.js';
+import { type OnLocked, unlessRefused, WalletStore } from './wallet.store.js';
+import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** What identifies a grant of a merchant. */
 export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;
@@ -35,16 +40,44 @@ export interface GrantState extends StoredGrant {
   heldCents: number;
 }
 
-/** Grants cashback that was not earned by an order, and takes grants back. */
+/** A grant to make. */
+export interface NewGrant {
+  merchantId: string;
+  policy: Policy;
+  content: GrantContent;
+}
+
+interface VoidedGrant {
+  merchantId: string;
+  key: GrantKey;
+  timeZone: string;
+}
+
+/** Grants cashback that was not earned by an order, and takes grants back. Use cases share transactions. */
 @Injectable()
 export class GrantsService {
+  readonly #grants: Shared<NewGrant, Credit>;
+  readonly #voids: Shared<VoidedGrant, GrantState>;
+
   constructor(
+    shared: SharedStatements,
     private readonly unitOfWork: UnitOfWork,
     private readonly merchants: MerchantsService,
     private readonly wallets: WalletStore,
     private readonly clock: Clock,
     private readonly replays: Replays,
-  ) {}
+  ) {
+    this.#grants = shared.transactions(
+      'grants',
+      ({ merchantId, content }) => ownerKey({ merchantId, document: content.document }),
+      ({ transaction, record, requests, onLocked }) => this.grantAll(transaction, record, keysOf(requests), onLocked),
+    );
+    this.#voids = shared.transactions(
+      'voids',
+      ({ key }) => JSON.stringify(key),
+      (useCases) => this.#voidAll(useCases),
+    );
+  }
 
   /**
    * Grants cashback, or returns the grant that already has this external ID, also if the maximum is lower by now. The
@@ -61,10 +94,7 @@ export class GrantsService {
     if (existing !== undefined) return { credit: existing, replayed: true };
     refuseAboveMaximum(content, policy);
     try {
-      const [credit] = await this.unitOfWork.transaction((manager, record) =>
-        this.grantTo(manager, record, { merchantId, policy, document: content.document }, [content]),
-      );
-      return { credit: credit!, replayed: false };
+      return { credit: await this.#grants.get({ merchantId, policy, content }), replayed: false };
     } catch (error) {
       const meanwhile = violatedUniqueKey(error) === 'uq_cashback_grants_external_id' ? await find() : undefined;
       if (meanwhile === undefined) throw error;
@@ -72,37 +102,47 @@ export class GrantsService {
     }
   }
 
-  /**
-   * Grants cashback to one customer in a transaction. Callers with several customers begin with the lowest document, so
-   * that no two of them wait for each other's wallets.
-   *
-   * @throws Problem validation_failed if it would expire before it could be spent.
-   */
-  async grantTo(
-    manager: EntityManager,
+  /** Makes grants in a transaction. @returns the outcome of each. */
+  async grantAll(
+    transaction: Transaction,
     record: Recorder,
-    { policy, ...owner }: WalletOwner & { policy: Policy },
-    contents: readonly GrantContent[],
-  ): Promise<Credit[]> {
-    const wallet = await this.wallets.lock(manager, owner);
-    const credits = contents.map((content) =>
-      wallet.grant(content.amountCents, validityOfGrant(content, policy, wallet.now), content.reason ?? null),
-    );
-    await this.wallets.save(manager, record, [wallet]);
-    const grants = contents.map((content, at) => this.#newGrant(credits[at]!, content));
-    await insertRows(manager, Grant, grants);
-    credits.forEach((credit, at) => {
-      const { externalId } = grants[at]!;
-      record(grantEvent('cashback.granted', wallet, credit, { externalId, timeZone: policy.timeZone }));
+    grants: readonly NewGrant[],
+    onLocked?: OnLocked,
+  ): Promise<Outcome<Credit>[]> {
+    const owners = grants.map(({ merchantId, content: { document } }) => ({ merchantId, document }));
+    const { wallets, others } = await this.wallets.lockAll(transaction, owners, onLocked);
+    const events: NewFeedEvent[] = [];
+    const rows: Grant[] = [];
+    const outcomes = grants.map(({ policy, content }, at): Outcome<Credit> => {
+      const grantTo = (wallet: WalletAggregate): Outcome<Credit> =>
+        outcomeOf(() => {
+          const validity = validityOfGrant(content, policy, wallet.now);
+          return wallet.grant(content.amountCents, validity, content.reason ?? null);
+        });
+      const owner = ownerKey(owners[at]!);
+      const wallet = wallets.get(owner);
+      if (wallet === undefined) return unlessRefused(others.get(owner)!, grantTo);
+      const outcome = grantTo(wallet);
+      if (outcome !== 'locked' && 'value' in outcome) {
+        const grant = this.#newGrant(outcome.value, content);
+        rows.push(grant);
+        events.push(grantEvent('cashback.granted', wallet, outcome.value, { ...grant, timeZone: policy.timeZone }));
+      }
+      return outcome;
     });
-    return credits;
+    await this.wallets.save(transaction, record, wallets.values());
+    if (rows.length > 0) await transaction.write(insertion(transaction.dataSource, Grant, rows));
+    events.forEach(record);
+    return outcomes;
   }
 
   /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
-  async get(merchantId: string, id: string): Promise<GrantState> {
+  async get(merchantId: string, creditId: string): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
-      const { grant, credit, all } = await find(manager, merchantId, { creditId: id });
+      const [found] = await readGrants(manager, [{ merchantId, creditId }]);
+      if (found === undefined) throw notFound('no grant has this ID');
+      const { grant, credit, all } = found;
       const { document } = await manager.findOneByOrFail(Wallet, { id: credit.walletId, merchantId });
       const now = this.clock.now(merchantId);
       // What has expired and is not held counts no more, also before it is written off.
@@ -120,22 +160,46 @@ export class GrantsService {
    */
   async void(merchantId: string, key: GrantKey): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.unitOfWork.transaction(async (manager, record) => {
-      const { credit: unlocked } = await find(manager, merchantId, key);
-      const wallet = (await this.wallets.lockById(manager, merchantId, unlocked.walletId))!;
-      const { grant, credit, all } = await find(manager, merchantId, key);
+    return this.#voids.get({ merchantId, key, timeZone });
+  }
+
+  async #voidAll(useCases: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
+    const { transaction, record, requests, onLocked } = useCases;
+    const known = await findOwners(transaction, keysOf(requests));
+    const claimed = requests.map((request, at) => {
+      const owned = known[at];
+      return owned !== undefined && request.claim(ownerKey(owned)) ? owned : undefined;
+    });
+    const owned = claimed.filter((one) => one !== undefined);
+    const [{ wallets, others }, grants] = await Promise.all([
+      this.wallets.lockAll(transaction, owned, onLocked),
+      readGrants(transaction, owned),
+    ]);
+    const voided: Grant[] = [];
+    const events: NewFeedEvent[] = [];
+    const outcomes = requests.map(({ key: { key, timeZone } }, at): Outcome<GrantState> => {
+      const owner = known[at];
+      if (owner === undefined)
+        return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
+      const wallet = claimed[at] && wallets.get(ownerKey(owner));
+      // Another one has the wallet, or the customer was erased meanwhile.
+      if (wallet === undefined) return others.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
+      const { grant, credit, all } = grants.find(({ credit: { id } }) => id === owner.creditId)!;
       const credits = wallet.load(all);
       const amountCents = wallet.void(credits);
-      await this.wallets.save(manager, record, [wallet]);
       if (amountCents > 0 || grant.voidedAt === null) {
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
         grant.voidedAt ??= wallet.now;
-        const { voidedCents, voidedAt, externalId } = grant;
-        await manager.update(Grant, { creditId: credit.id, merchantId }, { voidedCents, voidedAt });
-        record(grantEvent('cashback.voided', wallet, credit, { externalId, timeZone }, amountCents));
+        voided.push(grant);
+        events.push(grantEvent('cashback.voided', wallet, credit, { ...grant, timeZone }, amountCents));
       }
-      return { grant, credit, document: wallet.row.document, timeZone, ...sumsOf(credits) };
+      return { value: { grant, credit, document: wallet.row.document, timeZone, ...sumsOf(credits) } };
     });
+    await this.wallets.save(transaction, record, wallets.values());
+    if (voided.length > 0)
+      await transaction.write(insertion(transaction.dataSource, Grant, voided, ['voided_cents', 'voided_at']));
+    events.forEach(record);
+    return outcomes;
   }
 
   /** @throws Problem external_id_conflict, pointing at each member that differs. */
@@ -200,26 +264,55 @@ export async function grantsByExternalId(
   return stored;
 }
 
-/**
- * Finds a grant, its credit, and all credits with what remains of it.
- *
- * @throws Problem not_found.
- */
-async function find(
-  manager: EntityManager,
-  merchantId: string,
-  key: GrantKey,
-): Promise<{ grant: Grant; credit: Credit; all: Credit[] }> {
-  const grant = await manager.findOneBy(Grant, { ...key, merchantId });
-  if (grant === null) throw notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id');
-  const { creditId: id } = grant;
-  const all = await manager.findBy(Credit, [
-    { id, merchantId },
-    { fromCreditId: id, merchantId },
+const keysOf = <Key>(requests: readonly SharedRequest<Key>[]): Key[] => requests.map(({ key }) => key);
+
+/** A grant, and whose it is. */
+type OwnedGrant = WalletOwner & Pick<Grant, 'creditId'>;
+
+/** Finds grants and their customers. @returns undefined for those that their merchant does not have. */
+async function findOwners(
+  connection: Connection,
+  keys: readonly Pick<VoidedGrant, 'merchantId' | 'key'>[],
+): Promise<(OwnedGrant | undefined)[]> {
+  const selects = keys.map(
+    ({ key }, at) => `
+    SELECT ${at} AS at, g.merchant_id AS merchantId, g.credit_id AS creditId, w.document
+      FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
+      JOIN wallets w ON w.id = c.wallet_id AND w.merchant_id = g.merchant_id
+     WHERE g.merchant_id = ? AND g.${'creditId' in key ? 'credit_id' : 'external_id'} = ?`,
+  );
+  const rows = await connection.query<(OwnedGrant & { at: number })[]>(
+    selects.join(' UNION ALL '),
+    keys.flatMap(({ merchantId, key }) => [merchantId, 'creditId' in key ? key.creditId : Buffer.from(key.externalId)]),
+  );
+  const found = new Map(rows.map(({ at, ...owned }) => [at, owned]));
+  return keys.map((_, at) => found.get(at));
+}
+
+/** Reads grants that exist, each with its credit and all credits with what remains of it. */
+async function readGrants(
+  connection: Connection,
+  grants: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
+): Promise<{ grant: Grant; credit: Credit; all: Credit[] }[]> {
+  if (grants.length === 0) return [];
+  const groups = byMerchant(grants, ({ creditId }) => creditId).flat();
+  const select = (target: typeof Grant | typeof Credit, table: string, id: string): Promise<Row[]> =>
+    connection.query(
+      `SELECT ${columnNames(connection, target).join(', ')} FROM ${table}
+        WHERE ${anyOf(groups.length / 2, `merchant_id = ? AND ${id} IN (?)`)}`,
+      groups,
+    );
+  const [rows, ...credits] = await Promise.all([
+    select(Grant, 'cashback_grants', 'credit_id'),
+    select(Credit, 'cashback_credits', 'id'),
+    select(Credit, 'cashback_credits', 'from_credit_id'),
   ]);
-  const credit = all.find((one) => one.id === id);
-  if (credit === undefined) throw new Error(`grant ${id} has no credit`);
-  return { grant, credit, all };
+  const all = credits.flat().map((row) => toEntity(connection, Credit, row));
+  return rows.map((row) => {
+    const grant = toEntity(connection, Grant, row);
+    const own = all.filter(({ id, fromCreditId }) => (fromCreditId ?? id) === grant.creditId);
+    return { grant, credit: own.find(({ id }) => id === grant.creditId)!, all: own };
+  });
 }
 
 const sumsOf = (credits: readonly Credit[]): Pick<GrantState, 'remainingCents' | 'heldCents'> => ({

@@ -80,6 +80,19 @@ export class WalletAggregate {
     );
   }
 
+  /** When a date first changes the sums; undefined if that depends on credits that are not loaded. */
+  get nextChange(): Date | undefined {
+    const { availableUntil } = this.row;
+    if (availableUntil <= this.now) return undefined;
+    const dates = [+availableUntil];
+    for (const credit of this.#changedCredits) {
+      const own = [+credit.availableAt, +credit.expiresAt].filter((date) => date > +this.now);
+      if (freeCents(credit) > 0) dates.push(...own);
+      else if (own.includes(+availableUntil)) return undefined;
+    }
+    return new Date(Math.min(...dates));
+  }
+
   get availableCents(): number {
     return this.row.availableCents;
   }
@@ -109,6 +122,12 @@ export class WalletAggregate {
   loadHold(orderId: string, holds: readonly Hold[]): void {
     if (holds.length > 0) this.#storedHolds.add(orderId);
     this.#holds.set(orderId, new Map(holds.map((hold) => [this.#loaded(hold.creditId), hold.amountCents])));
+  }
+
+  /** What is left of what an order earned, and is not held. */
+  freeOfEarned(orderId: string): number {
+    const own = this.#earnedBy(orderId);
+    return own === undefined ? 0 : freeCents(own);
   }
 
   loadRefundable(orderId: string, cashback: RefundableCashback): void {

@@ -8,6 +8,8 @@ export interface WalletOwner {
   document: string;
 }
 
+export const ownerKey = ({ merchantId, document }: WalletOwner): string => `${merchantId} ${document}`;
+
 /**
  * A customer's cashback with one merchant. Its row is the lock for all of the wallet's credits, holds and entries.
  */

@@ -1,296 +1,408 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, type FindOptionsWhere, In } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { exactCents, formatMoney } from '../common/money.js';
-import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
+import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { chunks, columnNames, insertion, type Row, toEntity, update } from '../database/rows.js';
+import type { Outcome, Shared } from '../database/shared.js';
+import { SharedStatements } from '../database/shared-statements.js';
+import type { Connection, Transaction, Write } from '../database/transaction.js';
 import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
-import { freeCents, WalletAggregate } from './wallet-aggregate.js';
+import { byExpiry, freeCents, WalletAggregate } from './wallet-aggregate.js';
 import { aboutWallet, walletData } from './wallet-events.js';
-import { bringUpToDate } from './wallet-sums.js';
-import { Wallet, type WalletOwner } from './wallet.entity.js';
+import { bringUpToDate, type WalletSums } from './wallet-sums.js';
+import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
 const FIRST_PAGE = 50;
 const LARGEST_PAGE = 5000;
 
-/** A customer whose wallet to lock, and the last change of its order. */
-interface Customer {
-  document: string;
-  updatedAt?: Date;
+/** A customer whose wallet to lock, and what a use case of an order needs of it. */
+export interface Customer extends WalletOwner {
+  order?: { id: string; updatedAt: Date; heldCents: number };
+  /** Whether what the order redeemed and earned is loaded, too. */
+  isRefund?: boolean;
 }
 
-/** What a use case of an order needs of the wallet, besides what the order holds. */
-export interface Needs {
+/** Credits that a use case needs of a wallet. */
+export interface NeededCredits {
+  wallet: WalletAggregate;
   /** Available credits of this sum. */
   spendCents?: number;
-  /** What the order redeemed and earned, and credits of this sum, from which it can be taken back. */
+  /** Credits of this sum, from which it can be taken back, beginning with what this order earned. */
   takeBackCents?: number;
+  orderId?: string;
+}
+
+export type OnLocked = 'skip_locked' | undefined;
+
+/**
+ * What becomes of a use case without its wallet: another transaction has locked it, or there is none. Then, unless the
+ * use case is refused with an empty one, it is created first.
+ */
+export type NotLocked = 'locked' | { again: () => Promise<void>; empty: WalletAggregate };
+
+/** Performs a use case with an empty wallet. @returns what becomes of it, or its refusal. */
+export function unlessRefused<Value>(
+  other: NotLocked,
+  perform: (empty: WalletAggregate) => Outcome<Value>,
+): Outcome<Value> {
+  const outcome = other === 'locked' ? other : perform(other.empty);
+  return outcome !== 'locked' && 'error' in outcome ? outcome : other;
+}
+
+/** Wallets, and what becomes of use cases without theirs, by `ownerKey`. */
+interface LockedWallets {
+  wallets: Map<string, WalletAggregate>;
+  others: Map<string, NotLocked>;
 }
 
 /**
- * Loads and saves wallets in a transaction. It locks the rows of wallets, after those of orders. Other rows of a wallet
- * are not locked: who writes them has locked the wallet first, and at READ COMMITTED each statement sees what was
- * committed before.
+ * Loads and saves wallets in a transaction. It locks the rows of wallets by merchant and document, after those of
+ * orders. Other rows of a wallet are not locked: who writes them has locked the wallet first, and at READ COMMITTED
+ * each statement sees what was committed before.
  */
 @Injectable()
 export class WalletStore {
-  constructor(private readonly clock: Clock) {}
+  readonly #created: Shared<WalletOwner, void>;
 
-  /** Locks one customer's wallet, see `lockAll`. */
-  async lock(manager: EntityManager, { merchantId, document }: WalletOwner): Promise<WalletAggregate> {
-    return (await this.lockAll(manager, merchantId, [{ document }])).get(document)!;
+  constructor(
+    shared: SharedStatements,
+    private readonly clock: Clock,
+  ) {
+    // In a transaction of their own: another transaction that creates the same would be waited for.
+    this.#created = shared.create('new_wallets', async (manager, owners) => {
+      await this.#insert(manager, owners);
+      return owners.map((): void => undefined);
+    });
+  }
+
+  /** Locks one customer's wallet, and creates it if it does not exist. */
+  async lock(manager: EntityManager, owner: WalletOwner): Promise<WalletAggregate> {
+    const find = async (): Promise<WalletAggregate | undefined> =>
+      (await this.lockAll(manager, [owner])).wallets.get(ownerKey(owner));
+    const existing = await find();
+    if (existing !== undefined) return existing;
+    await this.#insert(manager, [owner]);
+    return (await find())!;
   }
 
   /**
-   * Locks wallets of a merchant in the order of documents, and creates those that do not exist. Use cases use the
-   * aggregate's `now`, which is read after the lock and is never before the last change of the wallet and of its order:
-   * the clocks of instances differ.
+   * Locks the wallets of customers, with what their orders hold. Use cases use the aggregate's `now`, which is read
+   * after the lock and is never before the last change of the wallet and of its orders: the clocks of instances differ.
    *
    * @param onLocked leaves out wallets that another transaction has locked; otherwise they are waited for.
-   * @returns the wallets by document.
    */
-  async lockAll(
-    manager: EntityManager,
-    merchantId: string,
-    customers: readonly Customer[],
-    onLocked?: 'skip_locked',
-  ): Promise<Map<string, WalletAggregate>> {
-    const documents = [...new Set(customers.map(({ document }) => document))].sort();
-    const where = { merchantId, document: In(documents) };
-    let rows = await lockRows(manager, where, onLocked);
-    if (rows.length < documents.length) {
-      await this.#createMissing(manager, merchantId, documents);
-      rows = await lockRows(manager, where, onLocked);
-    }
-    const changedAt = new Map<string, number>();
-    for (const { document, updatedAt } of customers)
-      changedAt.set(document, Math.max(changedAt.get(document) ?? 0, +(updatedAt ?? 0)));
-    const wallets = await this.#open(manager, rows, ({ document }) => changedAt.get(document) ?? 0);
-    return new Map(wallets.map((wallet) => [wallet.row.document, wallet]));
-  }
-
-  /** Locks a wallet that exists. @returns undefined if it is to be left out because another transaction has it. */
-  async lockById(
-    manager: EntityManager,
-    merchantId: string,
-    id: string,
-    onLocked?: 'skip_locked',
-  ): Promise<WalletAggregate | undefined> {
-    const rows = await lockRows(manager, { id, merchantId }, onLocked);
-    return (await this.#open(manager, rows))[0];
-  }
-
-  /** Loads what orders hold, each in its customer's wallet. */
-  async loadHolds(
-    manager: EntityManager,
-    merchantId: string,
-    holders: ReadonlyMap<string, WalletAggregate>,
-  ): Promise<void> {
-    if (holders.size === 0) return;
-    const sql = `
-      SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
-        FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
-       WHERE h.merchant_id = ? AND h.order_id IN (?)`;
-    const rows = await manager.query<(Row & { holder_id: string; hold_cents: string })[]>(sql, [
-      merchantId,
-      [...holders.keys()],
+  async lockAll(connection: Connection, customers: readonly Customer[], onLocked?: OnLocked): Promise<LockedWallets> {
+    if (customers.length === 0) return { wallets: new Map(), others: new Map() };
+    const orders = customers.flatMap(({ merchantId, order, isRefund }) =>
+      order === undefined ? [] : [{ merchantId, ...order, isRefund }],
+    );
+    const [rows, holds, refundable] = await Promise.all([
+      lockRows(connection, customers, onLocked),
+      readHolds(
+        connection,
+        orders.filter(({ heldCents }) => heldCents > 0),
+      ),
+      readRefundable(
+        connection,
+        orders.filter(({ isRefund }) => isRefund),
+      ),
     ]);
-    for (const [orderId, wallet] of holders) {
-      const own = rows.filter((row) => row.holder_id === orderId);
-      const credits = own.map((row) => toEntity(manager, Credit, row));
-      wallet.load(credits);
-      const holds = own.map(({ hold_cents: cents }, at) => {
-        return { orderId, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
-      });
-      wallet.loadHold(orderId, holds);
+    const wallets = await this.#open(connection, rows, customers);
+    for (const { order, isRefund, ...owner } of customers) {
+      const wallet = wallets.get(ownerKey(owner));
+      if (wallet === undefined || order === undefined) continue;
+      if (order.heldCents > 0) loadHold(connection, wallet, order.id, holds);
+      if (isRefund) loadRefundable(connection, wallet, order.id, refundable);
     }
+    const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
+    const locked = onLocked === undefined ? new Set() : await existing(connection, left);
+    const others = left.map((owner): [string, NotLocked] => {
+      if (locked.has(ownerKey(owner))) return [ownerKey(owner), 'locked'];
+      const now = this.clock.now(owner.merchantId);
+      return [
+        ownerKey(owner),
+        { again: () => this.#created.get(owner), empty: new WalletAggregate(newWallet(owner, now), now) },
+      ];
+    });
+    return { wallets, others: new Map(others) };
   }
 
-  /** Loads the credits that a use case of an order needs. */
-  async load(manager: EntityManager, wallet: WalletAggregate, orderId: string, needs: Needs): Promise<void> {
-    const { spendCents, takeBackCents } = needs;
-    if (spendCents !== undefined) await loadEarliest(manager, wallet, spendCents, true);
-    if (takeBackCents === undefined) return;
-    const own = await loadRefundable(manager, wallet, orderId);
-    if (takeBackCents > (own === undefined ? 0 : freeCents(own)))
-      await loadEarliest(manager, wallet, takeBackCents, false);
+  /** Loads credits until they cover what is needed, or there are no more. */
+  async loadCredits(connection: Connection, needs: readonly NeededCredits[]): Promise<void> {
+    await loadEarliest(
+      connection,
+      needs.flatMap(({ wallet, spendCents = 0, takeBackCents = 0, orderId }): Uncovered[] => {
+        if (spendCents > 0) return [{ wallet, leftCents: spendCents, availableOnly: true }];
+        const isCovered = takeBackCents <= (orderId === undefined ? 0 : wallet.freeOfEarned(orderId));
+        return isCovered ? [] : [{ wallet, leftCents: takeBackCents, availableOnly: false }];
+      }),
+    );
   }
 
   /** Loads credits that have expired and are not written off, at most `limit`, which writes them off. */
-  async loadExpired(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
+  async loadExpired(connection: Connection, wallet: WalletAggregate, limit: number): Promise<void> {
     const { id, merchantId } = wallet.row;
     const sql = `
-      SELECT ${creditColumns(manager)} FROM cashback_credits
+      SELECT ${creditColumns(connection)} FROM cashback_credits
        WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, seq LIMIT ?`;
-    wallet.load(await readCredits(manager, sql, [id, merchantId, wallet.now, limit]));
+    const rows = await connection.query<Row[]>(sql, [id, merchantId, wallet.now, limit]);
+    wallet.load(rows.map((row) => toEntity(connection, Credit, row)));
   }
 
-  /** Saves changed wallets of a merchant, with one statement per table. */
-  async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
+  /** Saves changed wallets, with one statement per table. */
+  async save(transaction: Transaction, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const changed = [...wallets].filter(({ isChanged }) => isChanged);
     if (changed.length === 0) return;
+    const { dataSource } = transaction;
     for (const credits of chunks(changed.flatMap((wallet) => [...wallet.changedCredits])))
-      await insertRows(manager, Credit, credits, ['remaining_cents', 'held_cents']);
-    const { merchantId } = changed[0]!.row;
-    const ended = changed.flatMap((wallet) => wallet.endedHolds);
-    if (ended.length > 0) await manager.delete(Hold, { orderId: In(ended), merchantId });
-    for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds))) await insertRows(manager, Hold, holds);
+      await transaction.write(insertion(dataSource, Credit, credits, ['remaining_cents', 'held_cents']));
+    const ended = changed.flatMap(({ row: { merchantId }, endedHolds }) =>
+      endedHolds.map((id) => ({ merchantId, id })),
+    );
+    if (ended.length > 0) {
+      const [condition, parameters] = ofOrders('', ended);
+      await transaction.write({ sql: `DELETE FROM cashback_holds WHERE ${condition}`, parameters, rows: ended.length });
+    }
+    for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds)))
+      await transaction.write(insertion(dataSource, Hold, holds));
     for (const entries of chunks(changed.flatMap((wallet) => wallet.entries)))
-      await insertRows(manager, Entry, entries);
-    await saveRows(manager, changed);
+      await transaction.write(insertion(dataSource, Entry, entries));
+    await transaction.write(updateOf(dataSource, changed));
     for (const wallet of changed) recordMovements(record, wallet);
   }
 
   async #open(
-    manager: EntityManager,
+    connection: Connection,
     rows: readonly Wallet[],
-    changedAt: (row: Wallet) => number = () => 0,
-  ): Promise<WalletAggregate[]> {
-    const now = +this.clock.now(rows[0]?.merchantId);
-    const wallets = rows.map(
-      (row) => new WalletAggregate(row, new Date(Math.max(now, +row.availableAsOf, changedAt(row)))),
-    );
+    customers: readonly Customer[],
+  ): Promise<Map<string, WalletAggregate>> {
+    const changedAt = new Map<string, number>();
+    for (const { order, ...owner } of customers)
+      changedAt.set(ownerKey(owner), Math.max(changedAt.get(ownerKey(owner)) ?? 0, +(order?.updatedAt ?? 0)));
+    const wallets = rows.map((row) => {
+      const now = Math.max(+this.clock.now(row.merchantId), +row.availableAsOf, changedAt.get(ownerKey(row)) ?? 0);
+      return new WalletAggregate(row, new Date(now));
+    });
     await bringUpToDate(
-      manager,
+      connection,
       wallets.map((wallet) => [wallet.row, wallet.now]),
     );
-    return wallets;
+    return new Map(wallets.map((wallet) => [ownerKey(wallet.row), wallet]));
   }
 
-  /**
-   * Creates the wallets of customers who have none, in the order of documents, so that transactions do not wait for
-   * each other in a circle. If several create a wallet, the unique key lets one succeed, and the others find it.
-   */
-  async #createMissing(manager: EntityManager, merchantId: string, documents: readonly string[]): Promise<void> {
-    const existing = await manager.find(Wallet, {
-      select: { document: true },
-      where: { merchantId, document: In(documents) },
-    });
-    const known = new Set(existing.map(({ document }) => document));
-    const missing = documents.filter((document) => !known.has(document));
-    if (missing.length === 0) return;
-    const now = this.clock.now(merchantId);
-    const rows = missing.map((document) => newWallet({ merchantId, document }, now));
-    await manager.createQueryBuilder().insert().into(Wallet).values(rows).orIgnore().updateEntity(false).execute();
+  /** If several transactions create a wallet, the unique key lets one succeed, and the others find it. */
+  async #insert(connection: Connection, owners: readonly WalletOwner[]): Promise<void> {
+    // Sorted, so that two statements do not wait for each other.
+    const distinct = new Map(owners.map((owner) => [ownerKey(owner), owner]));
+    const rows = Array.from(
+      [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)),
+      ([, owner]) => newWallet(owner, this.clock.now(owner.merchantId)),
+    );
+    const { sql, parameters } = insertion(connection.dataSource, Wallet, rows);
+    await connection.query(sql.replace('INSERT', 'INSERT IGNORE'), [...parameters]);
   }
 }
 
-function lockRows(
-  manager: EntityManager,
-  where: FindOptionsWhere<Wallet>,
-  onLocked?: 'skip_locked',
-): Promise<Wallet[]> {
-  return manager.find(Wallet, { where, lock: { mode: 'pessimistic_write', ...(onLocked && { onLocked }) } });
+/** Locks wallets in the order of merchants and documents, so that no two transactions wait for each other. */
+async function lockRows(connection: Connection, owners: readonly WalletOwner[], onLocked: OnLocked): Promise<Wallet[]> {
+  const [condition, parameters] = ofOwners(owners);
+  const sql = `
+    SELECT ${columnNames(connection, Wallet).join(', ')} FROM wallets FORCE INDEX (uq_wallets_merchant_document)
+     WHERE ${condition} ORDER BY merchant_id, document FOR UPDATE${onLocked === undefined ? '' : ' SKIP LOCKED'}`;
+  const rows = await connection.query<Row[]>(sql, parameters);
+  return rows.map((row) => toEntity(connection, Wallet, row));
 }
 
-/** Loads what an order redeemed from which credits, and the credit that it earned. @returns that credit. */
-async function loadRefundable(
-  manager: EntityManager,
+/** Locks wallets of one merchant, so that what they have is not changed before the event that says it. */
+export async function lockAndSum(
+  connection: Connection,
+  merchantId: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<Map<string, WalletSums>> {
+  const locked = new Map<string, Wallet>();
+  const documents = 'SELECT merchant_id AS merchantId, document FROM wallets WHERE merchant_id = ? AND id IN (?)';
+  // An erasure can replace a document before the wallet is locked.
+  for (let left = ids; left.length > 0; left = left.filter((id) => !locked.has(id))) {
+    const owners = await connection.query<WalletOwner[]>(documents, [merchantId, left]);
+    for (const wallet of await lockRows(connection, owners, undefined)) locked.set(wallet.id, wallet);
+  }
+  await bringUpToDate(
+    connection,
+    Array.from(locked.values(), (wallet) => [wallet, now]),
+  );
+  return locked;
+}
+
+/** Returns which customers have wallets, by `ownerKey`, also if they are locked. */
+async function existing(connection: Connection, owners: readonly WalletOwner[]): Promise<Set<string>> {
+  if (owners.length === 0) return new Set();
+  const [condition, parameters] = ofOwners(owners);
+  const sql = `SELECT merchant_id AS merchantId, document FROM wallets WHERE ${condition}`;
+  return new Set((await connection.query<WalletOwner[]>(sql, parameters)).map(ownerKey));
+}
+
+function ofOwners(owners: readonly WalletOwner[]): [condition: string, parameters: unknown[]] {
+  const groups = byMerchant(owners, ({ document }) => document);
+  return [anyOf(groups.length, 'merchant_id = ? AND document IN (?)'), groups.flat()];
+}
+
+interface OwnedOrder {
+  id: string;
+  merchantId: string;
+}
+
+/** @param table the prefix of the columns. */
+function ofOrders(table: string, orders: readonly OwnedOrder[]): [condition: string, parameters: unknown[]] {
+  const groups = byMerchant(orders, ({ id }) => id);
+  return [anyOf(groups.length, `${table}merchant_id = ? AND ${table}order_id IN (?)`), groups.flat()];
+}
+
+type HoldRow = Row & { holder_id: string; hold_cents: string };
+
+async function readHolds(connection: Connection, orders: readonly OwnedOrder[]): Promise<HoldRow[]> {
+  if (orders.length === 0) return [];
+  const [condition, parameters] = ofOrders('h.', orders);
+  const sql = `
+    SELECT ${creditColumns(connection, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
+      FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
+     WHERE ${condition}`;
+  return connection.query(sql, parameters);
+}
+
+function loadHold(connection: Connection, wallet: WalletAggregate, orderId: string, rows: readonly HoldRow[]): void {
+  const { merchantId } = wallet.row;
+  const own = rows.filter((row) => row.holder_id === orderId);
+  const credits = own.map((row) => toEntity(connection, Credit, row));
+  wallet.load(credits);
+  wallet.loadHold(
+    orderId,
+    own.map(({ hold_cents: cents }, at) => {
+      return { orderId, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
+    }),
+  );
+}
+
+type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
+
+/** Reads what orders redeemed from which credits, and the credits that they earned. */
+async function readRefundable(connection: Connection, orders: readonly OwnedOrder[]): Promise<RefundableRow[]> {
+  if (orders.length === 0) return [];
+  const columns = creditColumns(connection, 'c');
+  const [redeemedBy, parameters] = ofOrders('e.', orders);
+  const [earnedBy] = ofOrders('c.', orders);
+  const sql = `
+    SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
+      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
+     WHERE (${redeemedBy}) AND e.kind = 'redeem'
+     UNION ALL
+    SELECT ${columns}, c.order_id, 0, (SELECT -SUM(e.amount_cents) FROM cashback_entries e
+                                        WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire')
+      FROM cashback_credits c WHERE ${earnedBy}`;
+  return connection.query(sql, [...parameters, ...parameters]);
+}
+
+function loadRefundable(
+  connection: Connection,
   wallet: WalletAggregate,
   orderId: string,
-): Promise<Credit | undefined> {
-  const { merchantId } = wallet.row;
-  const columns = creditColumns(manager, 'c');
-  const sql = `
-    SELECT ${columns}, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
-      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-     WHERE e.order_id = ? AND e.merchant_id = ? AND e.kind = 'redeem'
-     UNION ALL
-    SELECT ${columns}, 0, (SELECT -SUM(e.amount_cents) FROM cashback_entries e
-                            WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire')
-      FROM cashback_credits c WHERE c.order_id = ? AND c.merchant_id = ?`;
-  type RefundableRow = Row & { redeemed_cents: string; expired_cents: string | null };
-  const rows = await manager.query<RefundableRow[]>(sql, [orderId, merchantId, orderId, merchantId]);
-  const found = rows.map((row) => ({ row, credit: toEntity(manager, Credit, row) }));
+  rows: readonly RefundableRow[],
+): void {
+  const own = rows.filter((row) => row.refunded_id === orderId);
+  const found = own.map((row) => ({ row, credit: toEntity(connection, Credit, row) }));
   const loaded = new Map(wallet.load(found.map(({ credit }) => credit)).map((credit) => [credit.id, credit]));
   const redeemed = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
-  const own = found.find(({ credit }) => credit.orderId === orderId);
+  const earned = found.find(({ credit }) => credit.orderId === orderId);
   wallet.loadRefundable(orderId, {
     redeemed: new Map(redeemed.filter(([, cents]) => cents > 0)),
-    expiredCents: exactCents(own?.row.expired_cents ?? 0),
+    expiredCents: exactCents(earned?.row.expired_cents ?? 0),
   });
-  return own && loaded.get(own.credit.id);
+}
+
+interface Uncovered {
+  wallet: WalletAggregate;
+  leftCents: number;
+  availableOnly: boolean;
+  after?: Credit | undefined;
 }
 
 /** Loads credits that have not expired and are not wholly held, earliest expiry first, until they cover an amount. */
-async function loadEarliest(
-  manager: EntityManager,
-  wallet: WalletAggregate,
-  amountCents: number,
-  availableOnly: boolean,
-): Promise<void> {
-  let leftCents = amountCents;
-  let after: Credit | undefined;
-  for (let limit = FIRST_PAGE; leftCents > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
-    const found = await openCredits(manager, { wallet: wallet.row, now: wallet.now, after, limit, availableOnly });
-    after = found.at(-1);
-    for (const credit of wallet.load(found)) leftCents -= freeCents(credit);
-    if (found.length < limit) return;
+async function loadEarliest(connection: Connection, uncovered: Uncovered[]): Promise<void> {
+  let open = uncovered;
+  for (let limit = FIRST_PAGE; open.length > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+    const pages = open.map(({ wallet, ...page }) => ({ ...page, wallet: wallet.row, now: wallet.now, limit }));
+    const found = await openCredits(connection, pages);
+    open = open.filter((need, at) => {
+      const page = found[at]!;
+      need.after = page.at(-1);
+      for (const credit of need.wallet.load(page)) need.leftCents -= freeCents(credit);
+      return need.leftCents > 0 && page.length === limit;
+    });
   }
 }
 
 /** The position after which a page of open credits starts. */
 export type CreditPosition = Pick<Credit, 'seq' | 'expiresAt'>;
 
-interface OpenCreditsPage {
+/** A page of the credits of a wallet. */
+export interface OpenCreditsPage {
   wallet: Pick<Wallet, 'id' | 'merchantId'>;
   now: Date;
-  after: CreditPosition | undefined;
+  after?: CreditPosition | undefined;
   limit: number;
+  /** Whether pending credits are excluded. */
   availableOnly: boolean;
 }
 
 /**
- * Reads a page of a wallet's credits that have not expired and are not wholly held, earliest expiry first. Many credits
- * can have the same expiry, so the rest of that expiry and the later ones are two ranges of the index.
- *
- * @param availableOnly excludes pending credits.
+ * Reads pages of wallets' credits that have not expired and are not wholly held, earliest expiry first: each page has a
+ * wallet of its own. Many credits can have the same expiry, so the rest of that expiry and the later ones are two
+ * ranges of the index.
  */
-export function openCredits(
-  manager: EntityManager,
-  { wallet, now, after, limit, availableOnly }: OpenCreditsPage,
-): Promise<Credit[]> {
-  const start = after !== undefined && after.expiresAt > now ? after : undefined;
-  const ranges: [condition: string, ...parameters: unknown[]][] = [['expires_at > ?', start?.expiresAt ?? now]];
-  if (start !== undefined) ranges.unshift(['expires_at = ? AND seq > ?', start.expiresAt, start.seq]);
-  const pending = availableOnly ? [now] : [];
-  const columns = creditColumns(manager);
-  const selects = ranges.map(
-    ([condition]) => `
-    (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-      WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${availableOnly ? 'AND available_at <= ?' : ''}
-      ORDER BY expires_at, seq LIMIT ?)`,
-  );
-  return readCredits(
-    manager,
-    `SELECT ${columns} FROM (${selects.join(' UNION ALL ')}) found ORDER BY expires_at, seq LIMIT ?`,
-    [...ranges.flatMap(([, ...values]) => [wallet.id, wallet.merchantId, ...values, ...pending, limit]), limit],
-  );
+export async function openCredits(connection: Connection, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
+  const columns = creditColumns(connection);
+  const parameters: unknown[] = [];
+  const selects = pages.flatMap(({ wallet, now, after, limit, availableOnly }) => {
+    const start = after !== undefined && after.expiresAt > now ? after : undefined;
+    const ranges: [condition: string, ...values: unknown[]][] = [['expires_at > ?', start?.expiresAt ?? now]];
+    if (start !== undefined) ranges.unshift(['expires_at = ? AND seq > ?', start.expiresAt, start.seq]);
+    const available = availableOnly ? 'AND available_at <= ?' : '';
+    return ranges.map(([condition, ...values]) => {
+      parameters.push(wallet.id, wallet.merchantId, ...values, ...(availableOnly ? [now] : []), limit);
+      return `
+        (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+          WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${available}
+          ORDER BY expires_at, seq LIMIT ?)`;
+    });
+  });
+  const rows = await connection.query<Row[]>(selects.join(' UNION ALL '), parameters);
+  const credits = rows.map((row) => toEntity(connection, Credit, row)).sort(byExpiry);
+  return pages.map(({ wallet, limit }) => credits.filter(({ walletId }) => walletId === wallet.id).slice(0, limit));
 }
 
-function creditColumns(manager: EntityManager, table?: string): string {
-  const names = columnNames(manager, Credit);
+function creditColumns(connection: Connection, table?: string): string {
+  const names = columnNames(connection, Credit);
   return (table === undefined ? names : names.map((name) => `${table}.${name}`)).join(', ');
 }
 
-async function readCredits(manager: EntityManager, sql: string, parameters: unknown[]): Promise<Credit[]> {
-  const rows = await manager.query<Row[]>(sql, parameters);
-  return rows.map((row) => toEntity(manager, Credit, row));
-}
-
-/** Saves the rows of locked wallets, after their credits. */
-async function saveRows(manager: EntityManager, wallets: readonly WalletAggregate[]): Promise<void> {
+/** The statement that saves the rows of locked wallets, after their credits. */
+function updateOf(dataSource: DataSource, wallets: readonly WalletAggregate[]): Write {
+  const nextChanges = new Map(wallets.map(({ row, nextChange }) => [row.id, nextChange]));
   const rows = wallets.map(({ row, now }) => Object.assign(row, { availableAsOf: now }));
-  await updateRows(manager, Wallet, rows, CHANGED, {
-    available_until: ({ id, merchantId, availableAsOf }) => [
-      NEXT_CHANGE,
-      nextChangeParameters(id, merchantId, availableAsOf),
-    ],
+  return update(dataSource, Wallet, rows, CHANGED, {
+    available_until: ({ id, merchantId, availableAsOf }) => {
+      const nextChange = nextChanges.get(id);
+      return nextChange === undefined
+        ? [NEXT_CHANGE, nextChangeParameters(id, merchantId, availableAsOf)]
+        : ['?', [nextChange]];
+    },
   });
 }
 

@@ -105,5 +105,8 @@ export class FairQueue {
   }
 }
 
+/** A caller may start another while it runs fewer than are free: a few long ones do not delay other callers. */
+export const leavesHalf = (own: number, free: number): boolean => own < free;
+
 /** Has no cause, so it is not logged: the metrics count it, and a log line would cost more than the refusal. */
 const tooBusy = (): Error => unavailable(undefined);

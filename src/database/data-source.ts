@@ -41,6 +41,8 @@ export function dataSourceOptions(
     // TypeORM's default logger prints slow queries with their parameters, which include documents.
     logger: 'debug',
     poolSize,
+    // A transaction sends what needs no answer with the next statement.
+    multipleStatements: true,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
     extra: { queueLimit: MAX_WAITING, enableKeepAlive: true },
     ...schema,

@@ -1,5 +1,7 @@
-import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { anyOf, byMerchant } from './by-merchant.js';
+import type { Connection, Write } from './transaction.js';
 
 /** A row as the driver returns it, by column name. */
 export type Row = Record<string, unknown>;
@@ -10,75 +12,83 @@ export type Row = Record<string, unknown>;
  *
  * @param updated the columns to update where the row already exists.
  */
+export function insertion<T extends ObjectLiteral>(
+  dataSource: DataSource,
+  target: EntityTarget<T>,
+  entities: readonly T[],
+  updated: readonly string[] = [],
+): Write {
+  const { tableName, columns } = dataSource.getMetadata(target);
+  const inserted = columns.filter((column) => column.isInsert);
+  const rows = entities.map((entity) => inserted.map((column) => valueOf(dataSource, column, entity)));
+  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
+  const onDuplicate = updated.length > 0 ? ` ON DUPLICATE KEY UPDATE ${assignments}` : '';
+  const sql = `INSERT INTO ${tableName} (${namesOf(inserted).join(', ')}) VALUES ?${onDuplicate}`;
+  return { sql, parameters: [rows], rows: rows.length };
+}
+
 export async function insertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
   entities: readonly T[],
-  updated: readonly string[] = [],
 ): Promise<void> {
-  const metadata = manager.dataSource.getMetadata(target);
-  const columns = metadata.columns.filter((column) => column.isInsert);
-  const { driver } = manager.dataSource;
-  const rows = entities.map((entity) =>
-    columns.map((column) => driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown),
-  );
-  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
-  const onDuplicate = updated.length > 0 ? ` ON DUPLICATE KEY UPDATE ${assignments}` : '';
-  await manager.query(`INSERT INTO ${metadata.tableName} (${namesOf(columns).join(', ')}) VALUES ?${onDuplicate}`, [
-    rows,
-  ]);
+  const { sql, parameters } = insertion(manager.dataSource, target, entities);
+  await manager.query(sql, [...parameters]);
 }
 
 /** An SQL expression with its parameters. */
 export type Expression = readonly [sql: string, parameters: readonly unknown[]];
 
 /**
- * Updates rows of one merchant with one statement.
+ * Updates rows with one statement. It fails if a row is missing, or is not as expected.
  *
  * @param properties those whose columns get the entities' values.
  * @param expressions for other columns, by name.
  * @param expected what must be true of the rows besides.
- * @throws Error if a row is missing, or is not as expected.
  */
-export async function updateRows<T extends ObjectLiteral & { id: string; merchantId: string }>(
-  manager: EntityManager,
+export function update<T extends ObjectLiteral & { id: string; merchantId: string }>(
+  dataSource: DataSource,
   target: EntityTarget<T>,
   entities: readonly T[],
   properties: readonly (keyof T & string)[],
   expressions: Readonly<Record<string, (entity: T) => Expression>> = {},
-  [condition, expected]: Expression = ['TRUE', []],
-): Promise<void> {
-  const { tableName, columns } = manager.dataSource.getMetadata(target);
-  const { driver } = manager.dataSource;
+  [condition, given]: Expression = ['TRUE', []],
+): Write {
+  const { tableName, columns } = dataSource.getMetadata(target);
   const values = columns
     .filter(({ propertyName }) => properties.includes(propertyName))
     .map((column): [string, (entity: T) => Expression] => [
       column.databaseName,
-      (entity) => ['?', [driver.preparePersistentValue(column.getEntityValue(entity), column)]],
+      (entity) => ['?', [valueOf(dataSource, column, entity)]],
     ]);
   const parameters: unknown[] = [];
-  const assignments = [...values, ...Object.entries(expressions)].map(([column, valueOf]) => {
+  const assignments = [...values, ...Object.entries(expressions)].map(([column, expressionOf]) => {
     const cases = entities.map((entity) => {
-      const [sql, given] = valueOf(entity);
-      parameters.push(...(entities.length > 1 ? [entity.id] : []), ...given);
+      const [sql, own] = expressionOf(entity);
+      parameters.push(...(entities.length > 1 ? [entity.id] : []), ...own);
       return entities.length > 1 ? `WHEN ? THEN ${sql}` : sql;
     });
     return `${column} = ${entities.length > 1 ? `CASE id ${cases.join(' ')} END` : cases[0]}`;
   });
-  const ids = entities.map(({ id }) => id);
-  const { affectedRows } = await manager.query<{ affectedRows: number }>(
-    `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE merchant_id = ? AND id IN (?) AND ${condition}`,
-    [...parameters, entities[0]?.merchantId, ids, ...expected],
-  );
-  if (affectedRows !== ids.length) throw new Error(`locked rows of ${tableName} were changed by another transaction`);
+  const groups = byMerchant(entities, ({ id }) => id);
+  const owned = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
+  return {
+    sql: `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE (${owned}) AND ${condition}`,
+    parameters: [...parameters, ...groups.flat(), ...given],
+    rows: entities.length,
+    otherwise: `locked rows of ${tableName} were changed by another transaction`,
+  };
 }
 
-export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
+const valueOf = (dataSource: DataSource, column: ColumnMetadata, entity: ObjectLiteral): unknown =>
+  dataSource.driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown;
+
+export function columnNames(manager: Connection, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));
 }
 
 /** Returns an entity with the columns that the row has. */
-export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
+export function toEntity<T extends ObjectLiteral>(manager: Connection, target: EntityTarget<T>, row: Row): T {
   const entity = manager.dataSource.getMetadata(target).create() as T;
   for (const column of selectedColumns(manager, target)) {
     if (!(column.databaseName in row)) continue;
@@ -87,7 +97,7 @@ export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target
   return entity;
 }
 
-const selectedColumns = (manager: EntityManager, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
+const selectedColumns = (manager: Connection, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
   manager.dataSource.getMetadata(target).columns.filter((column) => column.isSelect);
 
 const namesOf = (columns: ColumnMetadata[]): string[] => columns.map((column) => column.databaseName);

@@ -2,118 +2,80 @@ import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 import type { EntityManager } from 'typeorm';
 import type { Recorder } from '../common/domain-event.js';
+import { FairQueue, leavesHalf } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
-import { isUnavailable, lockConflict } from './errors.js';
+import { type Outcome, Shared, type SharedRequest } from './shared.js';
+import type { Transaction } from './transaction.js';
 import { UnitOfWork } from './unit-of-work.js';
 
-/** After this time later requests no longer wait for a statement, which may be waiting for a lock. */
-const SLOW_MS = 20;
+/** How many shared transactions run at the same time: while the database works on one, the process works on another. */
+const TRANSACTIONS_AT_ONCE = 2;
 
-/** The maximum size of a statement: far below the server's `max_allowed_packet`, also for the largest rows. */
-const MAX_SIZE = 200;
+/** Use cases that are alone in their transactions, and may wait for locks, leave the other connections to others. */
+const ALONE_SHARE = 0.8;
 
-interface Waiting<Key, Value> {
-  readonly key: Key;
-  readonly resolve: (value: Value) => void;
-  readonly reject: (error: unknown) => void;
+/** What the use cases of a shared transaction have in common. */
+export interface SharedUseCases<Key> {
+  transaction: Transaction;
+  record: Recorder;
+  requests: readonly SharedRequest<Key>[];
+  /** Whether rows that another transaction has locked are left out; otherwise they are waited for. */
+  onLocked: 'skip_locked' | undefined;
 }
 
-/**
- * Lets concurrent requests share statements: while a statement runs, the requests that arrive wait and go together in
- * the next one. There is no timer, so a request that comes alone does not wait.
- */
-export class SharedStatement<Key, Value> {
-  #waiting: Waiting<Key, Value>[] = [];
-  #isRunning = false;
-
-  /**
-   * @param send executes a statement for one or more keys, and returns a value for each key.
-   * @param sizeOf how much of a statement a key takes.
-   * @param isShared whether keys share statements; otherwise, each has its own.
-   */
-  constructor(
-    private readonly send: (keys: readonly Key[]) => Promise<readonly Value[]>,
-    private readonly sizeOf: (key: Key) => number,
-    private readonly isShared: boolean,
-  ) {}
-
-  /** The statement is sent after this call; its error, if any, is that of this key alone. */
-  get(key: Key): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      const waiting = { key, resolve, reject };
-      if (!this.isShared) return void this.#answer([waiting]);
-      this.#waiting.push(waiting);
-      this.#sendNext();
-    });
-  }
-
-  #sendNext(): void {
-    if (this.#isRunning || this.#waiting.length === 0) return;
-    this.#isRunning = true;
-    let hasEnded = false;
-    const end = (): void => {
-      if (hasEnded) return;
-      hasEnded = true;
-      this.#isRunning = false;
-      this.#sendNext();
-    };
-    // Wait one tick, so that requests already received can join.
-    setImmediate(() => {
-      const slow = setTimeout(end, SLOW_MS);
-      void this.#answer(this.#take()).then(() => {
-        clearTimeout(slow);
-        end();
-      });
-    });
-  }
-
-  #take(): Waiting<Key, Value>[] {
-    let count = 0;
-    for (let size = 0; count < this.#waiting.length; count++) {
-      size += this.sizeOf((this.#waiting[count] as Waiting<Key, Value>).key);
-      if (count > 0 && size > MAX_SIZE) break;
-    }
-    return this.#waiting.splice(0, count);
-  }
-
-  /** Settles all requests of a statement, except those that it tries again one by one. */
-  async #answer(requests: readonly Waiting<Key, Value>[]): Promise<void> {
-    try {
-      const values = await this.send(requests.map(({ key }) => key));
-      requests.forEach(({ resolve }, index) => resolve(values[index] as Value));
-    } catch (error) {
-      // One key's error must not fail the others. If the database is unavailable, it is so for all of them.
-      const isOfAll = isUnavailable(error) && lockConflict(error) === undefined;
-      if (requests.length > 1 && !isOfAll) for (const waiting of requests) void this.#answer([waiting]);
-      else for (const { reject } of requests) reject(error);
-    }
-  }
-}
-
+/** Creates statements and transactions that concurrent requests share (docs/decisions/0007-shared-statements.md). */
 @Injectable()
 export class SharedStatements {
   readonly statements = new Subject<{ kind: string; keys: number }>();
+  readonly #alone: FairQueue;
 
   constructor(
     private readonly config: Config,
     private readonly unitOfWork: UnitOfWork,
-  ) {}
+  ) {
+    this.#alone = new FairQueue(Math.max(1, Math.floor(config.DATABASE_POOL_SIZE * ALONE_SHARE)), leavesHalf);
+  }
 
   /**
    * Creates a kind of statement. It must not be used inside a transaction.
    *
    * @param kind names it in the metrics.
-   * @param send executes the statement for one or more keys, and returns a value for each key, in their order.
+   * @param execute executes the statement for one or more keys, and returns a value for each key, in their order.
    */
   create<Key, Value>(
     kind: string,
-    send: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
-    sizeOf: (key: Key) => number = () => 1,
-  ): SharedStatement<Key, Value> {
-    const sendCounted = (keys: readonly Key[]): Promise<Value[]> => {
+    execute: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
+    sizeOf?: (key: Key) => number,
+  ): Shared<Key, Value> {
+    const send = async (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<{ value: Value }[]> => {
+      const keys = requests.map(({ key }) => key);
       this.statements.next({ kind, keys: keys.length });
-      return this.unitOfWork.statement((manager, record) => send(manager, keys, record), keys.length === 1);
+      const values = await this.unitOfWork.statement((manager, record) => execute(manager, keys, record), isAlone);
+      return values.map((value) => ({ value }));
     };
-    return new SharedStatement(sendCounted, sizeOf, this.config.BATCH);
+    return new Shared({ send, ...(sizeOf && { sizeOf }) }, this.config.BATCH);
+  }
+
+  /**
+   * Creates a kind of transaction for use cases of any merchants.
+   *
+   * @param lockOf what only one use case of a transaction may have. It claims what else it needs alone.
+   * @param perform returns the outcome of each use case; what it throws fails the transaction, and each is tried alone.
+   */
+  transactions<Key extends { merchantId: string }, Value>(
+    kind: string,
+    lockOf: (key: Key) => string,
+    perform: (useCases: SharedUseCases<Key>) => Promise<Outcome<Value>[]>,
+  ): Shared<Key, Value> {
+    const send = (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<Outcome<Value>[]> => {
+      this.statements.next({ kind, keys: requests.length });
+      const onLocked = isAlone ? undefined : 'skip_locked';
+      return this.unitOfWork.joined(
+        (transaction, record) => perform({ transaction, record, requests, onLocked }),
+        isAlone,
+      );
+    };
+    const alone = <T>({ merchantId }: Key, work: () => Promise<T>): Promise<T> => this.#alone.run(merchantId, work);
+    return new Shared({ send, lockOf, atOnce: TRANSACTIONS_AT_ONCE, alone }, this.config.BATCH);
   }
 }

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { FREE } from '../cashback/balance-sql.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
-import { lockAndSum } from '../cashback/wallet-sums.js';
+import { lockAndSum } from '../cashback/wallet.store.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';

@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { FairQueue } from '../common/fair-queue.js';
+import { FairQueue, leavesHalf } from '../common/fair-queue.js';
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
@@ -11,12 +11,15 @@ import { readJsonBody } from './body.js';
 import { refuseUnexpectedBody, refuseUnexpectedQuery } from './validation.pipe.js';
 
 const COST = 'cost';
-type Cost = 'unlimited' | 'heavy';
+type Cost = 'unlimited' | 'heavy' | 'change';
 
 /** Marks a cheap route that must respond under any load, such as a health check. */
 export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'unlimited');
 
-/** Marks a list, or a change that locks rows: each has a database connection of its own for a while. */
+/** Marks a change that locks rows. It shares a transaction with others, but may have to wait for a lock. */
+export const LocksRows = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'change');
+
+/** Marks a list or another use case that has a database connection of its own for a while. */
 export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'heavy');
 
 /**
@@ -30,9 +33,6 @@ const HEAVY_SHARE = 0.8;
 /** A body of these has no meaning (RFC 9110, section 9.3). */
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** A caller may start another while it runs fewer than are free: a few long requests do not delay other callers. */
-const leavesHalf = (own: number, free: number): boolean => own < free;
-
 /**
  * Admits a request, after the guards: reads its body, so that no body is read without a valid token. Then bounds how
  * many requests run at once. Merchants (or networks, if the route needs no token) take turns. A body that arrives
@@ -42,6 +42,7 @@ const leavesHalf = (own: number, free: number): boolean => own < free;
 export class Admission implements NestInterceptor {
   readonly #light: FairQueue;
   readonly #heavy: FairQueue;
+  readonly #changes: FairQueue;
   readonly #public: FairQueue;
 
   constructor(
@@ -50,11 +51,12 @@ export class Admission implements NestInterceptor {
   ) {
     this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
     this.#heavy = new FairQueue(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
+    this.#changes = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
     this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
   get load(): { running: number; waiting: number } {
-    const loads = [this.#light, this.#heavy, this.#public].map((queue) => queue.load);
+    const loads = [this.#light, this.#heavy, this.#changes, this.#public].map((queue) => queue.load);
     return {
       running: loads.reduce((sum, { running }) => sum + running, 0),
       waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
@@ -80,7 +82,8 @@ export class Admission implements NestInterceptor {
     const cost = this.reflector.getAllAndOverride<Cost | undefined>(COST, [context.getHandler(), context.getClass()]);
     if (cost === 'unlimited') return handle();
     if (request.user === undefined) return this.#public.run(networkOf(request.ip), handle);
-    return (cost === 'heavy' ? this.#heavy : this.#light).run(request.user.merchantId, handle);
+    const queue = { heavy: this.#heavy, change: this.#changes, light: this.#light }[cost ?? 'light'];
+    return queue.run(request.user.merchantId, handle);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ownerKey } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { ALL_MERCHANTS, byMerchant } from '../database/by-merchant.js';
@@ -42,14 +43,27 @@ export class OrderExpiryService implements SweepTask {
   /** If the orders cannot expire together, each does alone, so that one that fails holds up no other. */
   async #expire(merchantId: string, ids: readonly string[], now: Date): Promise<void> {
     try {
-      await this.unitOfWork.transaction(async (manager, record) => {
-        const loaded = await this.orders.loadDue(manager, merchantId, ids, now);
-        for (const { order, wallet } of loaded) order.expireIfDue(wallet);
-        await this.orders.save(manager, record, loaded);
-      });
+      const left = await this.#expireTogether(merchantId, ids, now);
+      if (left.length > 0) await this.#expire(merchantId, left, now);
     } catch (error) {
       if (ids.length === 1) throw error;
       await doEach(ids, (id) => this.#expire(merchantId, [id], now));
     }
+  }
+
+  /** @returns the orders whose wallet was missing. It exists then. */
+  async #expireTogether(merchantId: string, ids: readonly string[], now: Date): Promise<string[]> {
+    const left = await this.unitOfWork.joined(async (transaction, record) => {
+      const orders = await this.orders.lockDue(transaction, merchantId, ids, now);
+      const { loaded, others } = await this.orders.withWallets(transaction, orders, 'skip_locked');
+      for (const { order, wallet } of loaded) order.expireIfDue(wallet);
+      await this.orders.save(transaction, record, loaded);
+      return orders.flatMap((order) => {
+        const other = others.get(ownerKey(order));
+        return other === undefined || other === 'locked' ? [] : [{ id: order.id, ...other }];
+      });
+    });
+    await Promise.all(left.map(({ again }) => again()));
+    return left.map(({ id }) => id);
   }
 }

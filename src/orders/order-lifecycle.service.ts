@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import type { Needs } from '../cashback/wallet.store.js';
 import { parseMoney } from '../common/money.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
@@ -69,7 +68,7 @@ export class OrderLifecycleService {
 }
 
 /** More than the maximum is refused, so its credits are not needed. */
-function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: number): Needs {
+function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: number): { spendCents?: number } {
   if (heldCents === order.heldCents) return {};
   return { spendCents: Math.min(heldCents, order.maximum(availableCents).maximumCents) };
 }

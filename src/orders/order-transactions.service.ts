@@ -1,20 +1,34 @@
 import { Injectable } from '@nestjs/common';
+import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { type Needs, WalletStore } from '../cashback/wallet.store.js';
+import { type NeededCredits, unlessRefused, WalletStore } from '../cashback/wallet.store.js';
 import { notFound } from '../common/problem.js';
-import { UnitOfWork } from '../database/unit-of-work.js';
+import { anyOf } from '../database/by-merchant.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
+import { AGAIN, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
+import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
+import type { Connection } from '../database/transaction.js';
 import type { Order } from './order.entity.js';
 import { OrderStore } from './order.store.js';
 import { Refund } from './refund.entity.js';
 
 /** What happens to an order in a transaction. */
 export interface OrderUseCase<T> {
-  /** The refund that may exist already. */
+  /** The refund that is made, unless it exists already. */
   refundExternalId?: string;
-  /** What it needs of the wallet, besides what the order holds. */
-  needs?: (order: Order, wallet: WalletAggregate) => Needs;
-  /** @param refund the refund that exists already. */
-  perform: (order: Order, wallet: WalletAggregate, refund: Refund | null) => T;
+  /** The credits that it needs of the wallet, besides what the order holds. */
+  needs?: (order: Order, wallet: WalletAggregate) => Omit<NeededCredits, 'wallet' | 'orderId'>;
+  /**
+   * Throws a problem only before it has changed anything.
+   *
+   * @param refund the refund that exists already.
+   */
+  perform: (order: Order, wallet: WalletAggregate, refund: Refund | undefined) => T;
+}
+
+interface KeyedUseCase extends OrderUseCase<unknown> {
+  merchantId: string;
+  orderId: string;
 }
 
 /** An order and its wallet after a use case, and its result. */
@@ -24,29 +38,86 @@ interface Performed<T> {
   result: T;
 }
 
-/** Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. */
+/**
+ * Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. Use cases that come at
+ * the same time share a transaction, in which each has an order and a wallet of its own.
+ */
 @Injectable()
 export class OrderTransactionsService {
+  readonly #shared: Shared<KeyedUseCase, Performed<unknown>>;
+
   constructor(
-    private readonly unitOfWork: UnitOfWork,
+    shared: SharedStatements,
     private readonly orders: OrderStore,
     private readonly wallets: WalletStore,
-  ) {}
-
-  /** An order that is due expires first. @throws Problem not_found, also for an order of another merchant. */
-  run<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Performed<T>> {
-    const { refundExternalId: externalId, needs, perform } = useCase;
-    return this.unitOfWork.transaction(async (manager, record) => {
-      const loaded = await this.orders.load(manager, merchantId, orderId);
-      if (loaded === undefined) throw notFound('no order has this ID');
-      const { order, wallet } = loaded;
-      order.expireIfDue(wallet);
-      const refund =
-        externalId === undefined ? null : await manager.findOneBy(Refund, { orderId, merchantId, externalId });
-      if (needs && refund === null) await this.wallets.load(manager, wallet, orderId, needs(order, wallet));
-      const result = perform(order, wallet, refund);
-      await this.orders.save(manager, record, [loaded]);
-      return { order, wallet, result };
-    });
+  ) {
+    this.#shared = shared.transactions(
+      'order_use_cases',
+      ({ orderId }) => orderId,
+      (useCases) => this.#perform(useCases),
+    );
   }
+
+  /**
+   * An order that is due expires first, also if the use case is refused.
+   *
+   * @throws Problem not_found, also for an order of another merchant.
+   */
+  run<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Performed<T>> {
+    return this.#shared.get({ merchantId, orderId, ...useCase }) as Promise<Performed<T>>;
+  }
+
+  async #perform({ transaction, record, requests, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
+    const keys = requests.map(({ key }) => key);
+    const [locked, refunds] = await Promise.all([
+      this.orders.lock(transaction, keys, onLocked),
+      existingRefunds(transaction, keys),
+    ]);
+    const refundOf = new Map(refunds.map((refund) => [refund.orderId, refund]));
+    const requestOf = new Map(requests.map((request) => [request.key.orderId, request]));
+    const useCaseOf = ({ id }: Order): KeyedUseCase => requestOf.get(id)!.key;
+    const claimed = locked.filter((order) => requestOf.get(order.id)!.claim(ownerKey(order)));
+    const isNewRefund = (order: Order): boolean =>
+      order.wasCompleted && useCaseOf(order).refundExternalId !== undefined && !refundOf.has(order.id);
+    const { loaded, others } = await this.orders.withWallets(transaction, claimed, onLocked, isNewRefund);
+    for (const { order, wallet } of loaded) order.expireIfDue(wallet);
+    const needs = loaded.map(({ order, wallet }) => {
+      const own = refundOf.has(order.id) ? undefined : useCaseOf(order).needs?.(order, wallet);
+      return { wallet, orderId: order.id, ...own };
+    });
+    await this.wallets.loadCredits(transaction, needs);
+    const perform = (order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> =>
+      outcomeOf(() => {
+        order.expireIfDue(wallet);
+        return { order, wallet, result: useCaseOf(order).perform(order, wallet, refundOf.get(order.id)) };
+      });
+    const outcomes = new Map(loaded.map(({ order, wallet }) => [order.id, perform(order, wallet)]));
+    await this.orders.save(transaction, record, loaded);
+    for (const order of claimed.filter(({ id }) => !outcomes.has(id))) {
+      const other = others.get(ownerKey(order))!;
+      outcomes.set(
+        order.id,
+        unlessRefused(other, (wallet) => perform(order, wallet)),
+      );
+    }
+    // The wallet of the others belongs to another use case that is running.
+    for (const { id } of locked) if (!outcomes.has(id)) outcomes.set(id, AGAIN);
+    const missing = onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
+    return keys.map(({ orderId }) => outcomes.get(orderId) ?? missing);
+  }
+}
+
+type Outcomes = Outcome<Performed<unknown>>[];
+
+/** Reads the refunds that exist already. The lock of the order, which comes before, keeps others from making one. */
+async function existingRefunds(connection: Connection, keys: readonly KeyedUseCase[]): Promise<Refund[]> {
+  const made = keys.flatMap(({ merchantId, orderId, refundExternalId }) =>
+    refundExternalId === undefined ? [] : [[merchantId, orderId, Buffer.from(refundExternalId)]],
+  );
+  if (made.length === 0) return [];
+  const sql = `
+    SELECT ${columnNames(connection, Refund).join(', ')} FROM refunds
+     WHERE ${anyOf(made.length, 'merchant_id = ? AND order_id = ? AND external_id = ?')}`;
+  const rows = await connection.query<Row[]>(sql, made.flat());
+  return rows.map((row) => toEntity(connection, Refund, row));
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { WalletStore } from '../cashback/wallet.store.js';
+import { type NotLocked, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
 import type { Recorder } from '../common/domain-event.js';
-import { columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
+import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { columnNames, insertion, type Row, toEntity, update } from '../database/rows.js';
+import type { Connection, Transaction } from '../database/transaction.js';
 import { Order } from './order.entity.js';
 import { orderEvent } from './order-events.js';
 import { Refund } from './refund.entity.js';
@@ -21,65 +23,93 @@ const LARGE = ['items', 'metadata'];
 
 /**
  * Loads orders with their wallets, and saves what they changed, many at once: all rows are locked in one order, the
- * orders by ID, then the wallets by document.
+ * orders by ID, then the wallets by merchant and document.
  */
 @Injectable()
 export class OrderStore {
   constructor(private readonly wallets: WalletStore) {}
 
-  /** Locks an order and its wallet. @returns undefined if the merchant has no such order. */
-  async load(manager: EntityManager, merchantId: string, id: string): Promise<LoadedOrder | undefined> {
-    const sql = `SELECT ${columnNames(manager, Order).join(', ')} FROM orders WHERE merchant_id = ? AND id = ? FOR UPDATE`;
-    const rows = await manager.query<Row[]>(sql, [merchantId, id]);
-    return (await this.#withWallets(manager, merchantId, rows))[0];
+  /**
+   * Locks orders.
+   *
+   * @param onLocked leaves out what another transaction has locked; otherwise it is waited for.
+   * @returns the orders that the merchants have.
+   */
+  lock(
+    connection: Connection,
+    keys: readonly { merchantId: string; orderId: string }[],
+    onLocked: OnLocked,
+  ): Promise<Order[]> {
+    const groups = byMerchant(keys, ({ orderId }) => orderId);
+    const condition = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
+    return this.#lock(connection, columnNames(connection, Order), condition, groups.flat(), onLocked);
   }
 
   /**
-   * Locks orders that are due, and their wallets, without the items and metadata of the orders. It leaves out what
-   * another transaction has locked.
+   * Locks orders of a merchant that are due, without their items and metadata. It leaves out what another transaction
+   * has locked.
    */
-  async loadDue(manager: EntityManager, merchantId: string, ids: readonly string[], now: Date): Promise<LoadedOrder[]> {
-    const columns = columnNames(manager, Order).filter((column) => !LARGE.includes(column));
-    const sql = `
-      SELECT ${columns.join(', ')}, JSON_ARRAY() AS items, NULL AS metadata FROM orders FORCE INDEX (PRIMARY)
-       WHERE merchant_id = ? AND id IN (?) AND status = 'pending' AND expires_at <= ? ORDER BY id FOR UPDATE SKIP LOCKED`;
-    const rows = await manager.query<Row[]>(sql, [merchantId, ids, now]);
-    return this.#withWallets(manager, merchantId, rows, 'skip_locked');
+  lockDue(connection: Connection, merchantId: string, ids: readonly string[], now: Date): Promise<Order[]> {
+    const columns = columnNames(connection, Order).filter((column) => !LARGE.includes(column));
+    return this.#lock(
+      connection,
+      [...columns, 'JSON_ARRAY() AS items', 'NULL AS metadata'],
+      "merchant_id = ? AND id IN (?) AND status = 'pending' AND expires_at <= ?",
+      [merchantId, ids, now],
+      'skip_locked',
+    );
   }
 
-  /** Saves changed orders of a merchant and their wallets, with one statement per table, and records their events. */
-  async save(manager: EntityManager, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
+  /** Locks the wallets of locked orders. */
+  async withWallets(
+    connection: Connection,
+    orders: readonly Order[],
+    onLocked: OnLocked,
+    isRefund: (order: Order) => boolean = () => false,
+  ): Promise<{ loaded: LoadedOrder[]; others: Map<string, NotLocked> }> {
+    const customers = orders.map((order) => ({
+      merchantId: order.merchantId,
+      document: order.document,
+      order,
+      isRefund: isRefund(order),
+    }));
+    const { wallets, others } = await this.wallets.lockAll(connection, customers, onLocked);
+    const loaded = orders.flatMap((order) => {
+      const wallet = wallets.get(ownerKey(order));
+      return wallet === undefined ? [] : [{ order, wallet, stored: { ...order } as Order }];
+    });
+    return { loaded, others };
+  }
+
+  /** Saves changed orders and their wallets, with one statement per table, and records their events. */
+  async save(transaction: Transaction, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
+    const { dataSource } = transaction;
     const changed = loaded.filter(({ order }) => order.changes.length > 0);
     const changes = changed.flatMap(({ order }) => order.changes);
     const refunds = changes.flatMap(({ refund }) => refund ?? []);
-    if (refunds.length > 0) await insertRows(manager, Refund, refunds);
-    await this.wallets.save(manager, record, new Set(loaded.map(({ wallet }) => wallet)));
+    if (refunds.length > 0) await transaction.write(insertion(dataSource, Refund, refunds));
+    await this.wallets.save(transaction, record, new Set(loaded.map(({ wallet }) => wallet)));
     if (changed.length === 0) return;
     const isChanged = (property: keyof Order): boolean =>
       changed.some(({ order, stored }) => order[property] !== stored[property]);
-    const { propertiesMap } = manager.dataSource.getMetadata(Order);
-    const properties = (Object.keys(propertiesMap) as (keyof Order)[]).filter(isChanged);
+    const properties = (Object.keys(dataSource.getMetadata(Order).propertiesMap) as (keyof Order)[]).filter(isChanged);
     const orders = changed.map(({ order }) => order);
     const expected = changed.map(({ stored: { id, version } }) => [id, version]);
-    await updateRows(manager, Order, orders, properties, {}, ['(id, version) IN (?)', [expected]]);
+    await transaction.write(update(dataSource, Order, orders, properties, {}, ['(id, version) IN (?)', [expected]]));
     for (const change of changes) record(orderEvent(change));
   }
 
-  async #withWallets(
-    manager: EntityManager,
-    merchantId: string,
-    rows: readonly Row[],
-    onLocked?: 'skip_locked',
-  ): Promise<LoadedOrder[]> {
-    if (rows.length === 0) return [];
-    const orders = rows.map((row) => toEntity(manager, Order, row));
-    const wallets = await this.wallets.lockAll(manager, merchantId, orders, onLocked);
-    const loaded = orders.flatMap((order) => {
-      const wallet = wallets.get(order.document);
-      return wallet === undefined ? [] : [{ order, wallet, stored: { ...order } as Order }];
-    });
-    const holding = loaded.filter(({ order }) => order.heldCents > 0);
-    await this.wallets.loadHolds(manager, merchantId, new Map(holding.map(({ order, wallet }) => [order.id, wallet])));
-    return loaded;
+  async #lock(
+    connection: Connection,
+    columns: readonly string[],
+    condition: string,
+    parameters: readonly unknown[],
+    onLocked: OnLocked,
+  ): Promise<Order[]> {
+    const sql = `
+      SELECT ${columns.join(', ')} FROM orders FORCE INDEX (PRIMARY)
+       WHERE ${condition} ORDER BY id FOR UPDATE${onLocked === undefined ? '' : ' SKIP LOCKED'}`;
+    const rows = await connection.query<Row[]>(sql, [...parameters]);
+    return rows.map((row) => toEntity(connection, Order, row));
   }
 }

@@ -5,7 +5,7 @@ import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
-import { Heavy } from '../http/admission.js';
+import { Heavy, LocksRows } from '../http/admission.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
@@ -105,7 +105,7 @@ export class OrdersController {
    * changes nothing.
    */
   @Put(':id')
-  @Heavy()
+  @LocksRows()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
     @MerchantId() merchantId: string,
@@ -124,7 +124,7 @@ export class OrdersController {
    * Send the amount "0.00" to renew it without a hold.
    */
   @Put(':id/redemption')
-  @Heavy()
+  @LocksRows()
   @ApiProblems.write('precondition_failed', 'redemption_exceeds_maximum')
   holdRedemption(
     @MerchantId() merchantId: string,
@@ -143,7 +143,7 @@ export class OrdersController {
    * possible. Completing again with the same values returns the order.
    */
   @Post(':id/complete')
-  @Heavy()
+  @LocksRows()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
   @ApiProblems.write(
@@ -168,7 +168,7 @@ export class OrdersController {
    * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
    */
   @Post(':id/cancel')
-  @Heavy()
+  @LocksRows()
   @HttpCode(200)
   @ApiProblems.write('precondition_failed')
   cancelOrder(

@@ -5,7 +5,8 @@ import { Replays } from '../cashback/replay.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
-import { type SharedStatement, SharedStatements } from '../database/shared-statements.js';
+import type { Shared } from '../database/shared.js';
+import { SharedStatements } from '../database/shared-statements.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateOrderDto } from './dto/create-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -16,9 +17,9 @@ import { toOrderDto } from './order.mapper.js';
 
 @Injectable()
 export class OrdersService {
-  readonly #inserted: SharedStatement<Order, boolean>;
-  readonly #byId: SharedStatement<OrderKey, OrderWithBalance | undefined>;
-  readonly #byExternalId: SharedStatement<OrderKey, OrderWithBalance | undefined>;
+  readonly #inserted: Shared<Order, boolean>;
+  readonly #byId: Shared<OrderKey, OrderWithBalance | undefined>;
+  readonly #byExternalId: Shared<OrderKey, OrderWithBalance | undefined>;
 
   constructor(
     shared: SharedStatements,

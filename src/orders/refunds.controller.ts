@@ -4,7 +4,7 @@ import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
-import { Heavy } from '../http/admission.js';
+import { Heavy, LocksRows } from '../http/admission.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
@@ -20,7 +20,7 @@ export class RefundsController {
    * `eligible_amount` you say how much of the amount concerns goods of the `eligible_total`: "0.00" for shipping.
    */
   @Post()
-  @Heavy()
+  @LocksRows()
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'precondition_failed', 'refund_exceeds_total')
   async createRefund(

@@ -37,7 +37,7 @@ export class RefundsService {
       refundExternalId: sent.externalId,
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.earnedCents - order.takenBackCents } : {}),
       perform: (order, wallet, existing) => {
-        if (existing === null) return { refund: order.refund(wallet, sent, versions), replayed: false };
+        if (existing === undefined) return { refund: order.refund(wallet, sent, versions), replayed: false };
         refuseDifferences(sent, existing);
         return { refund: existing, replayed: true };
       },

@@ -7,7 +7,7 @@ import { GrantsService } from '../cashback/grants.service.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { CurrentCaller, IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
-import { Heavy } from '../http/admission.js';
+import { LocksRows } from '../http/admission.js';
 import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
 import { readGrant, toGrantDto } from './grant.mapper.js';
 
@@ -25,7 +25,7 @@ export class GrantsController {
    */
   @Post()
   @Requires('grants')
-  @Heavy()
+  @LocksRows()
   @ApiCreated(GrantDto, 'The grant in its current state')
   @ApiProblems.create('validation_failed', 'forbidden', 'grant_exceeds_maximum')
   async createGrant(
@@ -58,7 +58,7 @@ export class GrantsController {
    */
   @Post(':id/void')
   @Requires('grants')
-  @Heavy()
+  @LocksRows()
   @HttpCode(200)
   @ApiProblems.read('forbidden')
   async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {

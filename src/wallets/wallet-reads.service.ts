@@ -126,7 +126,7 @@ export class WalletReadsService {
     const list = `credits ${wallet.id}`;
     const after = cursor === undefined ? undefined : positionOf(list, cursor);
     const now = this.clock.now(wallet.merchantId);
-    const found = await openCredits(manager, { wallet, now, after, limit: limit + 1, availableOnly: false });
+    const [found = []] = await openCredits(manager, [{ wallet, now, after, limit: limit + 1, availableOnly: false }]);
     const { page, next_cursor } = pageOf(list, found, limit, ({ expiresAt, seq }) => [+expiresAt, seq]);
     const lines = page.map(({ id: creditId, orderId, refundId }) => ({ creditId, orderId, refundId }));
     const names = await readNames(manager, wallet.merchantId, lines);

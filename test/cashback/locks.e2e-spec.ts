@@ -58,7 +58,7 @@ describe('lock waits', () => {
     const behind = await startService({ databaseUrl: proxy.url, clock: service.clock });
     try {
       const order = await merchant.create();
-      const looked = proxy.withhold((sql) => /FROM `wallets`.* FOR UPDATE/s.test(sql));
+      const looked = proxy.withhold((sql) => /FROM wallets.* FOR UPDATE/s.test(sql));
       const answer = send(new Client(behind, merchant.client.token), order);
       const withheld = await looked;
       await merchant.grant({ document: order.document });

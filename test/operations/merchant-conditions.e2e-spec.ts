@@ -1,7 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { EntityManager } from 'typeorm';
-import { Order } from '../../src/orders/order.entity.js';
-import { type LoadedOrder, OrderStore } from '../../src/orders/order.store.js';
+import { type Order } from '../../src/orders/order.entity.js';
+import { OrderStore } from '../../src/orders/order.store.js';
 import { aCreatedOrder, aMerchant } from '../support/factories.js';
 import { partsWithoutMerchant } from '../support/merchant-conditions.js';
 import { startService } from '../support/service.js';
@@ -51,9 +50,9 @@ describe('statements and their merchant', () => {
 
   it('a request fails in every test if the service sends a statement that does not name the merchant', async () => {
     class AnyMerchant extends OrderStore {
-      override async load(manager: EntityManager, merchantId: string, id: string): Promise<LoadedOrder | undefined> {
-        await manager.findOneOrFail(Order, { where: { id }, lock: { mode: 'pessimistic_write' } });
-        return super.load(manager, merchantId, id);
+      override async lock(...args: Parameters<OrderStore['lock']>): Promise<Order[]> {
+        await args[0].query('SELECT status FROM orders WHERE id = ? FOR UPDATE', [args[1][0]?.orderId]);
+        return super.lock(...args);
       }
     }
     const printed = jest.spyOn(console, 'error').mockReturnValue();

@@ -34,7 +34,11 @@ export function partsWithoutMerchant(statement: string): string[] {
   return isBound ? parts : [sql, ...parts];
 }
 
-function refuse(statement: string): void {
+function refuse(statements: string): void {
+  statements.split(';\n').forEach(refuseOne);
+}
+
+function refuseOne(statement: string): void {
   const parts = partsWithoutMerchant(statement);
   if (parts.length > 0)
     throw new Error(
@@ -43,9 +47,9 @@ function refuse(statement: string): void {
 }
 
 /** Prints the reason, because the test only sees that a request failed. */
-function refuseLoudly(statement: string): void {
+function refuseLoudly(statements: string): void {
   try {
-    refuse(statement);
+    refuse(statements);
   } catch (error) {
     console.error(error);
     throw error;

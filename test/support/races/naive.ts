@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntityTarget, type FindManyOptions, type ObjectLiteral } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
-import { Wallet } from '../../../src/cashback/wallet.entity.js';
 import { WalletStore } from '../../../src/cashback/wallet.store.js';
 import type { Recorder } from '../../../src/common/domain-event.js';
+import type { Connection, Transaction } from '../../../src/database/transaction.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { type LoadedOrder, OrderStore } from '../../../src/orders/order.store.js';
@@ -34,28 +34,33 @@ class Barrier {
   }
 }
 
+/** A connection that locks no rows. */
+function withoutLocks(connection: Connection): Connection {
+  const query = (sql: string, values: unknown[]): Promise<unknown> =>
+    connection.query(sql.replace('FOR UPDATE', ''), values);
+  return { dataSource: connection.dataSource, query: query as Connection['query'] };
+}
+
 /** An unsafe variant that reads an order without locking it, and overwrites what others have written since. */
 export class NaiveOrderStore extends OrderStore {
   readonly #barrier = new Barrier(10);
 
-  override async load(manager: EntityManager, merchantId: string, id: string): Promise<LoadedOrder | undefined> {
-    const query = (sql: string, values: unknown[]): Promise<unknown> =>
-      manager.query(sql.replace('FOR UPDATE', ''), values);
-    const unlocked = Object.create(manager, { query: { value: query } }) as EntityManager;
+  override async lock(connection: Connection, ...args: Rest<OrderStore['lock']>): Promise<Order[]> {
     // The wallet is locked, so callers wait before that.
     await this.#barrier.arrive();
-    return super.load(unlocked, merchantId, id);
+    return super.lock(withoutLocks(connection), ...args);
   }
 
-  override async save(manager: EntityManager, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
+  override async save(transaction: Transaction, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
     const current = await Promise.all(
       loaded.map(async (one) => {
         const { id, merchantId } = one.order;
-        const { version } = await manager.findOneByOrFail(Order, { id, merchantId });
-        return { ...one, stored: { ...one.stored, version } as Order };
+        const sql = 'SELECT version FROM orders WHERE id = ? AND merchant_id = ?';
+        const [row] = await transaction.query<{ version: number }[]>(sql, [id, merchantId]);
+        return { ...one, stored: { ...one.stored, version: row!.version } as Order };
       }),
     );
-    await super.save(manager, record, current);
+    await super.save(transaction, record, current);
   }
 }
 
@@ -85,25 +90,27 @@ export class NaiveWalletStore extends WalletStore {
   #lastSeq = 1_000_000;
 
   override async lockAll(
-    manager: EntityManager,
-    ...args: Parameters<WalletStore['lockAll']> extends [unknown, ...infer Rest] ? Rest : never
-  ): Promise<Map<string, WalletAggregate>> {
-    const find = <T extends ObjectLiteral>(target: EntityTarget<T>, { lock: _, ...options }: FindManyOptions<T>) =>
-      manager.find(target, options);
-    const unlocked = Object.create(manager, { find: { value: find } }) as EntityManager;
-    const wallets = await super.lockAll(unlocked, ...args);
+    connection: Connection,
+    ...args: Rest<WalletStore['lockAll']>
+  ): ReturnType<WalletStore['lockAll']> {
+    const locked = await super.lockAll(withoutLocks(connection), ...args);
     await this.#barrier.arrive();
-    return wallets;
+    return locked;
   }
 
-  override async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
+  override async save(transaction: Transaction, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const all = [...wallets];
     for (const { row, entries } of all) {
       for (const entry of entries) entry.seq = ++this.#lastSeq;
       // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
       const { id, merchantId, balanceCents } = row;
-      await manager.update(Wallet, { id, merchantId }, { balanceCents });
+      const sql = 'UPDATE wallets SET balance_cents = ? WHERE id = ? AND merchant_id = ?';
+      await transaction.query(sql, [balanceCents, id, merchantId]);
     }
-    await super.save(manager, record, all);
+    await super.save(transaction, record, all);
   }
 }
+
+/** The parameters after the first. */
+type Rest<Method extends (...args: never[]) => unknown> =
+  Parameters<Method> extends [unknown, ...infer Others] ? Others : never;

@@ -45,7 +45,8 @@ export class Stage {
 }
 
 /**
- * A stage whose service does one guarded step without its guard. Its pool is large enough for requests to conflict.
+ * A stage whose service does one guarded step without its guard. Its pool is large enough for requests to conflict,
+ * and they share no transaction.
  *
  * @param schema statements that drop database constraints that would protect the unsafe service
  */
@@ -53,7 +54,10 @@ export async function naiveStage(
   override: (builder: TestingModuleBuilder) => TestingModuleBuilder,
   schema: string[] = [],
 ): Promise<Stage> {
-  const service = await startService({ override, env: { DATABASE_POOL_SIZE: '10', LOG_LEVEL: 'silent' } });
+  const service = await startService({
+    override,
+    env: { DATABASE_POOL_SIZE: '10', BATCH: 'false', LOG_LEVEL: 'silent' },
+  });
   for (const statement of schema) await service.dataSource.query(statement);
   return new Stage(service, await aMerchant(service));
 }
