@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { escape } from 'mysql2';
 import { query } from '../tools/database/connection.mjs';
 import { startPrivateServer } from '../tools/database/private-server.mjs';
@@ -9,6 +10,7 @@ import { startGuarded, untilReady } from '../tools/support/guarded-process.mjs';
 import { findFreePort } from '../tools/support/ports.mjs';
 import { makeTempFolder, PROJECT, run, tail } from '../tools/support/processes.mjs';
 import { columnsOf } from './columns.mjs';
+import { processorMs } from './processes.mjs';
 
 /**
  * @typedef {object} Target a server under load
@@ -36,6 +38,8 @@ const SERVER_OPTIONS = [
 /** The setup of the measurements: a database and the servers that use it, all removed at the end. */
 export class Lab {
   database = '';
+  /** Of the database. */
+  databasePid = 0;
   #serverUrl = '';
   /** Cleanup functions, run in reverse order. @type {(() => Promise<void> | void)[]} */
   #ends = [];
@@ -56,6 +60,7 @@ export class Lab {
     const { url, version, stop } = await startPrivateServer({ ...place, durable: true, options: SERVER_OPTIONS });
     this.#ends.push(stop);
     this.database = version;
+    this.databasePid = Number(readFileSync(path.join(place.dataDir, 'server.pid'), 'utf8'));
     this.#serverUrl = url.replace(/[^/]+$/, '');
     this.say(`${version}, which waits for the disk at each commit, with its data in ${folder} (deleted at the end)`);
   }
@@ -109,6 +114,16 @@ export class Lab {
   async statements() {
     const [row] = await this.sql('mysql', "SHOW GLOBAL STATUS LIKE 'Questions'");
     return Number(row?.['Value']);
+  }
+
+  /** Waits until the database has done what it does after its answers, such as the purge of old rows: at most 10 s. */
+  async untilDatabaseRests() {
+    const deadline = performance.now() + 10_000;
+    for (let isBusy = true; isBusy && performance.now() < deadline;) {
+      const before = processorMs(this.databasePid);
+      await sleep(200);
+      isBusy = processorMs(this.databasePid) - before > 20;
+    }
   }
 
   /**
