@@ -1,0 +1,129 @@
+// @ts-check
+//
+// Answers of the size of the service's, of orders as the measurements send them.
+
+/**
+ * @typedef {{ earnRateBps: number, redeemShareBps: number, orderTtlMinutes: number, releaseDays: number, validityDays: number }} Policy
+ * @typedef {Record<string, any>} OrderRow its columns by name, with parsed JSON
+ */
+
+const DAY_MS = 86_400_000;
+/** A day of the policy's time zone, São Paulo, begins at 03:00 UTC. */
+const DAY_BEGINS_MS = 3 * 3_600_000;
+
+export const cents = (/** @type {string} */ amount) => Math.round(Number(amount) * 100);
+export const money = (/** @type {number} */ amountCents) => (amountCents / 100).toFixed(2);
+export const later = (/** @type {Date} */ from, /** @type {number} */ milliseconds) =>
+  new Date(from.getTime() + milliseconds);
+
+/** When cashback that is earned at an instant can be spent. @param {Policy} policy @param {Date} at */
+export function validityOf({ releaseDays, validityDays }, at) {
+  const day = Math.floor((at.getTime() - DAY_BEGINS_MS) / DAY_MS) * DAY_MS + DAY_BEGINS_MS;
+  const availableAt = new Date(day + releaseDays * DAY_MS);
+  return { availableAt, expiresAt: later(availableAt, validityDays * DAY_MS) };
+}
+
+/** What a sale earns. @param {Policy} policy @param {number} paidCents */
+export const earnedCents = ({ earnRateBps }, paidCents) => Math.floor((paidCents * earnRateBps) / 10_000);
+
+/** @param {OrderRow} order @param {number} availableCents */
+export function orderAnswer(order, availableCents) {
+  const { total_cents: total, refunded_cents: refunded } = order;
+  return {
+    id: order['id'],
+    external_id: String(order['external_id']),
+    status: order['status'],
+    version: order['version'],
+    document: order['document'],
+    currency: 'BRL',
+    total: money(total),
+    eligible_total: money(order['eligible_total_cents'] ?? total),
+    amount_to_pay: money(total - order['held_cents'] - order['redeemed_cents']),
+    items: order['items'].map((/** @type {any} */ { id, priceCents, description }) => ({
+      ...{ id, price: money(priceCents), quantity: 1, description },
+    })),
+    payment_methods: order['payment_methods'].map((/** @type {any} */ { id, amountCents }) => ({
+      ...{ id, amount: money(amountCents), earn_rate: (order['policy'].earnRateBps / 10_000).toFixed(2) },
+    })),
+    metadata: {},
+    cashback: cashbackOf(order, availableCents),
+    refunded: { amount: money(refunded), amount_to_pay_back: money(refunded - order['returned_cents']) },
+    created_at: order['created_at'],
+    updated_at: order['updated_at'],
+    expires_at: order['expires_at'],
+    completed_at: order['completed_at'],
+    cancelled_at: order['cancelled_at'],
+  };
+}
+
+/** @param {OrderRow} order @param {number} availableCents */
+function cashbackOf(order, availableCents) {
+  const { policy, total_cents: total, held_cents: held, taken_back_cents: takenBack } = order;
+  const isOpen = order['status'] === 'pending';
+  return {
+    to_redeem: {
+      available: money(availableCents),
+      ...maximumOf(isOpen, total, availableCents + held, policy),
+      held: money(held),
+      lapsed: money(order['lapsed_cents']),
+      redeemed: money(order['redeemed_cents']),
+      returned: money(order['returned_cents']),
+    },
+    to_receive: {
+      amount: money(isOpen ? earnedCents(policy, total - held) : order['earned_cents']),
+      taken_back: money(takenBack),
+      status: isOpen ? 'quoted' : takenBack > 0 ? 'partially_taken_back' : 'pending',
+      ...datesOf(order),
+    },
+  };
+}
+
+/** @param {boolean} isOpen @param {number} totalCents @param {number} balanceCents @param {Policy} policy */
+function maximumOf(isOpen, totalCents, balanceCents, { redeemShareBps }) {
+  if (!isOpen) return { maximum: money(0), limited_by: null };
+  const shareCents = Math.floor((totalCents * redeemShareBps) / 10_000);
+  const limited_by = shareCents < balanceCents ? 'order_share' : balanceCents < totalCents ? 'balance' : null;
+  return { maximum: money(Math.min(balanceCents, shareCents)), limited_by };
+}
+
+/** @param {OrderRow} order */
+function datesOf(order) {
+  const quoted = validityOf(order['policy'], order['created_at']);
+  const available_at = order['cashback_available_at'] ?? quoted.availableAt;
+  const expires_at = order['cashback_expires_at'] ?? quoted.expiresAt;
+  return {
+    available_at,
+    expires_at,
+    expires_on: later(expires_at, -DAY_BEGINS_MS - 1)
+      .toISOString()
+      .slice(0, 10),
+  };
+}
+
+/** @param {Record<string, any>} refund its row */
+export function refundAnswer(refund) {
+  return {
+    id: refund['id'],
+    external_id: refund['external_id'],
+    order_id: refund['order_id'],
+    amount: money(refund['amount_cents']),
+    eligible_amount: money(refund['eligible_cents']),
+    cashback_returned: money(refund['returned_cents']),
+    cashback_taken_back: money(refund['taken_back_cents']),
+    amount_to_pay_back: money(refund['amount_cents'] - refund['returned_cents']),
+    created_at: refund['created_at'],
+  };
+}
+
+/** The data of an event. @param {OrderRow} order @param {Record<string, any>} wallet @param {object} [more] */
+export function eventData(order, wallet, more) {
+  const { document: _, items: _items, ...shown } = orderAnswer(order, wallet['available_cents']);
+  const sums = {
+    id: wallet['id'],
+    available: money(wallet['available_cents']),
+    pending: money(wallet['pending_cents']),
+    held: money(wallet['held_cents']),
+    debt: money(wallet['debt_cents']),
+  };
+  return { order: shown, ...more, wallet: sums };
+}

@@ -1,0 +1,44 @@
+// @ts-check
+import { hash } from 'node:crypto';
+import { columnsOf } from '../columns.mjs';
+
+/** A module of the build: the floor has the service's own pool and its SQL of balances. */
+const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/${module}`, import.meta.url).href);
+const { createPool } = await built('database/connections.js');
+export const { NEXT_CHANGE, UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
+
+// The statement of the service, as it sends it for one request.
+const LIVE_TOKEN = `
+  SELECT t.access_hash, t.jwt, u.merchant_id
+    FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
+   WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
+
+/** @type {import('mysql2/promise').Pool} */
+export const pool = createPool(
+  {
+    uri: String(process.env['DATABASE_URL']).replace(/^mariadb:/, 'mysql:'),
+    connectionLimit: Number(process.env['DATABASE_POOL_SIZE']),
+    timezone: 'Z',
+    charset: 'utf8mb4',
+    enableKeepAlive: true,
+  },
+  { statementMs: 3000, tableLockSeconds: 2 },
+).promise();
+
+/** @param {string} sql @param {unknown[]} values @returns {Promise<any[]>} */
+export async function rowsOf(sql, values) {
+  const [rows] = await pool.query(sql, values);
+  return /** @type {any[]} */ (rows);
+}
+
+export const ORDER_COLUMNS = await columnsOf(rowsOf, 'orders');
+
+/** @param {string} authorization @param {Date} now @returns {Promise<string | undefined>} undefined for a token that is none */
+export async function merchantOf(authorization, now) {
+  const digest = hash('sha256', authorization.slice('Bearer '.length), 'buffer');
+  const [token] = await rowsOf(LIVE_TOKEN, [digest, now, now]);
+  return token?.merchant_id;
+}
+
+/** MySQL returns a parsed value, and MariaDB a text. @param {any} json */
+export const parsed = (json) => (typeof json === 'string' ? JSON.parse(json) : json);
