@@ -2,6 +2,7 @@
 //
 // npm run bench                        everything, half an hour
 // npm run bench -- floor               POST /orders against a bare server: throughput and p99 at 1, 10, 50, 200 connections
+// npm run bench -- lifecycle           creation, hold, completion and refund against that server, and one hot wallet
 // npm run bench -- operations reads    each operation at 1, 10, 50 connections; reads against the size of the tables
 // npm run bench -- events              the feed: changes, lag, webhooks, pages, what happens by date beside orders
 //
@@ -10,6 +11,7 @@
 // --orders N     orders, and ledger entries of a wallet, in the large tables of `reads` (1000000); 0 leaves them out
 // --events N     events of the long feed, and of those to delete, in `events` (1000000)
 // --wallets N    wallets whose cashback becomes available or expires at the same time in `events` (100000)
+// --only NAMES   the operations that `lifecycle` measures, such as complete,refund (all)
 // --json FILE    where the figures are written (bench/results.json)
 // --no-build     uses `dist/` in its current state
 import { writeFileSync } from 'node:fs';
@@ -20,6 +22,7 @@ import { messageOf, onInterrupt, PROJECT, run } from '../tools/support/processes
 import { Lab, PRODUCTION_COMMAND } from './lab.mjs';
 import { measureEvents } from './parts/events.mjs';
 import { measureFloor } from './parts/floor.mjs';
+import { measureLifecycle } from './parts/lifecycle.mjs';
 import { measureOperations } from './parts/operations.mjs';
 import { measureReads } from './parts/reads.mjs';
 
@@ -27,11 +30,12 @@ import { measureReads } from './parts/reads.mjs';
 const PARTS = {
   operations: measureOperations,
   floor: measureFloor,
+  lifecycle: measureLifecycle,
   reads: measureReads,
   events: measureEvents,
 };
 
-/** @typedef {{ seconds: number, rounds: number, orders: number, events: number, wallets: number }} Plan */
+/** @typedef {{ seconds: number, rounds: number, orders: number, events: number, wallets: number, only: string[] }} Plan */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,6 +45,7 @@ const { values, positionals } = parseArgs({
     orders: { type: 'string', default: '1000000' },
     events: { type: 'string', default: '1000000' },
     wallets: { type: 'string', default: '100000' },
+    only: { type: 'string', default: '' },
     json: { type: 'string', default: path.join(PROJECT, 'bench/results.json') },
     'no-build': { type: 'boolean', default: false },
   },
@@ -51,7 +56,7 @@ function say(line) {
   console.log(`[bench] ${line}`);
 }
 
-/** @param {keyof Plan} name @param {number} least */
+/** @param {Exclude<keyof Plan, 'only'>} name @param {number} least */
 function wholeNumber(name, least) {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < least) throw new Error(`--${name} must be a whole number from ${least}`);
@@ -74,8 +79,11 @@ async function bench(lab) {
     orders: wholeNumber('orders', 0),
     events: wholeNumber('events', 200),
     wallets: wholeNumber('wallets', 1),
+    only: values.only.split(',').filter(Boolean),
   };
-  const wanted = positionals.length > 0 ? positionals : Object.keys(PARTS);
+  // A part may be called by the beginning of its name.
+  const named = positionals.map((begin) => Object.keys(PARTS).find((name) => name.startsWith(begin)) ?? begin);
+  const wanted = named.length > 0 ? named : Object.keys(PARTS);
   const unknown = wanted.filter((name) => !(name in PARTS));
   if (unknown.length > 0)
     throw new Error(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`);

@@ -104,6 +104,37 @@ export function completions(token, ids) {
 }
 
 /**
+ * Holds cashback on orders, one after the other.
+ *
+ * @param {string} token
+ * @param {string[]} ids of pending orders
+ * @param {string[]} [amounts] one for all orders, then the next one for all of them
+ * @returns {Step[]}
+ */
+export function holds(token, ids, amounts = ['1.00']) {
+  let next = 0;
+  const request = () => {
+    const amount = amounts[Math.floor(next / ids.length) % amounts.length];
+    return send('PUT', `/orders/${ids[next++ % ids.length]}/redemption`, token, { amount });
+  };
+  return [{ name: 'hold', request }];
+}
+
+/**
+ * Refunds a part of orders, one after the other.
+ *
+ * @param {string} token
+ * @param {string[]} ids of completed orders
+ * @returns {Step[]}
+ */
+export function refunds(token, ids) {
+  const body = { external_id: 'DEV-1', amount: '33.33' };
+  let next = 0;
+  const one = () => ids[next++ % ids.length];
+  return [{ name: 'refund', request: () => send('POST', `/orders/${one()}/refunds`, token, body) }];
+}
+
+/**
  * Amends orders, one after the other. Each request changes its order.
  *
  * @param {string} token

@@ -19,6 +19,9 @@ export const CUSTOMERS = 1000;
 /** Documents of the customers: the first, and one more for each. */
 export const FIRST_DOCUMENT = 10_000_000_000;
 
+/** Begins the ids of their wallets. */
+export const WALLET_PREFIX = '01930000';
+
 /** Rows of one statement: enough to be fast, few enough for a transaction that stays small. */
 export const CHUNK = 50_000;
 
@@ -29,7 +32,7 @@ export const CHUNK = 50_000;
  * @param {Record<string, string | number>} expressions by column
  * @param {string} [from] what else the query reads
  */
-async function insertNumbered(lab, schema, table, count, expressions, from = 'numbers') {
+export async function insertNumbered(lab, schema, table, count, expressions, from = 'numbers') {
   for (let first = 0; first < count; first += CHUNK) {
     // A recursion of 1000 is what MySQL allows by default.
     const numbers = `
@@ -43,18 +46,31 @@ async function insertNumbered(lab, schema, table, count, expressions, from = 'nu
 export const idOf = (/** @type {string} */ number, prefix = '0193f1c2') =>
   `CONCAT('${prefix}-7c1e-7000-8000-', LPAD(LOWER(HEX(${number})), 12, '0'))`;
 
+/** The same id as a text. @param {number} number @param {string} prefix */
+export const idText = (number, prefix) => `${prefix}-7c1e-7000-8000-${number.toString(16).padStart(12, '0')}`;
+
 /**
  * Makes a schema with the service's tables, a merchant, an API user, and customers with credits.
  *
- * @param {Lab} lab @param {string} schema
+ * @param {Lab} lab @param {string} schema @param {number} [customers]
  */
-export async function openShop(lab, schema) {
+export async function openShop(lab, schema, customers = CUSTOMERS) {
+  await createSchema(lab, schema);
+  const shop = { schema, ...(await addMerchant(lab, schema)) };
+  await addWallets(lab, shop, {
+    count: customers,
+    firstDocument: FIRST_DOCUMENT,
+    prefix: WALLET_PREFIX,
+    creditsEach: 3,
+  });
+  return shop;
+}
+
+/** Makes a schema with the service's tables. @param {Lab} lab @param {string} schema */
+export async function createSchema(lab, schema) {
   lab.say(`Seeding the schema ${schema}`);
   await lab.sql('mysql', `CREATE DATABASE IF NOT EXISTS \`${schema}\` CHARACTER SET utf8mb4`);
   await lab.command(schema, ['dist/src/migrate.js', 'run']);
-  const shop = { schema, ...(await addMerchant(lab, schema)) };
-  await addWallets(lab, shop, { count: CUSTOMERS, firstDocument: FIRST_DOCUMENT, prefix: '01930000', creditsEach: 3 });
-  return shop;
 }
 
 /**
