@@ -3,7 +3,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { exactCents, formatMoney } from '../common/money.js';
+import { exactCents, formatMoney, sumCents } from '../common/money.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { chunks, columnNames, insertion, type Row, toEntity, update } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
@@ -36,7 +36,7 @@ export interface NeededCredits {
   spendCents?: number;
   /** Credits of this sum, from which it can be taken back, beginning with what this order earned. */
   takeBackCents?: number;
-  orderId?: string;
+  orderId: string;
 }
 
 export type OnLocked = 'skip_locked' | undefined;
@@ -136,14 +136,21 @@ export class WalletStore {
 
   /** Loads credits until they cover what is needed, or there are no more. */
   async loadCredits(connection: Connection, needs: readonly NeededCredits[]): Promise<void> {
-    await loadEarliest(
-      connection,
-      needs.flatMap(({ wallet, spendCents = 0, takeBackCents = 0, orderId }): Uncovered[] => {
-        if (spendCents > 0) return [{ wallet, leftCents: spendCents, availableOnly: true }];
-        const isCovered = takeBackCents <= (orderId === undefined ? 0 : wallet.freeOfEarned(orderId));
-        return isCovered ? [] : [{ wallet, leftCents: takeBackCents, availableOnly: false }];
-      }),
-    );
+    const uncovered = new Map<WalletAggregate, NeededCredits[]>();
+    for (const need of needs)
+      if (need.spendCents || need.takeBackCents)
+        uncovered.set(need.wallet, [...(uncovered.get(need.wallet) ?? []), need]);
+    const [spent, takenBack]: [Uncovered[], Uncovered[]] = [[], []];
+    for (const [wallet, own] of uncovered) {
+      // Each may take what another one has loaded, so the credits must cover all of them.
+      const leftCents = sumCents(own.flatMap(({ spendCents = 0, takeBackCents = 0 }) => [spendCents, takeBackCents]));
+      if (own.some(({ spendCents }) => spendCents)) spent.push({ wallet, leftCents, availableOnly: true });
+      const isCovered = own.length === 1 && leftCents <= wallet.freeOfEarned(own[0]!.orderId);
+      if (own.some(({ takeBackCents }) => takeBackCents) && !isCovered)
+        takenBack.push({ wallet, leftCents, availableOnly: false });
+    }
+    await loadEarliest(connection, spent);
+    await loadEarliest(connection, takenBack);
   }
 
   /** Loads credits that have expired and are not written off, at most `limit`, which writes them off. */

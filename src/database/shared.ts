@@ -30,16 +30,18 @@ export function outcomeOf<Value>(perform: () => Value): { value: Value } | { err
   }
 }
 
-/** Another request that is running has claimed what this one needs. */
+export const isDone = (outcome: Outcome<unknown>): boolean => outcome !== 'locked' && 'value' in outcome;
+
+/** What runs has claimed what this request needs. */
 export const AGAIN = { again: () => Promise.resolve() };
 
 /** A request as its sender sees it. */
 export interface SharedRequest<Key> {
   readonly key: Key;
   /**
-   * Claims what only one of the requests that run may have.
+   * Claims a lock that what is sent at other times must not need.
    *
-   * @returns false if another one has it: then the outcome must be `again`.
+   * @returns false if something that runs has claimed it: then the outcome must be `AGAIN`.
    */
   claim(lock: string): boolean;
 }
@@ -54,7 +56,7 @@ export interface Sharing<Key, Value> {
   send: (requests: readonly SharedRequest<Key>[], isAlone: boolean) => Promise<readonly Outcome<Value>[]>;
   /** How much of the maximum size a request takes; by default, 1. */
   sizeOf?: (key: Key) => number;
-  /** What only one of the requests that run may have. */
+  /** A lock that only one of the requests that run may need. */
   lockOf?: (key: Key) => string;
   /** How many times several requests are sent at the same time; by default, once. */
   atOnce?: number;
@@ -62,37 +64,16 @@ export interface Sharing<Key, Value> {
   alone?: <T>(key: Key, send: () => Promise<T>) => Promise<T>;
 }
 
-class Waiting<Key, Value> implements SharedRequest<Key> {
-  readonly since = performance.now();
-  isAlone = false;
-  readonly #locks = new Set<string>();
-
-  constructor(
-    readonly key: Key,
-    private readonly held: Map<string, unknown>,
-    readonly resolve: (value: Value) => void,
-    readonly reject: (error: unknown) => void,
-  ) {}
-
-  needs(lock: string): void {
-    this.#locks.add(lock);
-  }
-
-  claim(lock: string): boolean {
-    this.#locks.add(lock);
-    return this.claimAll();
-  }
-
-  /** Claims what the request is known to need. */
-  claimAll(): boolean {
-    const isFree = [...this.#locks].every((lock) => (this.held.get(lock) ?? this) === this);
-    if (isFree) for (const lock of this.#locks) this.held.set(lock, this);
-    return isFree || this.isAlone;
-  }
-
-  release(): void {
-    for (const lock of this.#locks) if (this.held.get(lock) === this) this.held.delete(lock);
-  }
+interface Waiting<Key, Value> {
+  readonly key: Key;
+  readonly since: number;
+  readonly resolve: (value: Value) => void;
+  readonly reject: (error: unknown) => void;
+  /** What it is known to need. */
+  readonly locks: Set<string>;
+  /** The same for requests that are sent together. */
+  batch?: symbol;
+  isAlone: boolean;
 }
 
 /**
@@ -102,8 +83,8 @@ class Waiting<Key, Value> implements SharedRequest<Key> {
 export class Shared<Key, Value> {
   #waiting: Waiting<Key, Value>[] = [];
   #running = 0;
-  /** What running requests have claimed. */
-  readonly #held = new Map<string, unknown>();
+  /** The locks that running requests have claimed, and which of them. */
+  readonly #claims = new Map<string, Set<Waiting<Key, Value>>>();
 
   /** @param isShared whether requests are sent together; otherwise, each is sent alone. */
   constructor(
@@ -114,10 +95,8 @@ export class Shared<Key, Value> {
   /** The request is sent after this call; its error, if any, is that of this key alone. */
   get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
-      const request = new Waiting<Key, Value>(key, this.#held, resolve, reject);
-      const lock = this.sharing.lockOf?.(key);
-      if (lock !== undefined) request.needs(lock);
-      this.#enqueue(request);
+      const locks = new Set(this.sharing.lockOf && [this.sharing.lockOf(key)]);
+      this.#enqueue({ key, since: performance.now(), resolve, reject, locks, isAlone: false });
     });
   }
 
@@ -155,15 +134,21 @@ export class Shared<Key, Value> {
 
   /** Takes what goes together next. What needs something that a running request has claimed waits, but not for long. */
   #take(): Waiting<Key, Value>[] {
-    const { sizeOf = () => 1 } = this.sharing;
+    const { sizeOf = () => 1, lockOf = () => undefined } = this.sharing;
+    const batch = Symbol();
     const taken: Waiting<Key, Value>[] = [];
+    const own = new Set<string>();
     let size = 0;
     this.#waiting = this.#waiting.filter((request) => {
-      const own = sizeOf(request.key);
-      if (taken.length > 0 && size + own > MAX_SIZE) size = Infinity;
-      else if (request.claimAll()) {
+      const lock = lockOf(request.key);
+      if (taken.length > 0 && size + sizeOf(request.key) > MAX_SIZE) size = Infinity;
+      else if (
+        (lock === undefined || !own.has(lock)) &&
+        this.#claim(Object.assign(request, { batch }), request.locks)
+      ) {
+        if (lock !== undefined) own.add(lock);
         taken.push(request);
-        size += own;
+        size += sizeOf(request.key);
         return false;
       } else if (performance.now() - request.since > PATIENCE_MS) {
         void this.#sendAlone(request);
@@ -174,11 +159,32 @@ export class Shared<Key, Value> {
     return taken;
   }
 
+  /** Claims locks for a request, unless requests that were sent at another time have them. */
+  #claim(request: Waiting<Key, Value>, locks: Iterable<string>): boolean {
+    const all = Array.from(locks, (lock) => [lock, this.#claims.get(lock) ?? new Set()] as const);
+    for (const [lock] of all) request.locks.add(lock);
+    const isFree = all.every(([, others]) => [...others].every(({ batch }) => batch === request.batch));
+    if (!isFree && !request.isAlone) return false;
+    for (const [lock, others] of all) this.#claims.set(lock, others.add(request));
+    return true;
+  }
+
+  #release(request: Waiting<Key, Value>): void {
+    for (const lock of request.locks) {
+      const claims = this.#claims.get(lock);
+      if (claims?.delete(request) && claims.size === 0) this.#claims.delete(lock);
+    }
+  }
+
   /** Settles the requests, except those that it sends again. */
   async #send(requests: readonly Waiting<Key, Value>[], isAlone = false): Promise<void> {
     let outcomes: readonly Outcome<Value>[];
     try {
-      outcomes = await this.sharing.send(requests, isAlone);
+      const sent = requests.map((request) => ({
+        key: request.key,
+        claim: (lock: string) => this.#claim(request, [lock]),
+      }));
+      outcomes = await this.sharing.send(sent, isAlone);
     } catch (error) {
       // One request's error must not fail the others. If the database is unavailable, it is so for all of them.
       const isOfAll = isAlone || (isUnavailable(error) && lockConflict(error) === undefined);
@@ -190,7 +196,7 @@ export class Shared<Key, Value> {
 
   #settle(request: Waiting<Key, Value>, outcome: Outcome<Value>): void {
     if (outcome === 'locked') return void this.#sendAlone(request);
-    request.release();
+    this.#release(request);
     if ('value' in outcome) request.resolve(outcome.value);
     else if ('error' in outcome) request.reject(outcome.error);
     else outcome.again().then(() => this.#enqueue(request), request.reject);

@@ -51,7 +51,7 @@ export class Admission implements NestInterceptor {
   ) {
     this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
     this.#heavy = new FairQueue(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
-    this.#changes = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
+    this.#changes = new FairQueue(2 * pool * REQUESTS_PER_CONNECTION, leavesHalf);
     this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 

@@ -5,7 +5,7 @@ import { type NeededCredits, unlessRefused, WalletStore } from '../cashback/wall
 import { notFound } from '../common/problem.js';
 import { anyOf } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
+import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
 import type { Connection } from '../database/transaction.js';
 import type { Order } from './order.entity.js';
@@ -39,8 +39,8 @@ interface Performed<T> {
 }
 
 /**
- * Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. Use cases that come at
- * the same time share a transaction, in which each has an order and a wallet of its own.
+ * Runs use cases of orders: each loads an order with its wallet, changes both, and saves them. Use cases of different
+ * orders that come at the same time share a transaction. Those of one wallet perform there in the order of arrival.
  */
 @Injectable()
 export class OrderTransactionsService {
@@ -58,11 +58,7 @@ export class OrderTransactionsService {
     );
   }
 
-  /**
-   * An order that is due expires first, also if the use case is refused.
-   *
-   * @throws Problem not_found, also for an order of another merchant.
-   */
+  /** An order that is due expires first. @throws Problem not_found, also for an order of another merchant. */
   run<T>(merchantId: string, orderId: string, useCase: OrderUseCase<T>): Promise<Performed<T>> {
     return this.#shared.get({ merchantId, orderId, ...useCase }) as Promise<Performed<T>>;
   }
@@ -74,33 +70,45 @@ export class OrderTransactionsService {
       existingRefunds(transaction, keys),
     ]);
     const refundOf = new Map(refunds.map((refund) => [refund.orderId, refund]));
-    const requestOf = new Map(requests.map((request) => [request.key.orderId, request]));
-    const useCaseOf = ({ id }: Order): KeyedUseCase => requestOf.get(id)!.key;
-    const claimed = locked.filter((order) => requestOf.get(order.id)!.claim(ownerKey(order)));
+    const useCases = new Map(keys.map((key) => [key.orderId, key]));
+    const useCaseOf = ({ id }: Order): KeyedUseCase => useCases.get(id)!;
+    const orders = new Map(locked.map((order) => [order.id, order]));
+    const claimed = requests.flatMap((request) => {
+      const order = orders.get(request.key.orderId);
+      return order !== undefined && request.claim(ownerKey(order)) ? [order] : [];
+    });
     const isNewRefund = (order: Order): boolean =>
       order.wasCompleted && useCaseOf(order).refundExternalId !== undefined && !refundOf.has(order.id);
     const { loaded, others } = await this.orders.withWallets(transaction, claimed, onLocked, isNewRefund);
-    for (const { order, wallet } of loaded) order.expireIfDue(wallet);
-    const needs = loaded.map(({ order, wallet }) => {
+    // An order that is due goes alone, because it must not expire if its use case is refused.
+    const due = loaded.filter(({ order, wallet }) => onLocked !== undefined && order.isDue(wallet.now));
+    const ready = loaded.filter((one) => !due.includes(one));
+    for (const { order, wallet } of ready) order.expireIfDue(wallet);
+    const needs = ready.map(({ order, wallet }) => {
       const own = refundOf.has(order.id) ? undefined : useCaseOf(order).needs?.(order, wallet);
       return { wallet, orderId: order.id, ...own };
     });
     await this.wallets.loadCredits(transaction, needs);
     const perform = (order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> =>
-      outcomeOf(() => {
-        order.expireIfDue(wallet);
-        return { order, wallet, result: useCaseOf(order).perform(order, wallet, refundOf.get(order.id)) };
-      });
-    const outcomes = new Map(loaded.map(({ order, wallet }) => [order.id, perform(order, wallet)]));
-    await this.orders.save(transaction, record, loaded);
+      outcomeOf(() => ({ order, wallet, result: useCaseOf(order).perform(order, wallet, refundOf.get(order.id)) }));
+    const outcomes = new Map(ready.map(({ order, wallet }) => [order.id, perform(order, wallet)]));
+    await this.orders.save(
+      transaction,
+      record,
+      ready.filter(({ order }) => isDone(outcomes.get(order.id)!)),
+    );
+    for (const { order } of due) outcomes.set(order.id, 'locked');
     for (const order of claimed.filter(({ id }) => !outcomes.has(id))) {
       const other = others.get(ownerKey(order))!;
       outcomes.set(
         order.id,
-        unlessRefused(other, (wallet) => perform(order, wallet)),
+        unlessRefused(other, (wallet) => {
+          order.expireIfDue(wallet);
+          return perform(order, wallet);
+        }),
       );
     }
-    // The wallet of the others belongs to another use case that is running.
+    // Another transaction in this process has the wallet of the others.
     for (const { id } of locked) if (!outcomes.has(id)) outcomes.set(id, AGAIN);
     const missing = onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
     return keys.map(({ orderId }) => outcomes.get(orderId) ?? missing);

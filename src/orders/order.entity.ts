@@ -248,9 +248,13 @@ export class Order {
     return { availableAt, expiresAt };
   }
 
+  isDue(now: Date): boolean {
+    return this.status === 'pending' && this.expiresAt <= now;
+  }
+
   /** Expires the order, if it is due: what it held is released. */
   expireIfDue(wallet: WalletAggregate): void {
-    if (this.status !== 'pending' || this.expiresAt > wallet.now) return;
+    if (!this.isDue(wallet.now)) return;
     wallet.hold(this.id, 0, this.expiresAt);
     const { heldCents: lapsedCents } = this;
     this.#nextVersion('expire', { type: 'order.expired' }, wallet, { status: 'expired', heldCents: 0, lapsedCents });
