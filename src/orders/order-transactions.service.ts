@@ -9,7 +9,7 @@ import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../database
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
 import type { Connection } from '../database/transaction.js';
 import type { Order } from './order.entity.js';
-import { OrderStore } from './order.store.js';
+import { type LoadedOrder, OrderStore } from './order.store.js';
 import { Refund } from './refund.entity.js';
 
 /** What happens to an order in a transaction. */
@@ -69,53 +69,59 @@ export class OrderTransactionsService {
       this.orders.lock(transaction, keys, onLocked),
       existingRefunds(transaction, keys),
     ]);
-    const refundOf = new Map(refunds.map((refund) => [refund.orderId, refund]));
-    const useCases = new Map(keys.map((key) => [key.orderId, key]));
-    const useCaseOf = ({ id }: Order): KeyedUseCase => useCases.get(id)!;
+    const useCases = new UseCases(keys, refunds);
     const orders = new Map(locked.map((order) => [order.id, order]));
     const claimed = requests.flatMap((request) => {
       const order = orders.get(request.key.orderId);
       return order !== undefined && request.claim(ownerKey(order)) ? [order] : [];
     });
-    const isNewRefund = (order: Order): boolean =>
-      order.wasCompleted && useCaseOf(order).refundExternalId !== undefined && !refundOf.has(order.id);
-    const { loaded, others } = await this.orders.withWallets(transaction, claimed, onLocked, isNewRefund);
-    // An order that is due goes alone, because it must not expire if its use case is refused.
-    const due = loaded.filter(({ order, wallet }) => onLocked !== undefined && order.isDue(wallet.now));
-    const ready = loaded.filter((one) => !due.includes(one));
+    const { loaded, others } = await this.orders.withWallets(transaction, claimed, onLocked, useCases.isNewRefund);
+    // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
+    const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
     for (const { order, wallet } of ready) order.expireIfDue(wallet);
-    const needs = ready.map(({ order, wallet }) => {
-      const own = refundOf.has(order.id) ? undefined : useCaseOf(order).needs?.(order, wallet);
-      return { wallet, orderId: order.id, ...own };
+    await this.wallets.loadCredits(transaction, ready.map(useCases.needsOf));
+    const outcomes = new Map(ready.map(({ order, wallet }) => [order.id, useCases.perform(order, wallet)]));
+    const done = ready.filter(({ order }) => isDone(outcomes.get(order.id)!));
+    await this.orders.save(transaction, record, done);
+    return keys.map(({ orderId }) => {
+      const order = orders.get(orderId);
+      if (order === undefined) return onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
+      // Another transaction in this process has the wallet of those that are not claimed.
+      if (!claimed.includes(order)) return AGAIN;
+      const other = others.get(ownerKey(order)) ?? 'locked';
+      return outcomes.get(orderId) ?? unlessRefused(other, (empty) => useCases.perform(order, empty));
     });
-    await this.wallets.loadCredits(transaction, needs);
-    const perform = (order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> =>
-      outcomeOf(() => ({ order, wallet, result: useCaseOf(order).perform(order, wallet, refundOf.get(order.id)) }));
-    const outcomes = new Map(ready.map(({ order, wallet }) => [order.id, perform(order, wallet)]));
-    await this.orders.save(
-      transaction,
-      record,
-      ready.filter(({ order }) => isDone(outcomes.get(order.id)!)),
-    );
-    for (const { order } of due) outcomes.set(order.id, 'locked');
-    for (const order of claimed.filter(({ id }) => !outcomes.has(id))) {
-      const other = others.get(ownerKey(order))!;
-      outcomes.set(
-        order.id,
-        unlessRefused(other, (wallet) => {
-          order.expireIfDue(wallet);
-          return perform(order, wallet);
-        }),
-      );
-    }
-    // Another transaction in this process has the wallet of the others.
-    for (const { id } of locked) if (!outcomes.has(id)) outcomes.set(id, AGAIN);
-    const missing = onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
-    return keys.map(({ orderId }) => outcomes.get(orderId) ?? missing);
   }
 }
 
 type Outcomes = Outcome<Performed<unknown>>[];
+
+/** The use cases of a transaction, each of an order of its own. */
+class UseCases {
+  readonly #keys: ReadonlyMap<string, KeyedUseCase>;
+  readonly #refunds: ReadonlyMap<string, Refund>;
+
+  constructor(keys: readonly KeyedUseCase[], refunds: readonly Refund[]) {
+    this.#keys = new Map(keys.map((key) => [key.orderId, key]));
+    this.#refunds = new Map(refunds.map((refund) => [refund.orderId, refund]));
+  }
+
+  readonly isNewRefund = ({ id, wasCompleted }: Order): boolean =>
+    wasCompleted && this.#keys.get(id)!.refundExternalId !== undefined && !this.#refunds.has(id);
+
+  readonly needsOf = ({ order, wallet }: LoadedOrder): NeededCredits => {
+    const needs = this.#refunds.has(order.id) ? undefined : this.#keys.get(order.id)!.needs?.(order, wallet);
+    return { wallet, orderId: order.id, ...needs };
+  };
+
+  perform(order: Order, wallet: WalletAggregate): Outcome<Performed<unknown>> {
+    return outcomeOf(() => {
+      order.expireIfDue(wallet);
+      const result = this.#keys.get(order.id)!.perform(order, wallet, this.#refunds.get(order.id));
+      return { order, wallet, result };
+    });
+  }
+}
 
 /** Reads the refunds that exist already. The lock of the order, which comes before, keeps others from making one. */
 async function existingRefunds(connection: Connection, keys: readonly KeyedUseCase[]): Promise<Refund[]> {

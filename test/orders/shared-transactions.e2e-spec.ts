@@ -269,7 +269,7 @@ describe.each([true, false])('use cases that come together, with BATCH=%s', (isS
       merchant.hold(late!, '4.00').answer,
       ...(await atOnce(8, () => merchant.create())).map((order) => merchant.complete(order).answer),
     ]);
-    expect(statusesOf(answers)).toEqual([422, 422, 422, ...Array(9).fill(200)]);
+    expect(statusesOf(answers)).toEqual([422, 422, 422, ...Array<number>(9).fill(200)]);
     const sql = "SELECT id, version FROM orders WHERE id IN (?) AND status = 'pending'";
     const rows = await operator.query<{ id: string; version: number }[]>(sql, [orders.map(({ id }) => id)]);
     const versions = new Map(rows.map(({ id, version }) => [id, version]));
