@@ -1,5 +1,5 @@
 import { Problem } from '../common/problem.js';
-import type { NamedGrant } from '../cashback/grant-batches.service.js';
+import type { NamedGrant } from '../cashback/grant-content.js';
 import type { RequestValidationPipe } from '../http/validation.pipe.js';
 import { CreateGrantDto } from '../wallets/dto/grant.dto.js';
 import { readGrant } from '../wallets/grant.mapper.js';

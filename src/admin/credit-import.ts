@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
-import { GrantBatchesService, type GrantOutcome, type NamedGrant } from '../cashback/grant-batches.service.js';
+import type { NamedGrant } from '../cashback/grant-content.js';
+import { GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
@@ -39,7 +40,7 @@ export async function importCredits(
   merchantId: string,
   file: string,
 ): Promise<ImportSummary> {
-  const [config, batches] = [services.get(Config), services.get(GrantBatchesService)];
+  const [config, grants] = [services.get(Config), services.get(GrantsService)];
   const { policy } = await services.get(MerchantsService).get(merchantId);
   const { size } = await stat(file);
   const stream = createReadStream(file);
@@ -51,8 +52,7 @@ export async function importCredits(
   const nextBatch = (): Promise<GrantLine[]> => (reading = reading.then(() => next(lines, report)));
   const lane = async (): Promise<void> => {
     for (let batch = await nextBatch(); batch.length > 0 && failures.length === 0;) {
-      const grants = batch.map(({ grant }) => grant);
-      report.count(batch, await batches.grantAll(merchantId, grants));
+      report.count(batch, await Promise.all(batch.map(({ grant }) => outcomeOf(grants.grant(merchantId, grant)))));
       progress.show(() => `${Math.floor((100 * stream.bytesRead) / Math.max(size, 1))} % read: ${report.sentence}`);
       batch = await nextBatch();
     }
@@ -64,6 +64,18 @@ export async function importCredits(
   report.warn();
   if (failures.length > 0) throw failures[0];
   return report.summary;
+}
+
+/** What happened to a grant: it is new, it existed before, or it was refused. */
+type GrantOutcome = 'granted' | 'existing' | Problem;
+
+async function outcomeOf(granting: ReturnType<GrantsService['grant']>): Promise<GrantOutcome> {
+  try {
+    return (await granting).replayed ? 'existing' : 'granted';
+  } catch (error) {
+    if (error instanceof Problem && error.code !== 'unavailable') return error;
+    throw error;
+  }
 }
 
 class ImportReport {

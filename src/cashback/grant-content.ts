@@ -28,6 +28,9 @@ export interface GrantContent {
   apiUserId?: string;
 }
 
+/** Content with an external ID, by which a repeated grant is recognized. */
+export type NamedGrant = GrantContent & { externalId: string };
+
 /** A grant with its credit, and the document of its customer. An erased customer has a pseudonym instead. */
 export interface StoredGrant {
   grant: Grant;

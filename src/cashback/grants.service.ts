@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
 import { Clock } from '../common/clock.js';
-import type { NewFeedEvent, Recorder } from '../common/domain-event.js';
+import type { NewFeedEvent } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
-import { chunks, columnNames, insertion, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, type Outcome, outcomeOf, type Shared, type SharedRequest } from '../database/shared.js';
+import { columnNames, insertion, type Row, toEntity } from '../database/rows.js';
+import { AGAIN, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
-import type { Connection, Transaction } from '../database/transaction.js';
+import type { Connection } from '../database/transaction.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
@@ -26,8 +25,8 @@ import {
 import { Replays } from './replay.js';
 import { grantEvent } from './wallet-events.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
-import { type OnLocked, unlessRefused, WalletStore } from './wallet.store.js';
-import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
+import { unlessRefused, WalletStore } from './wallet.store.js';
+import { ownerKey, type WalletOwner } from './wallet.entity.js';
 
 /** What identifies a grant of a merchant. */
 export type GrantKey = Pick<Grant, 'creditId'> | Pick<Grant, 'externalId'>;
@@ -41,7 +40,7 @@ export interface GrantState extends StoredGrant {
 }
 
 /** A grant to make. */
-export interface NewGrant {
+interface NewGrant {
   merchantId: string;
   policy: Policy;
   content: GrantContent;
@@ -56,6 +55,7 @@ interface VoidedGrant {
 /** Grants cashback that was not earned by an order, and takes grants back. Use cases share transactions. */
 @Injectable()
 export class GrantsService {
+  readonly #stored: Shared<OwnedKey, StoredGrant | undefined>;
   readonly #grants: Shared<NewGrant, Credit>;
   readonly #voids: Shared<VoidedGrant, GrantState>;
 
@@ -67,10 +67,11 @@ export class GrantsService {
     private readonly clock: Clock,
     private readonly replays: Replays,
   ) {
+    this.#stored = shared.create('grants_by_external_id', readGrants);
     this.#grants = shared.transactions(
       'grants',
-      ({ merchantId, content }) => ownerKey({ merchantId, document: content.document }),
-      ({ transaction, record, requests, onLocked }) => this.grantAll(transaction, record, keysOf(requests), onLocked),
+      ({ merchantId, content: { externalId } }) => externalId && `${merchantId} ${externalId}`,
+      (useCases) => this.#grantAll(useCases),
     );
     this.#voids = shared.transactions(
       'voids',
@@ -88,7 +89,7 @@ export class GrantsService {
    *   external_id_conflict if the grant with this external ID has different content; grant_exceeds_maximum.
    */
   async grant(merchantId: string, content: GrantContent): Promise<{ credit: Credit; replayed: boolean }> {
-    const { policy } = await this.merchants.get(merchantId);
+    const policy = await this.merchants.policyOf(merchantId);
     const find = (): Promise<Credit | undefined> => this.#findSame(merchantId, content);
     const existing = await find();
     if (existing !== undefined) return { credit: existing, replayed: true };
@@ -102,24 +103,21 @@ export class GrantsService {
     }
   }
 
-  /** Makes grants in a transaction. @returns the outcome of each. */
-  async grantAll(
-    transaction: Transaction,
-    record: Recorder,
-    grants: readonly NewGrant[],
-    onLocked?: OnLocked,
-  ): Promise<Outcome<Credit>[]> {
-    const owners = grants.map(({ merchantId, content: { document } }) => ({ merchantId, document }));
+  async #grantAll({ transaction, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
+    const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
+    const owners = claimed.map(({ key }) => ownerOf(key));
     const { wallets, others } = await this.wallets.lockAll(transaction, owners, onLocked);
     const events: NewFeedEvent[] = [];
     const rows: Grant[] = [];
-    const outcomes = grants.map(({ policy, content }, at): Outcome<Credit> => {
+    const outcomes = requests.map((request): Outcome<Credit> => {
+      if (!claimed.includes(request)) return AGAIN;
+      const { policy, content } = request.key;
       const grantTo = (wallet: WalletAggregate): Outcome<Credit> =>
         outcomeOf(() => {
           const validity = validityOfGrant(content, policy, wallet.now);
           return wallet.grant(content.amountCents, validity, content.reason ?? null);
         });
-      const owner = ownerKey(owners[at]!);
+      const owner = ownerKey(ownerOf(request.key));
       const wallet = wallets.get(owner);
       if (wallet === undefined) return unlessRefused(others.get(owner)!, grantTo);
       const outcome = grantTo(wallet);
@@ -139,16 +137,12 @@ export class GrantsService {
   /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
   async get(merchantId: string, creditId: string): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.unitOfWork.snapshot(async (manager) => {
-      const [found] = await readGrants(manager, [{ merchantId, creditId }]);
-      if (found === undefined) throw notFound('no grant has this ID');
-      const { grant, credit, all } = found;
-      const { document } = await manager.findOneByOrFail(Wallet, { id: credit.walletId, merchantId });
-      const now = this.clock.now(merchantId);
-      // What has expired and is not held counts no more, also before it is written off.
-      const left = all.map((one) => (one.expiresAt <= now ? { ...one, remainingCents: one.heldCents } : one));
-      return { grant, credit, document, timeZone, ...sumsOf(left) };
-    });
+    const [found] = await this.unitOfWork.snapshot((manager) => readWithReturned(manager, [{ merchantId, creditId }]));
+    if (found === undefined) throw notFound('no grant has this ID');
+    const now = this.clock.now(merchantId);
+    // What has expired and is not held counts no more, also before it is written off.
+    const left = found.all.map((one) => (one.expiresAt <= now ? { ...one, remainingCents: one.heldCents } : one));
+    return { ...found, timeZone, ...sumsOf(left) };
   }
 
   /**
@@ -165,26 +159,29 @@ export class GrantsService {
 
   async #voidAll(useCases: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
     const { transaction, record, requests, onLocked } = useCases;
-    const known = await findOwners(transaction, keysOf(requests));
-    const claimed = requests.map((request, at) => {
-      const owned = known[at];
-      return owned !== undefined && request.claim(ownerKey(owned)) ? owned : undefined;
-    });
-    const owned = claimed.filter((one) => one !== undefined);
+    const known = await readGrants(
+      transaction,
+      requests.map(({ key: { merchantId, key } }) => ({ merchantId, ...key })),
+    );
+    const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
+    const claimed = owners.filter((owner, at) => owner !== undefined && requests[at]!.claim(ownerKey(owner)));
     const [{ wallets, others }, grants] = await Promise.all([
-      this.wallets.lockAll(transaction, owned, onLocked),
-      readGrants(transaction, owned),
+      this.wallets.lockAll(transaction, claimed as WalletOwner[], onLocked),
+      readWithReturned(
+        transaction,
+        known.flatMap((stored) => stored?.grant ?? []),
+      ),
     ]);
     const voided: Grant[] = [];
     const events: NewFeedEvent[] = [];
     const outcomes = requests.map(({ key: { key, timeZone } }, at): Outcome<GrantState> => {
-      const owner = known[at];
+      const owner = owners[at];
       if (owner === undefined)
         return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
-      const wallet = claimed[at] && wallets.get(ownerKey(owner));
+      const wallet = claimed.includes(owner) ? wallets.get(ownerKey(owner)) : undefined;
       // Another one has the wallet, or the customer was erased meanwhile.
       if (wallet === undefined) return others.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
-      const { grant, credit, all } = grants.find(({ credit: { id } }) => id === owner.creditId)!;
+      const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;
       const credits = wallet.load(all);
       const amountCents = wallet.void(credits);
       if (amountCents > 0 || grant.voidedAt === null) {
@@ -193,7 +190,7 @@ export class GrantsService {
         voided.push(grant);
         events.push(grantEvent('cashback.voided', wallet, credit, { ...grant, timeZone }, amountCents));
       }
-      return { value: { grant, credit, document: wallet.row.document, timeZone, ...sumsOf(credits) } };
+      return { value: { grant, credit, document, timeZone, ...sumsOf(credits) } };
     });
     await this.wallets.save(transaction, record, wallets.values());
     if (voided.length > 0)
@@ -203,7 +200,7 @@ export class GrantsService {
   }
 
   /** @throws Problem external_id_conflict, pointing at each member that differs. */
-  refuseDifferences(sent: GrantContent, stored: StoredGrant): void {
+  #refuseDifferences(sent: GrantContent, stored: StoredGrant): void {
     const known = { content: storedContent(stored), digest: stored.grant.contentDigest };
     const errors = this.replays.differencesFromStored(requestedContent(sent), known, [
       'document',
@@ -216,10 +213,9 @@ export class GrantsService {
   async #findSame(merchantId: string, content: GrantContent): Promise<Credit | undefined> {
     const { externalId } = content;
     if (externalId === undefined) return undefined;
-    const found = await this.unitOfWork.snapshot((manager) => grantsByExternalId(manager, merchantId, [externalId]));
-    const stored = found.get(externalId);
+    const stored = await this.#stored.get({ merchantId, externalId });
     if (stored === undefined) return undefined;
-    this.refuseDifferences(content, stored);
+    this.#refuseDifferences(content, stored);
     return stored.credit;
   }
 
@@ -241,78 +237,73 @@ export class GrantsService {
   }
 }
 
-/** Reads the grants of a merchant that have these external IDs, by external ID. Call it in a snapshot. */
-export async function grantsByExternalId(
-  manager: EntityManager,
-  merchantId: string,
-  externalIds: readonly string[],
-): Promise<Map<string, StoredGrant>> {
-  const stored = new Map<string, StoredGrant>();
-  for (const ids of chunks(externalIds)) {
-    const grants = await manager.findBy(Grant, { merchantId, externalId: In(ids) });
-    const credits = await manager.findBy(Credit, { merchantId, id: In(grants.map(({ creditId }) => creditId)) });
-    const creditOf = new Map(credits.map((credit) => [credit.id, credit]));
-    const wallets = await manager.findBy(Wallet, { merchantId, id: In(credits.map(({ walletId }) => walletId)) });
-    const documentOf = new Map(wallets.map(({ id, document }) => [id, document]));
-    for (const grant of grants) {
-      const credit = creditOf.get(grant.creditId);
-      const document = documentOf.get(credit?.walletId ?? '');
-      if (credit === undefined || document === undefined) throw new Error(`grant ${grant.creditId} has no wallet`);
-      stored.set(grant.externalId, { grant, credit, document });
-    }
-  }
-  return stored;
-}
+const ownerOf = ({ merchantId, content: { document } }: NewGrant): WalletOwner => ({ merchantId, document });
 
-const keysOf = <Key>(requests: readonly SharedRequest<Key>[]): Key[] => requests.map(({ key }) => key);
+type OwnedKey = { merchantId: string } & GrantKey;
 
-/** A grant, and whose it is. */
-type OwnedGrant = WalletOwner & Pick<Grant, 'creditId'>;
-
-/** Finds grants and their customers. @returns undefined for those that their merchant does not have. */
-async function findOwners(
-  connection: Connection,
-  keys: readonly Pick<VoidedGrant, 'merchantId' | 'key'>[],
-): Promise<(OwnedGrant | undefined)[]> {
-  const selects = keys.map(
-    ({ key }, at) => `
-    SELECT ${at} AS at, g.merchant_id AS merchantId, g.credit_id AS creditId, w.document
-      FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
-      JOIN wallets w ON w.id = c.wallet_id AND w.merchant_id = g.merchant_id
-     WHERE g.merchant_id = ? AND g.${'creditId' in key ? 'credit_id' : 'external_id'} = ?`,
-  );
-  const rows = await connection.query<(OwnedGrant & { at: number })[]>(
-    selects.join(' UNION ALL '),
-    keys.flatMap(({ merchantId, key }) => [merchantId, 'creditId' in key ? key.creditId : Buffer.from(key.externalId)]),
-  );
-  const found = new Map(rows.map(({ at, ...owned }) => [at, owned]));
-  return keys.map((_, at) => found.get(at));
-}
-
-/** Reads grants that exist, each with its credit and all credits with what remains of it. */
-async function readGrants(
-  connection: Connection,
-  grants: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
-): Promise<{ grant: Grant; credit: Credit; all: Credit[] }[]> {
-  if (grants.length === 0) return [];
-  const groups = byMerchant(grants, ({ creditId }) => creditId).flat();
-  const select = (target: typeof Grant | typeof Credit, table: string, id: string): Promise<Row[]> =>
+/** Reads grants, each with its credit. @returns undefined for those that their merchant does not have. */
+async function readGrants(connection: Connection, keys: readonly OwnedKey[]): Promise<(StoredGrant | undefined)[]> {
+  const columns = [
+    ...columnNames(connection, Grant).map((name) => `g.${name}`),
+    // The merchant is the same.
+    ...columnNames(connection, Credit).flatMap((name) => (name === 'merchant_id' ? [] : `c.${name}`)),
+  ];
+  const select = (column: string, owned: [merchantId: string, values: unknown[]][]): Promise<Row[]> =>
     connection.query(
-      `SELECT ${columnNames(connection, target).join(', ')} FROM ${table}
-        WHERE ${anyOf(groups.length / 2, `merchant_id = ? AND ${id} IN (?)`)}`,
-      groups,
+      `SELECT ${columns.join(', ')}, w.document FROM cashback_grants g
+         JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
+         JOIN wallets w ON w.id = c.wallet_id AND w.merchant_id = g.merchant_id
+        WHERE ${anyOf(owned.length, `g.merchant_id = ? AND g.${column} IN (?)`)}`,
+      owned.flat(),
     );
-  const [rows, ...credits] = await Promise.all([
-    select(Grant, 'cashback_grants', 'credit_id'),
-    select(Credit, 'cashback_credits', 'id'),
-    select(Credit, 'cashback_credits', 'from_credit_id'),
+  const ids = keys.flatMap((key) => ('creditId' in key ? [key] : []));
+  const names = keys.flatMap((key) => ('externalId' in key ? [key] : []));
+  const rows = await Promise.all([
+    ids.length > 0
+      ? select(
+          'credit_id',
+          byMerchant(ids, ({ creditId }) => creditId),
+        )
+      : [],
+    names.length > 0
+      ? select(
+          'external_id',
+          byMerchant(names, ({ externalId }) => Buffer.from(externalId)),
+        )
+      : [],
   ]);
-  const all = credits.flat().map((row) => toEntity(connection, Credit, row));
-  return rows.map((row) => {
-    const grant = toEntity(connection, Grant, row);
-    const own = all.filter(({ id, fromCreditId }) => (fromCreditId ?? id) === grant.creditId);
-    return { grant, credit: own.find(({ id }) => id === grant.creditId)!, all: own };
-  });
+  const found = rows.flat().map((row): StoredGrant => ({
+    grant: toEntity(connection, Grant, row),
+    credit: toEntity(connection, Credit, row),
+    document: String(row['document']),
+  }));
+  return keys.map((key) =>
+    found.find(({ grant }) => Object.entries(key).every(([name, value]) => grant[name as keyof OwnedKey] === value)),
+  );
+}
+
+/** Reads grants that exist, with all credits with what remains of each. */
+async function readWithReturned(
+  connection: Connection,
+  keys: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
+): Promise<(StoredGrant & { all: Credit[] })[]> {
+  if (keys.length === 0) return [];
+  const groups = byMerchant(keys, ({ creditId }) => creditId);
+  const [stored, rows] = await Promise.all([
+    readGrants(
+      connection,
+      keys.map(({ merchantId, creditId }) => ({ merchantId, creditId })),
+    ),
+    connection.query<Row[]>(
+      `SELECT ${columnNames(connection, Credit).join(', ')} FROM cashback_credits
+        WHERE ${anyOf(groups.length, 'merchant_id = ? AND from_credit_id IN (?)')}`,
+      groups.flat(),
+    ),
+  ]);
+  const returned = rows.map((row) => toEntity(connection, Credit, row));
+  return stored.flatMap((one) =>
+    one === undefined ? [] : { ...one, all: [one.credit, ...returned.filter((c) => c.fromCreditId === one.credit.id)] },
+  );
 }
 
 const sumsOf = (credits: readonly Credit[]): Pick<GrantState, 'remainingCents' | 'heldCents'> => ({

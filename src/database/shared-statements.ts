@@ -64,7 +64,7 @@ export class SharedStatements {
    */
   transactions<Key extends { merchantId: string }, Value>(
     kind: string,
-    lockOf: (key: Key) => string,
+    lockOf: (key: Key) => string | undefined,
     perform: (useCases: SharedUseCases<Key>) => Promise<Outcome<Value>[]>,
   ): Shared<Key, Value> {
     const send = (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<Outcome<Value>[]> => {

@@ -57,7 +57,7 @@ export interface Sharing<Key, Value> {
   /** How much of the maximum size a request takes; by default, 1. */
   sizeOf?: (key: Key) => number;
   /** A lock that only one of the requests that run may need. */
-  lockOf?: (key: Key) => string;
+  lockOf?: (key: Key) => string | undefined;
   /** How many times several requests are sent at the same time; by default, once. */
   atOnce?: number;
   /** Bounds how many requests are sent alone. */
@@ -95,7 +95,8 @@ export class Shared<Key, Value> {
   /** The request is sent after this call; its error, if any, is that of this key alone. */
   get(key: Key): Promise<Value> {
     return new Promise((resolve, reject) => {
-      const locks = new Set(this.sharing.lockOf && [this.sharing.lockOf(key)]);
+      const lock = this.sharing.lockOf?.(key);
+      const locks = new Set(lock === undefined ? [] : [lock]);
       this.#enqueue({ key, since: performance.now(), resolve, reject, locks, isAlone: false });
     });
   }

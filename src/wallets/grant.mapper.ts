@@ -1,4 +1,4 @@
-import type { NamedGrant } from '../cashback/grant-batches.service.js';
+import type { NamedGrant } from '../cashback/grant-content.js';
 import type { GrantState } from '../cashback/grants.service.js';
 import { expiresOn } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
