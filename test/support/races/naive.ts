@@ -43,7 +43,7 @@ function withoutLocks(connection: Connection): Connection {
 
 /** An unsafe variant that reads an order without locking it, and overwrites what others have written since. */
 export class NaiveOrderStore extends OrderStore {
-  readonly #barrier = new Barrier(10);
+  readonly #barrier = new Barrier(4);
 
   override async lock(connection: Connection, ...args: Rest<OrderStore['lock']>): Promise<Order[]> {
     // The wallet is locked, so callers wait before that.
@@ -68,7 +68,7 @@ export class NaiveOrderStore extends OrderStore {
 @Injectable()
 export class NaiveOrders extends OrdersService {
   @Inject(DataSource) private readonly dataSource!: DataSource;
-  readonly #barrier = new Barrier(10);
+  readonly #barrier = new Barrier(4);
 
   override async create(merchantId: string, request: CreateOrderDto): ReturnType<OrdersService['create']> {
     const isKnown = await this.dataSource.manager.existsBy(Order, {
@@ -86,7 +86,7 @@ export class NaiveOrders extends OrdersService {
  */
 @Injectable()
 export class NaiveWalletStore extends WalletStore {
-  readonly #barrier = new Barrier(10);
+  readonly #barrier = new Barrier(4);
   #lastSeq = 1_000_000;
 
   override async lockAll(
