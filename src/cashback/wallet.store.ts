@@ -5,7 +5,7 @@ import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { exactCents, formatMoney, sumCents } from '../common/money.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
-import { chunks, columnNames, insertion, type Row, toEntity, update } from '../database/rows.js';
+import { chunks, columnNames, insertion, insertRows, type Row, toEntity, update } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
 import { SharedStatements } from '../database/shared-statements.js';
 import type { Connection, Transaction, Write } from '../database/transaction.js';
@@ -204,16 +204,15 @@ export class WalletStore {
     return new Map(wallets.map((wallet) => [ownerKey(wallet.row), wallet]));
   }
 
-  /** If several transactions create a wallet, the unique key lets one succeed, and the others find it. */
-  async #insert(connection: Connection, owners: readonly WalletOwner[]): Promise<void> {
+  /** If several transactions create a wallet, the unique key lets one succeed, and the others change nothing. */
+  async #insert(manager: EntityManager, owners: readonly WalletOwner[]): Promise<void> {
     // Sorted, so that two statements do not wait for each other.
     const distinct = new Map(owners.map((owner) => [ownerKey(owner), owner]));
     const rows = Array.from(
       [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)),
       ([, owner]) => newWallet(owner, this.clock.now(owner.merchantId)),
     );
-    const { sql, parameters } = insertion(connection.dataSource, Wallet, rows);
-    await connection.query(sql.replace('INSERT', 'INSERT IGNORE'), [...parameters]);
+    await insertRows(manager, Wallet, rows, ['merchant_id']);
   }
 }
 

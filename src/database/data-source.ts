@@ -44,7 +44,8 @@ export function dataSourceOptions(
     // A transaction sends what needs no answer with the next statement.
     multipleStatements: true,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
-    extra: { queueLimit: MAX_WAITING, enableKeepAlive: true },
+    // An object as a parameter is a text, never a part of the SQL.
+    extra: { queueLimit: MAX_WAITING, enableKeepAlive: true, stringifyObjects: true },
     ...schema,
   };
 }

@@ -31,8 +31,9 @@ export async function insertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
   entities: readonly T[],
+  updated: readonly string[] = [],
 ): Promise<void> {
-  const { sql, parameters } = insertion(manager.dataSource, target, entities);
+  const { sql, parameters } = insertion(manager.dataSource, target, entities, updated);
   await manager.query(sql, [...parameters]);
 }
 
