@@ -27,6 +27,8 @@ export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'hea
  * statement only if they run at the same time.
  */
 const REQUESTS_PER_CONNECTION = 5;
+/** Changes share transactions. A merchant has half of the places, so that many of its changes go together. */
+const CHANGES_PER_CONNECTION = 10;
 /** Heavy requests leave the other connections to light ones. */
 const HEAVY_SHARE = 0.8;
 
@@ -51,7 +53,7 @@ export class Admission implements NestInterceptor {
   ) {
     this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
     this.#heavy = new FairQueue(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
-    this.#changes = new FairQueue(2 * pool * REQUESTS_PER_CONNECTION, leavesHalf);
+    this.#changes = new FairQueue(pool * CHANGES_PER_CONNECTION, leavesHalf);
     this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }
 
