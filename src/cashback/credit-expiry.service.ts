@@ -35,12 +35,12 @@ export class CreditExpiryService implements SweepTask {
     const due = await this.unitOfWork.statement((manager) => manager.query<Due[]>(DUE, [now, LIMIT]));
     const owners = new Map(due.map((wallet) => [wallet.id, wallet]));
     await doEach(owners.values(), (owner) =>
-      this.unitOfWork.joined(async (transaction, record) => {
-        const { wallets } = await this.wallets.lockAll(transaction, [owner], 'skip_locked');
+      this.unitOfWork.transaction(async (manager, record) => {
+        const { wallets } = await this.wallets.lockAll(manager, [owner], 'skip_locked');
         const locked = wallets.get(ownerKey(owner));
         if (locked === undefined) return;
-        await this.wallets.loadExpired(transaction, locked, LIMIT);
-        await this.wallets.save(transaction, record, [locked]);
+        await this.wallets.loadExpired(manager, locked, LIMIT);
+        await this.wallets.save(manager, record, [locked]);
       }),
     );
     return progressOf(due, LIMIT, now);

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
-import { columnNames, insertion, type Row, toEntity } from '../database/rows.js';
+import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
 import { AGAIN, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
-import type { Connection } from '../database/transaction.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
@@ -103,10 +103,10 @@ export class GrantsService {
     }
   }
 
-  async #grantAll({ transaction, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
+  async #grantAll({ manager, record, requests, onLocked }: SharedUseCases<NewGrant>): Promise<Outcome<Credit>[]> {
     const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
     const owners = claimed.map(({ key }) => ownerOf(key));
-    const { wallets, others } = await this.wallets.lockAll(transaction, owners, onLocked);
+    const { wallets, others } = await this.wallets.lockAll(manager, owners, onLocked);
     const events: NewFeedEvent[] = [];
     const rows: Grant[] = [];
     const outcomes = requests.map((request): Outcome<Credit> => {
@@ -128,8 +128,8 @@ export class GrantsService {
       }
       return outcome;
     });
-    await this.wallets.save(transaction, record, wallets.values());
-    if (rows.length > 0) await transaction.write(insertion(transaction.dataSource, Grant, rows));
+    await this.wallets.save(manager, record, wallets.values());
+    await insertRows(manager, Grant, rows);
     events.forEach(record);
     return outcomes;
   }
@@ -158,17 +158,17 @@ export class GrantsService {
   }
 
   async #voidAll(useCases: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
-    const { transaction, record, requests, onLocked } = useCases;
+    const { manager, record, requests, onLocked } = useCases;
     const known = await readGrants(
-      transaction,
+      manager,
       requests.map(({ key: { merchantId, key } }) => ({ merchantId, ...key })),
     );
     const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
     const claimed = owners.filter((owner, at) => owner !== undefined && requests[at]!.claim(ownerKey(owner)));
     const [{ wallets, others }, grants] = await Promise.all([
-      this.wallets.lockAll(transaction, claimed as WalletOwner[], onLocked),
+      this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked),
       readWithReturned(
-        transaction,
+        manager,
         known.flatMap((stored) => stored?.grant ?? []),
       ),
     ]);
@@ -192,9 +192,8 @@ export class GrantsService {
       }
       return { value: { grant, credit, document, timeZone, ...sumsOf(credits) } };
     });
-    await this.wallets.save(transaction, record, wallets.values());
-    if (voided.length > 0)
-      await transaction.write(insertion(transaction.dataSource, Grant, voided, ['voided_cents', 'voided_at']));
+    await this.wallets.save(manager, record, wallets.values());
+    await insertRows(manager, Grant, voided, ['voided_cents', 'voided_at']);
     events.forEach(record);
     return outcomes;
   }
@@ -242,14 +241,14 @@ const ownerOf = ({ merchantId, content: { document } }: NewGrant): WalletOwner =
 type OwnedKey = { merchantId: string } & GrantKey;
 
 /** Reads grants, each with its credit. @returns undefined for those that their merchant does not have. */
-async function readGrants(connection: Connection, keys: readonly OwnedKey[]): Promise<(StoredGrant | undefined)[]> {
+async function readGrants(manager: EntityManager, keys: readonly OwnedKey[]): Promise<(StoredGrant | undefined)[]> {
   const columns = [
-    ...columnNames(connection, Grant).map((name) => `g.${name}`),
+    ...columnNames(manager, Grant).map((name) => `g.${name}`),
     // The merchant is the same.
-    ...columnNames(connection, Credit).flatMap((name) => (name === 'merchant_id' ? [] : `c.${name}`)),
+    ...columnNames(manager, Credit).flatMap((name) => (name === 'merchant_id' ? [] : `c.${name}`)),
   ];
   const select = (column: string, owned: [merchantId: string, values: unknown[]][]): Promise<Row[]> =>
-    connection.query(
+    manager.query(
       `SELECT ${columns.join(', ')}, w.document FROM cashback_grants g
          JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
          JOIN wallets w ON w.id = c.wallet_id AND w.merchant_id = g.merchant_id
@@ -273,8 +272,8 @@ async function readGrants(connection: Connection, keys: readonly OwnedKey[]): Pr
       : [],
   ]);
   const found = rows.flat().map((row): StoredGrant => ({
-    grant: toEntity(connection, Grant, row),
-    credit: toEntity(connection, Credit, row),
+    grant: toEntity(manager, Grant, row),
+    credit: toEntity(manager, Credit, row),
     document: String(row['document']),
   }));
   return keys.map((key) =>
@@ -284,23 +283,23 @@ async function readGrants(connection: Connection, keys: readonly OwnedKey[]): Pr
 
 /** Reads grants that exist, with all credits with what remains of each. */
 async function readWithReturned(
-  connection: Connection,
+  manager: EntityManager,
   keys: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
 ): Promise<(StoredGrant & { all: Credit[] })[]> {
   if (keys.length === 0) return [];
   const groups = byMerchant(keys, ({ creditId }) => creditId);
   const [stored, rows] = await Promise.all([
     readGrants(
-      connection,
+      manager,
       keys.map(({ merchantId, creditId }) => ({ merchantId, creditId })),
     ),
-    connection.query<Row[]>(
-      `SELECT ${columnNames(connection, Credit).join(', ')} FROM cashback_credits
+    manager.query<Row[]>(
+      `SELECT ${columnNames(manager, Credit).join(', ')} FROM cashback_credits
         WHERE ${anyOf(groups.length, 'merchant_id = ? AND from_credit_id IN (?)')}`,
       groups.flat(),
     ),
   ]);
-  const returned = rows.map((row) => toEntity(connection, Credit, row));
+  const returned = rows.map((row) => toEntity(manager, Credit, row));
   return stored.flatMap((one) =>
     one === undefined ? [] : { ...one, all: [one.credit, ...returned.filter((c) => c.fromCreditId === one.credit.id)] },
   );

@@ -1,6 +1,5 @@
 import type { EntityManager } from 'typeorm';
 import { exactCents } from '../common/money.js';
-import type { Connection } from '../database/transaction.js';
 import { AVAILABLE, availableParameters, FREE, PENDING } from './balance-sql.js';
 import { Wallet, type WalletOwner } from './wallet.entity.js';
 
@@ -58,11 +57,11 @@ const SUMS_OF_ONE = `SELECT w.id, ${AVAILABLE} AS available, ${PENDING} AS pendi
  * Changes wallets in memory to their sums at an instant of each. They were read in the same snapshot, or are locked.
  * Most wallets were not changed by a date since they were written.
  */
-export async function bringUpToDate(connection: Connection, wallets: readonly [Wallet, at: Date][]): Promise<void> {
+export async function bringUpToDate(manager: EntityManager, wallets: readonly [Wallet, at: Date][]): Promise<void> {
   const changed = wallets.filter(([{ availableUntil }, at]) => availableUntil <= at);
   if (changed.length === 0) return;
   // One SELECT per wallet, because servers use the index for a range of dates only for one wallet at a time.
-  const rows = await connection.query<Record<'id' | 'available' | 'pending', string>[]>(
+  const rows = await manager.query<Record<'id' | 'available' | 'pending', string>[]>(
     changed.map(() => SUMS_OF_ONE).join(' UNION ALL '),
     changed.flatMap(([{ id, merchantId }, at]) => [...availableParameters(at), at, merchantId, id]),
   );

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { exactCents, formatMoney, sumCents } from '../common/money.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
-import { chunks, columnNames, insertion, insertRows, type Row, toEntity, update } from '../database/rows.js';
+import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
 import { SharedStatements } from '../database/shared-statements.js';
-import type { Connection, Transaction, Write } from '../database/transaction.js';
 import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
@@ -98,31 +97,31 @@ export class WalletStore {
    *
    * @param onLocked leaves out wallets that another transaction has locked; otherwise they are waited for.
    */
-  async lockAll(connection: Connection, customers: readonly Customer[], onLocked?: OnLocked): Promise<LockedWallets> {
+  async lockAll(manager: EntityManager, customers: readonly Customer[], onLocked?: OnLocked): Promise<LockedWallets> {
     if (customers.length === 0) return { wallets: new Map(), others: new Map() };
     const orders = customers.flatMap(({ merchantId, order, isRefund }) =>
       order === undefined ? [] : [{ merchantId, ...order, isRefund }],
     );
     const [rows, holds, refundable] = await Promise.all([
-      lockRows(connection, customers, onLocked),
+      lockRows(manager, customers, onLocked),
       readHolds(
-        connection,
+        manager,
         orders.filter(({ heldCents }) => heldCents > 0),
       ),
       readRefundable(
-        connection,
+        manager,
         orders.filter(({ isRefund }) => isRefund),
       ),
     ]);
-    const wallets = await this.#open(connection, rows, customers);
+    const wallets = await this.#open(manager, rows, customers);
     for (const { order, isRefund, ...owner } of customers) {
       const wallet = wallets.get(ownerKey(owner));
       if (wallet === undefined || order === undefined) continue;
-      if (order.heldCents > 0) loadHold(connection, wallet, order.id, holds);
-      if (isRefund) loadRefundable(connection, wallet, order.id, refundable);
+      if (order.heldCents > 0) loadHold(manager, wallet, order.id, holds);
+      if (isRefund) loadRefundable(manager, wallet, order.id, refundable);
     }
     const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
-    const locked = onLocked === undefined ? new Set() : await existing(connection, left);
+    const locked = onLocked === undefined ? new Set() : await existing(manager, left);
     const others = left.map((owner): [string, NotLocked] => {
       if (locked.has(ownerKey(owner))) return [ownerKey(owner), 'locked'];
       const now = this.clock.now(owner.merchantId);
@@ -135,7 +134,7 @@ export class WalletStore {
   }
 
   /** Loads credits until they cover what is needed, or there are no more. */
-  async loadCredits(connection: Connection, needs: readonly NeededCredits[]): Promise<void> {
+  async loadCredits(manager: EntityManager, needs: readonly NeededCredits[]): Promise<void> {
     const uncovered = new Map<WalletAggregate, NeededCredits[]>();
     for (const need of needs)
       if (need.spendCents || need.takeBackCents)
@@ -149,44 +148,42 @@ export class WalletStore {
       if (own.some(({ takeBackCents }) => takeBackCents) && !isCovered)
         takenBack.push({ wallet, leftCents, availableOnly: false });
     }
-    await loadEarliest(connection, spent);
-    await loadEarliest(connection, takenBack);
+    await loadEarliest(manager, spent);
+    await loadEarliest(manager, takenBack);
   }
 
   /** Loads credits that have expired and are not written off, at most `limit`, which writes them off. */
-  async loadExpired(connection: Connection, wallet: WalletAggregate, limit: number): Promise<void> {
+  async loadExpired(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
     const { id, merchantId } = wallet.row;
     const sql = `
-      SELECT ${creditColumns(connection)} FROM cashback_credits
+      SELECT ${creditColumns(manager)} FROM cashback_credits
        WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, seq LIMIT ?`;
-    const rows = await connection.query<Row[]>(sql, [id, merchantId, wallet.now, limit]);
-    wallet.load(rows.map((row) => toEntity(connection, Credit, row)));
+    const rows = await manager.query<Row[]>(sql, [id, merchantId, wallet.now, limit]);
+    wallet.load(rows.map((row) => toEntity(manager, Credit, row)));
   }
 
   /** Saves changed wallets, with one statement per table. */
-  async save(transaction: Transaction, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
+  async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const changed = [...wallets].filter(({ isChanged }) => isChanged);
     if (changed.length === 0) return;
-    const { dataSource } = transaction;
     for (const credits of chunks(changed.flatMap((wallet) => [...wallet.changedCredits])))
-      await transaction.write(insertion(dataSource, Credit, credits, ['remaining_cents', 'held_cents']));
+      await insertRows(manager, Credit, credits, ['remaining_cents', 'held_cents']);
     const ended = changed.flatMap(({ row: { merchantId }, endedHolds }) =>
       endedHolds.map((id) => ({ merchantId, id })),
     );
     if (ended.length > 0) {
       const [condition, parameters] = ofOrders('', ended);
-      await transaction.write({ sql: `DELETE FROM cashback_holds WHERE ${condition}`, parameters, rows: ended.length });
+      await manager.query(`DELETE FROM cashback_holds WHERE ${condition}`, parameters);
     }
-    for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds)))
-      await transaction.write(insertion(dataSource, Hold, holds));
+    for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds))) await insertRows(manager, Hold, holds);
     for (const entries of chunks(changed.flatMap((wallet) => wallet.entries)))
-      await transaction.write(insertion(dataSource, Entry, entries));
-    await transaction.write(updateOf(dataSource, changed));
+      await insertRows(manager, Entry, entries);
+    await saveRows(manager, changed);
     for (const wallet of changed) recordMovements(record, wallet);
   }
 
   async #open(
-    connection: Connection,
+    manager: EntityManager,
     rows: readonly Wallet[],
     customers: readonly Customer[],
   ): Promise<Map<string, WalletAggregate>> {
@@ -198,7 +195,7 @@ export class WalletStore {
       return new WalletAggregate(row, new Date(now));
     });
     await bringUpToDate(
-      connection,
+      manager,
       wallets.map((wallet) => [wallet.row, wallet.now]),
     );
     return new Map(wallets.map((wallet) => [ownerKey(wallet.row), wallet]));
@@ -217,18 +214,18 @@ export class WalletStore {
 }
 
 /** Locks wallets in the order of merchants and documents, so that no two transactions wait for each other. */
-async function lockRows(connection: Connection, owners: readonly WalletOwner[], onLocked: OnLocked): Promise<Wallet[]> {
+async function lockRows(manager: EntityManager, owners: readonly WalletOwner[], onLocked: OnLocked): Promise<Wallet[]> {
   const [condition, parameters] = ofOwners(owners);
   const sql = `
-    SELECT ${columnNames(connection, Wallet).join(', ')} FROM wallets FORCE INDEX (uq_wallets_merchant_document)
+    SELECT ${columnNames(manager, Wallet).join(', ')} FROM wallets FORCE INDEX (uq_wallets_merchant_document)
      WHERE ${condition} ORDER BY merchant_id, document FOR UPDATE${onLocked === undefined ? '' : ' SKIP LOCKED'}`;
-  const rows = await connection.query<Row[]>(sql, parameters);
-  return rows.map((row) => toEntity(connection, Wallet, row));
+  const rows = await manager.query<Row[]>(sql, parameters);
+  return rows.map((row) => toEntity(manager, Wallet, row));
 }
 
 /** Locks wallets of one merchant, so that what they have is not changed before the event that says it. */
 export async function lockAndSum(
-  connection: Connection,
+  manager: EntityManager,
   merchantId: string,
   ids: readonly string[],
   now: Date,
@@ -237,22 +234,22 @@ export async function lockAndSum(
   const documents = 'SELECT merchant_id AS merchantId, document FROM wallets WHERE merchant_id = ? AND id IN (?)';
   // An erasure can replace a document before the wallet is locked.
   for (let left = ids; left.length > 0; left = left.filter((id) => !locked.has(id))) {
-    const owners = await connection.query<WalletOwner[]>(documents, [merchantId, left]);
-    for (const wallet of await lockRows(connection, owners, undefined)) locked.set(wallet.id, wallet);
+    const owners = await manager.query<WalletOwner[]>(documents, [merchantId, left]);
+    for (const wallet of await lockRows(manager, owners, undefined)) locked.set(wallet.id, wallet);
   }
   await bringUpToDate(
-    connection,
+    manager,
     Array.from(locked.values(), (wallet) => [wallet, now]),
   );
   return locked;
 }
 
 /** Returns which customers have wallets, by `ownerKey`, also if they are locked. */
-async function existing(connection: Connection, owners: readonly WalletOwner[]): Promise<Set<string>> {
+async function existing(manager: EntityManager, owners: readonly WalletOwner[]): Promise<Set<string>> {
   if (owners.length === 0) return new Set();
   const [condition, parameters] = ofOwners(owners);
   const sql = `SELECT merchant_id AS merchantId, document FROM wallets WHERE ${condition}`;
-  return new Set((await connection.query<WalletOwner[]>(sql, parameters)).map(ownerKey));
+  return new Set((await manager.query<WalletOwner[]>(sql, parameters)).map(ownerKey));
 }
 
 function ofOwners(owners: readonly WalletOwner[]): [condition: string, parameters: unknown[]] {
@@ -273,20 +270,20 @@ function ofOrders(table: string, orders: readonly OwnedOrder[]): [condition: str
 
 type HoldRow = Row & { holder_id: string; hold_cents: string };
 
-async function readHolds(connection: Connection, orders: readonly OwnedOrder[]): Promise<HoldRow[]> {
+async function readHolds(manager: EntityManager, orders: readonly OwnedOrder[]): Promise<HoldRow[]> {
   if (orders.length === 0) return [];
   const [condition, parameters] = ofOrders('h.', orders);
   const sql = `
-    SELECT ${creditColumns(connection, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
+    SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
       FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
      WHERE ${condition}`;
-  return connection.query(sql, parameters);
+  return manager.query(sql, parameters);
 }
 
-function loadHold(connection: Connection, wallet: WalletAggregate, orderId: string, rows: readonly HoldRow[]): void {
+function loadHold(manager: EntityManager, wallet: WalletAggregate, orderId: string, rows: readonly HoldRow[]): void {
   const { merchantId } = wallet.row;
   const own = rows.filter((row) => row.holder_id === orderId);
-  const credits = own.map((row) => toEntity(connection, Credit, row));
+  const credits = own.map((row) => toEntity(manager, Credit, row));
   wallet.load(credits);
   wallet.loadHold(
     orderId,
@@ -299,9 +296,9 @@ function loadHold(connection: Connection, wallet: WalletAggregate, orderId: stri
 type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
 
 /** Reads what orders redeemed from which credits, and the credits that they earned. */
-async function readRefundable(connection: Connection, orders: readonly OwnedOrder[]): Promise<RefundableRow[]> {
+async function readRefundable(manager: EntityManager, orders: readonly OwnedOrder[]): Promise<RefundableRow[]> {
   if (orders.length === 0) return [];
-  const columns = creditColumns(connection, 'c');
+  const columns = creditColumns(manager, 'c');
   const [redeemedBy, parameters] = ofOrders('e.', orders);
   const [earnedBy] = ofOrders('c.', orders);
   const sql = `
@@ -312,17 +309,17 @@ async function readRefundable(connection: Connection, orders: readonly OwnedOrde
     SELECT ${columns}, c.order_id, 0, (SELECT -SUM(e.amount_cents) FROM cashback_entries e
                                         WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire')
       FROM cashback_credits c WHERE ${earnedBy}`;
-  return connection.query(sql, [...parameters, ...parameters]);
+  return manager.query(sql, [...parameters, ...parameters]);
 }
 
 function loadRefundable(
-  connection: Connection,
+  manager: EntityManager,
   wallet: WalletAggregate,
   orderId: string,
   rows: readonly RefundableRow[],
 ): void {
   const own = rows.filter((row) => row.refunded_id === orderId);
-  const found = own.map((row) => ({ row, credit: toEntity(connection, Credit, row) }));
+  const found = own.map((row) => ({ row, credit: toEntity(manager, Credit, row) }));
   const loaded = new Map(wallet.load(found.map(({ credit }) => credit)).map((credit) => [credit.id, credit]));
   const redeemed = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
   const earned = found.find(({ credit }) => credit.orderId === orderId);
@@ -340,11 +337,11 @@ interface Uncovered {
 }
 
 /** Loads credits that have not expired and are not wholly held, earliest expiry first, until they cover an amount. */
-async function loadEarliest(connection: Connection, uncovered: Uncovered[]): Promise<void> {
+async function loadEarliest(manager: EntityManager, uncovered: Uncovered[]): Promise<void> {
   let open = uncovered;
   for (let limit = FIRST_PAGE; open.length > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
     const pages = open.map(({ wallet, ...page }) => ({ ...page, wallet: wallet.row, now: wallet.now, limit }));
-    const found = await openCredits(connection, pages);
+    const found = await openCredits(manager, pages);
     open = open.filter((need, at) => {
       const page = found[at]!;
       need.after = page.at(-1);
@@ -372,8 +369,8 @@ export interface OpenCreditsPage {
  * wallet of its own. Many credits can have the same expiry, so the rest of that expiry and the later ones are two
  * ranges of the index.
  */
-export async function openCredits(connection: Connection, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
-  const columns = creditColumns(connection);
+export async function openCredits(manager: EntityManager, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
+  const columns = creditColumns(manager);
   const parameters: unknown[] = [];
   const selects = pages.flatMap(({ wallet, now, after, limit, availableOnly }) => {
     const start = after !== undefined && after.expiresAt > now ? after : undefined;
@@ -388,21 +385,21 @@ export async function openCredits(connection: Connection, pages: readonly OpenCr
           ORDER BY expires_at, seq LIMIT ?)`;
     });
   });
-  const rows = await connection.query<Row[]>(selects.join(' UNION ALL '), parameters);
-  const credits = rows.map((row) => toEntity(connection, Credit, row)).sort(byExpiry);
+  const rows = await manager.query<Row[]>(selects.join(' UNION ALL '), parameters);
+  const credits = rows.map((row) => toEntity(manager, Credit, row)).sort(byExpiry);
   return pages.map(({ wallet, limit }) => credits.filter(({ walletId }) => walletId === wallet.id).slice(0, limit));
 }
 
-function creditColumns(connection: Connection, table?: string): string {
-  const names = columnNames(connection, Credit);
+function creditColumns(manager: EntityManager, table?: string): string {
+  const names = columnNames(manager, Credit);
   return (table === undefined ? names : names.map((name) => `${table}.${name}`)).join(', ');
 }
 
-/** The statement that saves the rows of locked wallets, after their credits. */
-function updateOf(dataSource: DataSource, wallets: readonly WalletAggregate[]): Write {
+/** Saves the rows of locked wallets, after their credits. */
+async function saveRows(manager: EntityManager, wallets: readonly WalletAggregate[]): Promise<void> {
   const nextChanges = new Map(wallets.map(({ row, nextChange }) => [row.id, nextChange]));
   const rows = wallets.map(({ row, now }) => Object.assign(row, { availableAsOf: now }));
-  return update(dataSource, Wallet, rows, CHANGED, {
+  await updateRows(manager, Wallet, rows, CHANGED, {
     available_until: ({ id, merchantId, availableAsOf }) => {
       const nextChange = nextChanges.get(id);
       return nextChange === undefined

@@ -41,11 +41,8 @@ export function dataSourceOptions(
     // TypeORM's default logger prints slow queries with their parameters, which include documents.
     logger: 'debug',
     poolSize,
-    // A transaction sends what needs no answer with the next statement.
-    multipleStatements: true,
     ...(queryTimeoutMs !== undefined && { maxQueryExecutionTime: queryTimeoutMs, enableQueryTimeout: true }),
-    // An object as a parameter is a text, never a part of the SQL.
-    extra: { queueLimit: MAX_WAITING, enableKeepAlive: true, stringifyObjects: true },
+    extra: { queueLimit: MAX_WAITING, enableKeepAlive: true },
     ...schema,
   };
 }

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, type EntityManager, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { type DomainEvent, isFeedEvent, type NewFeedEvent } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { IdColumn, InstantColumn, WordColumn } from './columns.js';
+import { insertRows } from './rows.js';
 
 /** A `NewFeedEvent` with its ID. It has no number in its merchant's feed yet. */
 @Entity('event_outbox')
@@ -30,6 +31,8 @@ export class OutboxRow {
   occurredAt!: Date;
 }
 
-/** The rows of the events that belong in feeds. The last statement of their use case's transaction stores them. */
-export const outboxRows = (recorded: readonly DomainEvent[]): OutboxRow[] =>
-  recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
+/** Stores the events that belong in feeds, as the last statement of a use case's transaction. */
+export async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
+  const rows = recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
+  if (rows.length > 0) await insertRows(manager, OutboxRow, rows);
+}

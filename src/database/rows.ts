@@ -1,7 +1,6 @@
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { anyOf, byMerchant } from './by-merchant.js';
-import type { Connection, Write } from './transaction.js';
 
 /** A row as the driver returns it, by column name. */
 export type Row = Record<string, unknown>;
@@ -12,49 +11,42 @@ export type Row = Record<string, unknown>;
  *
  * @param updated the columns to update where the row already exists.
  */
-export function insertion<T extends ObjectLiteral>(
-  dataSource: DataSource,
-  target: EntityTarget<T>,
-  entities: readonly T[],
-  updated: readonly string[] = [],
-): Write {
-  const { tableName, columns } = dataSource.getMetadata(target);
-  const inserted = columns.filter((column) => column.isInsert);
-  const rows = entities.map((entity) => inserted.map((column) => valueOf(dataSource, column, entity)));
-  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
-  const onDuplicate = updated.length > 0 ? ` ON DUPLICATE KEY UPDATE ${assignments}` : '';
-  const sql = `INSERT INTO ${tableName} (${namesOf(inserted).join(', ')}) VALUES ?${onDuplicate}`;
-  return { sql, parameters: [rows], rows: rows.length };
-}
-
 export async function insertRows<T extends ObjectLiteral>(
   manager: EntityManager,
   target: EntityTarget<T>,
   entities: readonly T[],
   updated: readonly string[] = [],
 ): Promise<void> {
-  const { sql, parameters } = insertion(manager.dataSource, target, entities, updated);
-  await manager.query(sql, [...parameters]);
+  if (entities.length === 0) return;
+  const { dataSource } = manager;
+  const { tableName, columns } = dataSource.getMetadata(target);
+  const inserted = columns.filter((column) => column.isInsert);
+  const rows = entities.map((entity) => inserted.map((column) => valueOf(dataSource, column, entity)));
+  const assignments = updated.map((column) => `${column} = VALUES(${column})`).join(', ');
+  const onDuplicate = updated.length > 0 ? ` ON DUPLICATE KEY UPDATE ${assignments}` : '';
+  await manager.query(`INSERT INTO ${tableName} (${namesOf(inserted).join(', ')}) VALUES ?${onDuplicate}`, [rows]);
 }
 
 /** An SQL expression with its parameters. */
 export type Expression = readonly [sql: string, parameters: readonly unknown[]];
 
 /**
- * Updates rows with one statement. It fails if a row is missing, or is not as expected.
+ * Updates rows with one statement.
  *
  * @param properties those whose columns get the entities' values.
  * @param expressions for other columns, by name.
  * @param expected what must be true of the rows besides.
+ * @throws Error if a row is missing, or is not as expected.
  */
-export function update<T extends ObjectLiteral & { id: string; merchantId: string }>(
-  dataSource: DataSource,
+export async function updateRows<T extends ObjectLiteral & { id: string; merchantId: string }>(
+  manager: EntityManager,
   target: EntityTarget<T>,
   entities: readonly T[],
   properties: readonly (keyof T & string)[],
   expressions: Readonly<Record<string, (entity: T) => Expression>> = {},
   [condition, given]: Expression = ['TRUE', []],
-): Write {
+): Promise<void> {
+  const { dataSource } = manager;
   const { tableName, columns } = dataSource.getMetadata(target);
   const values = columns
     .filter(({ propertyName }) => properties.includes(propertyName))
@@ -73,23 +65,23 @@ export function update<T extends ObjectLiteral & { id: string; merchantId: strin
   });
   const groups = byMerchant(entities, ({ id }) => id);
   const owned = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
-  return {
-    sql: `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE (${owned}) AND ${condition}`,
-    parameters: [...parameters, ...groups.flat(), ...given],
-    rows: entities.length,
-    otherwise: `locked rows of ${tableName} were changed by another transaction`,
-  };
+  const { affectedRows } = await manager.query<{ affectedRows: number }>(
+    `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE (${owned}) AND ${condition}`,
+    [...parameters, ...groups.flat(), ...given],
+  );
+  if (affectedRows !== entities.length)
+    throw new Error(`locked rows of ${tableName} were changed by another transaction`);
 }
 
 const valueOf = (dataSource: DataSource, column: ColumnMetadata, entity: ObjectLiteral): unknown =>
   dataSource.driver.preparePersistentValue(column.getEntityValue(entity), column) as unknown;
 
-export function columnNames(manager: Connection, target: EntityTarget<ObjectLiteral>): string[] {
+export function columnNames(manager: EntityManager, target: EntityTarget<ObjectLiteral>): string[] {
   return namesOf(selectedColumns(manager, target));
 }
 
 /** Returns an entity with the columns that the row has. */
-export function toEntity<T extends ObjectLiteral>(manager: Connection, target: EntityTarget<T>, row: Row): T {
+export function toEntity<T extends ObjectLiteral>(manager: EntityManager, target: EntityTarget<T>, row: Row): T {
   const entity = manager.dataSource.getMetadata(target).create() as T;
   for (const column of selectedColumns(manager, target)) {
     if (!(column.databaseName in row)) continue;
@@ -98,7 +90,7 @@ export function toEntity<T extends ObjectLiteral>(manager: Connection, target: E
   return entity;
 }
 
-const selectedColumns = (manager: Connection, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
+const selectedColumns = (manager: EntityManager, target: EntityTarget<ObjectLiteral>): ColumnMetadata[] =>
   manager.dataSource.getMetadata(target).columns.filter((column) => column.isSelect);
 
 const namesOf = (columns: ColumnMetadata[]): string[] => columns.map((column) => column.databaseName);

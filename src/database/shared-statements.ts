@@ -5,7 +5,6 @@ import type { Recorder } from '../common/domain-event.js';
 import { FairQueue, leavesHalf } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
 import { type Outcome, Shared, type SharedRequest } from './shared.js';
-import type { Transaction } from './transaction.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** How many shared transactions run at the same time: while the database works on one, the process works on another. */
@@ -16,7 +15,7 @@ const ALONE_SHARE = 0.8;
 
 /** What the use cases of a shared transaction have in common. */
 export interface SharedUseCases<Key> {
-  transaction: Transaction;
+  manager: EntityManager;
   record: Recorder;
   requests: readonly SharedRequest<Key>[];
   /** Whether rows that another transaction has locked are left out; otherwise they are waited for. */
@@ -70,8 +69,8 @@ export class SharedStatements {
     const send = (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<Outcome<Value>[]> => {
       this.statements.next({ kind, keys: requests.length });
       const onLocked = isAlone ? undefined : 'skip_locked';
-      return this.unitOfWork.joined(
-        (transaction, record) => perform({ transaction, record, requests, onLocked }),
+      return this.unitOfWork.transaction(
+        (manager, record) => perform({ manager, record, requests, onLocked }),
         isAlone,
       );
     };

@@ -5,10 +5,8 @@ import { Subject } from 'rxjs';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { type DomainEvent, DomainEvents, type Recorder } from '../common/domain-event.js';
 import { prepared } from './connections.js';
-import { OutboxRow, outboxRows } from './event-outbox.js';
+import { storeEvents } from './event-outbox.js';
 import { isConnectionUnusable, isDiskFull, lockConflict, type LockConflict } from './errors.js';
-import { insertion, insertRows } from './rows.js';
-import { Transaction } from './transaction.js';
 
 const ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 10;
@@ -37,37 +35,16 @@ export class UnitOfWork {
    *
    * @param useCase passes the transaction's manager on and opens no other transaction. It may run several times, so it
    *   has no effect except through the manager and the recorder.
+   * @param isRetried whether it is retried after a conflict with another transaction.
    */
-  transaction<T>(useCase: UseCase<T>): Promise<T> {
-    return this.#retryOnConflict(() =>
+  transaction<T>(useCase: UseCase<T>, isRetried = true): Promise<T> {
+    const attempt = (): Promise<T> =>
       this.#run((runner, recorded) =>
         inTransaction(runner, async (manager) => {
           const result = await useCase(manager, (event) => recorded.push(event));
-          const rows = outboxRows(recorded);
-          if (rows.length > 0) await insertRows(manager, OutboxRow, rows);
+          await storeEvents(manager, recorded);
           return result;
         }),
-      ),
-    );
-  }
-
-  /**
-   * Like `transaction`, with few round trips.
-   *
-   * @param isRetried whether it is retried after a conflict with another transaction.
-   */
-  joined<T>(useCase: (transaction: Transaction, record: Recorder) => Promise<T>, isRetried = true): Promise<T> {
-    const attempt = (): Promise<T> =>
-      this.#run(
-        async (runner, recorded) => {
-          const transaction = new Transaction(runner);
-          const result = await useCase(transaction, (event) => recorded.push(event));
-          const rows = outboxRows(recorded);
-          if (rows.length > 0) await transaction.write(insertion(transaction.dataSource, OutboxRow, rows));
-          await transaction.commit();
-          return result;
-        },
-        (runner) => runner.query('ROLLBACK'),
       );
     return isRetried ? this.#retryOnConflict(attempt) : attempt();
   }
@@ -97,10 +74,7 @@ export class UnitOfWork {
     return performance.now() - this.#diskFullAt;
   }
 
-  async #run<T>(
-    work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>,
-    rollBack: RollBack = rollBackIfActive,
-  ): Promise<T> {
+  async #run<T>(work: (runner: QueryRunner, recorded: DomainEvent[]) => Promise<T>): Promise<T> {
     const recorded: DomainEvent[] = [];
     const runner = await this.#connect();
     let result: T;
@@ -108,7 +82,7 @@ export class UnitOfWork {
       result = await work(runner, recorded);
     } catch (error) {
       if (isDiskFull(error)) this.#diskFullAt = performance.now();
-      await abandon(runner, error, rollBack);
+      await abandon(runner, error);
       throw error;
     } finally {
       this.#inUse--;
@@ -151,12 +125,6 @@ export class UnitOfWork {
   }
 }
 
-type RollBack = (runner: QueryRunner) => Promise<unknown>;
-
-const rollBackIfActive = async (runner: QueryRunner): Promise<void> => {
-  if (runner.isTransactionActive) await runner.rollbackTransaction();
-};
-
 /** Runs work as a transaction. What fails is rolled back by `abandon`. */
 async function inTransaction<T>(
   runner: QueryRunner,
@@ -173,10 +141,10 @@ async function inTransaction<T>(
  * Rolls back what failed. A connection that cannot be used again is destroyed instead: mysql2 would return it to the
  * pool, where the next statement would wait for the one that timed out, or meet the same read-only server.
  */
-async function abandon(runner: QueryRunner, error: unknown, rollBack: RollBack): Promise<void> {
+async function abandon(runner: QueryRunner, error: unknown): Promise<void> {
   try {
     if (isConnectionUnusable(error)) throw error;
-    await rollBack(runner);
+    if (runner.isTransactionActive) await runner.rollbackTransaction();
   } catch {
     // The runner has its connection already.
     ((await runner.connect()) as PoolConnection).destroy();

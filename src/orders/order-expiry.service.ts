@@ -53,11 +53,11 @@ export class OrderExpiryService implements SweepTask {
 
   /** @returns the orders whose wallet was missing. It exists then. */
   async #expireTogether(merchantId: string, ids: readonly string[], now: Date): Promise<string[]> {
-    const left = await this.unitOfWork.joined(async (transaction, record) => {
-      const orders = await this.orders.lockDue(transaction, merchantId, ids, now);
-      const { loaded, others } = await this.orders.withWallets(transaction, orders, 'skip_locked');
+    const left = await this.unitOfWork.transaction(async (manager, record) => {
+      const orders = await this.orders.lockDue(manager, merchantId, ids, now);
+      const { loaded, others } = await this.orders.withWallets(manager, orders, 'skip_locked');
       for (const { order, wallet } of loaded) order.expireIfDue(wallet);
-      await this.orders.save(transaction, record, loaded);
+      await this.orders.save(manager, record, loaded);
       return orders.flatMap((order) => {
         const other = others.get(ownerKey(order));
         return other === undefined || other === 'locked' ? [] : [{ id: order.id, ...other }];

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type NeededCredits, unlessRefused, WalletStore } from '../cashback/wallet.store.js';
 import { notFound } from '../common/problem.js';
 import { anyOf } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
+import { AGAIN, isDone, type Outcome, outcomeOf, type Shared, type SharedRequest } from '../database/shared.js';
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
-import type { Connection } from '../database/transaction.js';
 import type { Order } from './order.entity.js';
 import { type LoadedOrder, OrderStore } from './order.store.js';
 import { Refund } from './refund.entity.js';
@@ -25,6 +25,9 @@ export interface OrderUseCase<T> {
    */
   perform: (order: Order, wallet: WalletAggregate, refund: Refund | undefined) => T;
 }
+
+/** The maximum for one wallet: they have one instant, and `reconcile` compares an event with the last 100 entries. */
+const MOST_OF_WALLET = 20;
 
 interface KeyedUseCase extends OrderUseCase<unknown> {
   merchantId: string;
@@ -63,28 +66,24 @@ export class OrderTransactionsService {
     return this.#shared.get({ merchantId, orderId, ...useCase }) as Promise<Performed<T>>;
   }
 
-  async #perform({ transaction, record, requests, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
+  async #perform({ manager, record, requests, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
     const keys = requests.map(({ key }) => key);
     const [locked, refunds] = await Promise.all([
-      this.orders.lock(transaction, keys, onLocked),
-      existingRefunds(transaction, keys),
+      this.orders.lock(manager, keys, onLocked),
+      existingRefunds(manager, keys),
     ]);
     const useCases = new UseCases(keys, refunds);
-    const orders = new Map(locked.map((order) => [order.id, order]));
-    const claimed = requests.flatMap((request) => {
-      const order = orders.get(request.key.orderId);
-      return order !== undefined && request.claim(ownerKey(order)) ? [order] : [];
-    });
-    const { loaded, others } = await this.orders.withWallets(transaction, claimed, onLocked, useCases.isNewRefund);
+    const claimed = claimWallets(requests, new Map(locked.map((order) => [order.id, order])));
+    const { loaded, others } = await this.orders.withWallets(manager, claimed, onLocked, useCases.isNewRefund);
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
     const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
     for (const { order, wallet } of ready) order.expireIfDue(wallet);
-    await this.wallets.loadCredits(transaction, ready.map(useCases.needsOf));
+    await this.wallets.loadCredits(manager, ready.map(useCases.needsOf));
     const outcomes = new Map(ready.map(({ order, wallet }) => [order.id, useCases.perform(order, wallet)]));
     const done = ready.filter(({ order }) => isDone(outcomes.get(order.id)!));
-    await this.orders.save(transaction, record, done);
+    await this.orders.save(manager, record, done);
     return keys.map(({ orderId }) => {
-      const order = orders.get(orderId);
+      const order = locked.find(({ id }) => id === orderId);
       if (order === undefined) return onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
       // Another transaction in this process has the wallet of those that are not claimed.
       if (!claimed.includes(order)) return AGAIN;
@@ -95,6 +94,19 @@ export class OrderTransactionsService {
 }
 
 type Outcomes = Outcome<Performed<unknown>>[];
+
+/** Claims the wallets of orders, in the order of arrival. @returns the orders of those that have them. */
+function claimWallets(requests: readonly SharedRequest<KeyedUseCase>[], orders: ReadonlyMap<string, Order>): Order[] {
+  const counts = new Map<string, number>();
+  return requests.flatMap((request) => {
+    const order = orders.get(request.key.orderId);
+    if (order === undefined) return [];
+    const owner = ownerKey(order);
+    const count = (counts.get(owner) ?? 0) + 1;
+    counts.set(owner, count);
+    return count <= MOST_OF_WALLET && request.claim(owner) ? [order] : [];
+  });
+}
 
 /** The use cases of a transaction, each of an order of its own. */
 class UseCases {
@@ -124,14 +136,14 @@ class UseCases {
 }
 
 /** Reads the refunds that exist already. The lock of the order, which comes before, keeps others from making one. */
-async function existingRefunds(connection: Connection, keys: readonly KeyedUseCase[]): Promise<Refund[]> {
+async function existingRefunds(manager: EntityManager, keys: readonly KeyedUseCase[]): Promise<Refund[]> {
   const made = keys.flatMap(({ merchantId, orderId, refundExternalId }) =>
     refundExternalId === undefined ? [] : [[merchantId, orderId, Buffer.from(refundExternalId)]],
   );
   if (made.length === 0) return [];
   const sql = `
-    SELECT ${columnNames(connection, Refund).join(', ')} FROM refunds
+    SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds
      WHERE ${anyOf(made.length, 'merchant_id = ? AND order_id = ? AND external_id = ?')}`;
-  const rows = await connection.query<Row[]>(sql, made.flat());
-  return rows.map((row) => toEntity(connection, Refund, row));
+  const rows = await manager.query<Row[]>(sql, made.flat());
+  return rows.map((row) => toEntity(manager, Refund, row));
 }

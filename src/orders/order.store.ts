@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type NotLocked, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
 import type { Recorder } from '../common/domain-event.js';
 import { anyOf, byMerchant } from '../database/by-merchant.js';
-import { columnNames, insertion, type Row, toEntity, update } from '../database/rows.js';
-import type { Connection, Transaction } from '../database/transaction.js';
+import { columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import { Order } from './order.entity.js';
 import { orderEvent } from './order-events.js';
 import { Refund } from './refund.entity.js';
@@ -36,23 +36,23 @@ export class OrderStore {
    * @returns the orders that the merchants have.
    */
   lock(
-    connection: Connection,
+    manager: EntityManager,
     keys: readonly { merchantId: string; orderId: string }[],
     onLocked: OnLocked,
   ): Promise<Order[]> {
     const groups = byMerchant(keys, ({ orderId }) => orderId);
     const condition = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
-    return this.#lock(connection, columnNames(connection, Order), condition, groups.flat(), onLocked);
+    return this.#lock(manager, columnNames(manager, Order), condition, groups.flat(), onLocked);
   }
 
   /**
    * Locks orders of a merchant that are due, without their items and metadata. It leaves out what another transaction
    * has locked.
    */
-  lockDue(connection: Connection, merchantId: string, ids: readonly string[], now: Date): Promise<Order[]> {
-    const columns = columnNames(connection, Order).filter((column) => !LARGE.includes(column));
+  lockDue(manager: EntityManager, merchantId: string, ids: readonly string[], now: Date): Promise<Order[]> {
+    const columns = columnNames(manager, Order).filter((column) => !LARGE.includes(column));
     return this.#lock(
-      connection,
+      manager,
       [...columns, 'JSON_ARRAY() AS items', 'NULL AS metadata'],
       "merchant_id = ? AND id IN (?) AND status = 'pending' AND expires_at <= ?",
       [merchantId, ids, now],
@@ -62,7 +62,7 @@ export class OrderStore {
 
   /** Locks the wallets of locked orders. */
   async withWallets(
-    connection: Connection,
+    manager: EntityManager,
     orders: readonly Order[],
     onLocked: OnLocked,
     isRefund: (order: Order) => boolean = () => false,
@@ -73,7 +73,7 @@ export class OrderStore {
       order,
       isRefund: isRefund(order),
     }));
-    const { wallets, others } = await this.wallets.lockAll(connection, customers, onLocked);
+    const { wallets, others } = await this.wallets.lockAll(manager, customers, onLocked);
     const loaded = orders.flatMap((order) => {
       const wallet = wallets.get(ownerKey(order));
       return wallet === undefined ? [] : [{ order, wallet, stored: { ...order } as Order }];
@@ -82,25 +82,26 @@ export class OrderStore {
   }
 
   /** Saves changed orders and their wallets, with one statement per table, and records their events. */
-  async save(transaction: Transaction, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
-    const { dataSource } = transaction;
+  async save(manager: EntityManager, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
     const changed = loaded.filter(({ order }) => order.changes.length > 0);
     const changes = changed.flatMap(({ order }) => order.changes);
     const refunds = changes.flatMap(({ refund }) => refund ?? []);
-    if (refunds.length > 0) await transaction.write(insertion(dataSource, Refund, refunds));
-    await this.wallets.save(transaction, record, new Set(loaded.map(({ wallet }) => wallet)));
+    await insertRows(manager, Refund, refunds);
+    await this.wallets.save(manager, record, new Set(loaded.map(({ wallet }) => wallet)));
     if (changed.length === 0) return;
     const isChanged = (property: keyof Order): boolean =>
       changed.some(({ order, stored }) => order[property] !== stored[property]);
-    const properties = (Object.keys(dataSource.getMetadata(Order).propertiesMap) as (keyof Order)[]).filter(isChanged);
+    const properties = (Object.keys(manager.dataSource.getMetadata(Order).propertiesMap) as (keyof Order)[]).filter(
+      isChanged,
+    );
     const orders = changed.map(({ order }) => order);
     const expected = changed.map(({ stored: { id, version } }) => [id, version]);
-    await transaction.write(update(dataSource, Order, orders, properties, {}, ['(id, version) IN (?)', [expected]]));
+    await updateRows(manager, Order, orders, properties, {}, ['(id, version) IN (?)', [expected]]);
     for (const change of changes) record(orderEvent(change));
   }
 
   async #lock(
-    connection: Connection,
+    manager: EntityManager,
     columns: readonly string[],
     condition: string,
     parameters: readonly unknown[],
@@ -109,7 +110,7 @@ export class OrderStore {
     const sql = `
       SELECT ${columns.join(', ')} FROM orders FORCE INDEX (PRIMARY)
        WHERE ${condition} ORDER BY id FOR UPDATE${onLocked === undefined ? '' : ' SKIP LOCKED'}`;
-    const rows = await connection.query<Row[]>(sql, [...parameters]);
-    return rows.map((row) => toEntity(connection, Order, row));
+    const rows = await manager.query<Row[]>(sql, [...parameters]);
+    return rows.map((row) => toEntity(manager, Order, row));
   }
 }

@@ -1,6 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { Client } from '../support/client.js';
-import { DatabaseProxy } from '../support/database-proxy.js';
 import { aMerchant, anOrder } from '../support/factories.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
@@ -109,36 +107,5 @@ describe('the number of SQL statements per request, including the token lookup',
     expect(await statements(() => merchant.complete(holding))).toBe(12);
     expect(await statements(() => merchant.cancel(cancelled))).toBe(11);
     expect(await statements(() => merchant.refund(holding, '150.00'))).toBe(13);
-  });
-});
-
-describe('the number of round trips to the database per request, including the token lookup', () => {
-  it('what changes an order takes five, and a sixth to read the credits that are held', async () => {
-    const proxy = await DatabaseProxy.start(service.databaseUrl);
-    const behind = await startService({ databaseUrl: proxy.url, env, clock: service.clock });
-    const shop = merchant.with(new Client(behind, merchant.client.token));
-    const queries = async (act: () => PromiseLike<unknown>): Promise<number> => {
-      const before = proxy.queries;
-      await act();
-      return proxy.queries - before;
-    };
-    try {
-      const [plain, holding, cancelled] = await Promise.all([
-        merchant.orderWith('80.00'),
-        merchant.orderThatHolds('20.00'),
-        merchant.orderThatHolds('20.00'),
-      ]);
-      // The connection is prepared with its first request.
-      await shop.order(plain);
-      expect(await queries(() => shop.complete(plain))).toBe(5);
-      expect(await queries(() => shop.hold(holding, '10.00'))).toBe(6);
-      expect(await queries(() => shop.complete(holding))).toBe(5);
-      expect(await queries(() => shop.cancel(cancelled))).toBe(5);
-      expect(await queries(() => shop.refund(holding, '150.00'))).toBe(5);
-      expect(await queries(() => shop.order(plain))).toBe(2);
-    } finally {
-      await behind.stop();
-      await proxy.stop();
-    }
   });
 });

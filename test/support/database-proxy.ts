@@ -16,8 +16,6 @@ export interface WithheldAnswer {
  */
 export class DatabaseProxy {
   readonly #sockets = new Set<Socket>();
-  /** The number of queries that clients have sent; each can have several statements. */
-  queries = 0;
   #withhold: { matches: (sql: string) => boolean; onWithheld: (answer: WithheldAnswer) => void } | undefined;
 
   private constructor(
@@ -59,7 +57,6 @@ export class DatabaseProxy {
       // In MySQL, two bytes about attributes precede the text.
       const text = data.toString('utf8', data[5] === 0 ? 7 : 5);
       const sql = data[3] === 0 && data[4] === COM_QUERY ? text : '';
-      if (sql !== '') this.queries++;
       const withhold = this.#withhold;
       if (withhold && sql !== '' && withhold.matches(sql)) {
         this.#withhold = undefined;

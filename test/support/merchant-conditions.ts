@@ -34,11 +34,7 @@ export function partsWithoutMerchant(statement: string): string[] {
   return isBound ? parts : [sql, ...parts];
 }
 
-function refuse(statements: string): void {
-  statements.split(';\n').forEach(refuseOne);
-}
-
-function refuseOne(statement: string): void {
+function refuse(statement: string): void {
   const parts = partsWithoutMerchant(statement);
   if (parts.length > 0)
     throw new Error(
@@ -47,9 +43,9 @@ function refuseOne(statement: string): void {
 }
 
 /** Prints the reason, because the test only sees that a request failed. */
-function refuseLoudly(statements: string): void {
+function refuseLoudly(statement: string): void {
   try {
-    refuse(statements);
+    refuse(statement);
   } catch (error) {
     console.error(error);
     throw error;

@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { WalletStore } from '../../../src/cashback/wallet.store.js';
 import type { Recorder } from '../../../src/common/domain-event.js';
-import type { Connection, Transaction } from '../../../src/database/transaction.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { type LoadedOrder, OrderStore } from '../../../src/orders/order.store.js';
@@ -34,33 +33,33 @@ class Barrier {
   }
 }
 
-/** A connection that locks no rows. */
-function withoutLocks(connection: Connection): Connection {
+/** A manager whose queries lock no rows. */
+function withoutLocks(manager: EntityManager): EntityManager {
   const query = (sql: string, values: unknown[]): Promise<unknown> =>
-    connection.query(sql.replace('FOR UPDATE', ''), values);
-  return { dataSource: connection.dataSource, query: query as Connection['query'] };
+    manager.query(sql.replace('FOR UPDATE', ''), values);
+  return Object.create(manager, { query: { value: query } }) as EntityManager;
 }
 
 /** An unsafe variant that reads an order without locking it, and overwrites what others have written since. */
 export class NaiveOrderStore extends OrderStore {
   readonly #barrier = new Barrier(4);
 
-  override async lock(connection: Connection, ...args: Rest<OrderStore['lock']>): Promise<Order[]> {
+  override async lock(manager: EntityManager, ...args: Rest<OrderStore['lock']>): Promise<Order[]> {
     // The wallet is locked, so callers wait before that.
     await this.#barrier.arrive();
-    return super.lock(withoutLocks(connection), ...args);
+    return super.lock(withoutLocks(manager), ...args);
   }
 
-  override async save(transaction: Transaction, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
+  override async save(manager: EntityManager, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
     const current = await Promise.all(
       loaded.map(async (one) => {
         const { id, merchantId } = one.order;
         const sql = 'SELECT version FROM orders WHERE id = ? AND merchant_id = ?';
-        const [row] = await transaction.query<{ version: number }[]>(sql, [id, merchantId]);
+        const [row] = await manager.query<{ version: number }[]>(sql, [id, merchantId]);
         return { ...one, stored: { ...one.stored, version: row!.version } as Order };
       }),
     );
-    await super.save(transaction, record, current);
+    await super.save(manager, record, current);
   }
 }
 
@@ -90,24 +89,24 @@ export class NaiveWalletStore extends WalletStore {
   #lastSeq = 1_000_000;
 
   override async lockAll(
-    connection: Connection,
+    manager: EntityManager,
     ...args: Rest<WalletStore['lockAll']>
   ): ReturnType<WalletStore['lockAll']> {
-    const locked = await super.lockAll(withoutLocks(connection), ...args);
+    const locked = await super.lockAll(withoutLocks(manager), ...args);
     await this.#barrier.arrive();
     return locked;
   }
 
-  override async save(transaction: Transaction, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
+  override async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const all = [...wallets];
     for (const { row, entries } of all) {
       for (const entry of entries) entry.seq = ++this.#lastSeq;
       // Writers wait here instead of deadlocking, because a deadlock would retry them with the correct values.
       const { id, merchantId, balanceCents } = row;
       const sql = 'UPDATE wallets SET balance_cents = ? WHERE id = ? AND merchant_id = ?';
-      await transaction.query(sql, [balanceCents, id, merchantId]);
+      await manager.query(sql, [balanceCents, id, merchantId]);
     }
-    await super.save(transaction, record, all);
+    await super.save(manager, record, all);
   }
 }
 
