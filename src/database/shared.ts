@@ -160,6 +160,13 @@ export class Shared<Key, Value> {
     return taken;
   }
 
+  /** Claims a lock of which only the sender knows, unless requests that came earlier wait for it. */
+  #claimNew(request: Waiting<Key, Value>, lock: string): boolean {
+    const isWaitedFor = !request.isAlone && this.#waiting.some(({ locks }) => locks.has(lock));
+    if (isWaitedFor) request.locks.add(lock);
+    return !isWaitedFor && this.#claim(request, [lock]);
+  }
+
   /** Claims locks for a request, unless requests that were sent at another time have them. */
   #claim(request: Waiting<Key, Value>, locks: Iterable<string>): boolean {
     const all = Array.from(locks, (lock) => [lock, this.#claims.get(lock) ?? new Set()] as const);
@@ -183,7 +190,7 @@ export class Shared<Key, Value> {
     try {
       const sent = requests.map((request) => ({
         key: request.key,
-        claim: (lock: string) => this.#claim(request, [lock]),
+        claim: (lock: string) => this.#claimNew(request, lock),
       }));
       outcomes = await this.sharing.send(sent, isAlone);
     } catch (error) {
