@@ -104,7 +104,7 @@ export class Shared<Key, Value> {
   #enqueue(request: Waiting<Key, Value>): void {
     if (!this.isShared) return void this.#sendAlone(request);
     request.isAlone = false;
-    // In the order of arrival, also if it comes again.
+    // In the order of arrival, also if it is sent a second time.
     const at = this.#waiting.findLastIndex(({ since }) => since <= request.since) + 1;
     this.#waiting.splice(at, 0, request);
     this.#sendNext();
