@@ -23,7 +23,7 @@ const LARGEST_PAGE = 5000;
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */
 export interface Customer extends WalletOwner {
-  order?: { id: string; updatedAt: Date; heldCents: number };
+  order?: { id: string; updatedAt: Date; heldCents: number; redeemedCents: number; earnedCents: number };
   /** Whether what the order redeemed and earned is loaded, too. */
   isRefund?: boolean;
 }
@@ -295,21 +295,27 @@ function loadHold(manager: EntityManager, wallet: WalletAggregate, orderId: stri
 
 type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
 
-/** Reads what orders redeemed from which credits, and the credits that they earned. */
-async function readRefundable(manager: EntityManager, orders: readonly OwnedOrder[]): Promise<RefundableRow[]> {
-  if (orders.length === 0) return [];
+/** Reads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */
+async function readRefundable(
+  manager: EntityManager,
+  orders: readonly (OwnedOrder & { redeemedCents: number; earnedCents: number })[],
+): Promise<RefundableRow[]> {
   const columns = creditColumns(manager, 'c');
-  const [redeemedBy, parameters] = ofOrders('e.', orders);
-  const [earnedBy] = ofOrders('c.', orders);
-  const sql = `
+  const redeeming = orders.filter(({ redeemedCents }) => redeemedCents > 0);
+  const earning = orders.filter(({ earnedCents }) => earnedCents > 0);
+  const [redeemedBy, redeemers] = ofOrders('e.', redeeming);
+  const [earnedBy, earners] = ofOrders('c.', earning);
+  const redeemed = `
     SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
       FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-     WHERE (${redeemedBy}) AND e.kind = 'redeem'
-     UNION ALL
-    SELECT ${columns}, c.order_id, 0, (SELECT -SUM(e.amount_cents) FROM cashback_entries e
-                                        WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire')
+     WHERE (${redeemedBy}) AND e.kind = 'redeem'`;
+  const earned = `
+    SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
+           (SELECT -SUM(e.amount_cents) FROM cashback_entries e
+             WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
       FROM cashback_credits c WHERE ${earnedBy}`;
-  return manager.query(sql, [...parameters, ...parameters]);
+  const selects = [...(redeeming.length > 0 ? [redeemed] : []), ...(earning.length > 0 ? [earned] : [])];
+  return selects.length === 0 ? [] : manager.query(selects.join(' UNION ALL '), [...redeemers, ...earners]);
 }
 
 function loadRefundable(
