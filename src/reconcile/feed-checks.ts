@@ -95,10 +95,11 @@ export const FEED_CHECKS: SqlChecks = {
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
   // An event of the same instant, or of a clock that is ahead, can have the sums before the last entries. What had
-  // expired and was not written off is in the balance of the ledger, but not in the sums of an event.
+  // expired and was not written off is in the balance of the ledger, but not in the sums of an event. Entries are
+  // counted, because MariaDB looks at all earlier rows again for each MAX.
   'the wallet in an event has the debt and the balance of the ledger at that time': `
     SELECT x.* FROM (
-      SELECT wallet_id, event_id, type, at, debt_cents, balance_cents, MAX(seq) OVER earlier AS seq, SUM(expired_cents) OVER earlier AS expired_cents
+      SELECT wallet_id, event_id, type, at, debt_cents, balance_cents, CAST(SUM(seq > 0) OVER earlier AS SIGNED) AS seq, SUM(expired_cents) OVER earlier AS expired_cents
         FROM (${[...SAID, ...STEPS].join(' UNION ALL ')}) steps
       WINDOW earlier AS (PARTITION BY wallet_id ORDER BY at, place ROWS UNBOUNDED PRECEDING)) x
      WHERE NOT (x.seq <= ${LAST_ENTRIES} AND x.debt_cents = 0 AND x.balance_cents = 0)
