@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Shared } from '../database/shared.js';
 import { SharedStatements } from '../database/shared-statements.js';
-import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { inColumn } from '../database/by-merchant.js';
 import { type Row, toEntity } from '../database/rows.js';
 import { bringUpToDate } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
@@ -34,9 +34,8 @@ export async function availableOf(
   now: Date,
 ): Promise<(owner: WalletOwner) => number> {
   if (owners.length === 0) return () => 0;
-  const groups = byMerchant(owners, ({ document }) => document);
-  const condition = anyOf(groups.length, 'merchant_id = ? AND document IN (?)');
-  const rows = await manager.query<Row[]>(`SELECT ${COLUMNS} FROM wallets WHERE ${condition}`, groups.flat());
+  const [condition, parameters] = inColumn('document', owners, ({ document }) => document);
+  const rows = await manager.query<Row[]>(`SELECT ${COLUMNS} FROM wallets WHERE ${condition}`, parameters);
   const wallets = rows.map((row) => toEntity(manager, Wallet, row));
   await bringUpToDate(
     manager,

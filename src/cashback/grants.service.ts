@@ -4,10 +4,10 @@ import { Clock } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
-import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { inColumn } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
-import { AGAIN, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
+import { AGAIN, isDone, type Outcome, outcomeOf, type Shared } from '../database/shared.js';
 import { SharedStatements, type SharedUseCases } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
@@ -75,7 +75,7 @@ export class GrantsService {
     );
     this.#voids = shared.transactions(
       'voids',
-      ({ key }) => JSON.stringify(key),
+      ({ merchantId, key }) => JSON.stringify([merchantId, key]),
       (useCases) => this.#voidAll(useCases),
     );
   }
@@ -121,7 +121,7 @@ export class GrantsService {
       const wallet = wallets.get(owner);
       if (wallet === undefined) return unlessRefused(others.get(owner)!, grantTo);
       const outcome = grantTo(wallet);
-      if (outcome !== 'locked' && 'value' in outcome) {
+      if (isDone(outcome)) {
         const grant = this.#newGrant(outcome.value, content);
         rows.push(grant);
         events.push(grantEvent('cashback.granted', wallet, outcome.value, { ...grant, timeZone: policy.timeZone }));
@@ -165,13 +165,9 @@ export class GrantsService {
     );
     const owners = known.map((stored) => stored && { merchantId: stored.grant.merchantId, document: stored.document });
     const claimed = owners.filter((owner, at) => owner !== undefined && requests[at]!.claim(ownerKey(owner)));
-    const [{ wallets, others }, grants] = await Promise.all([
-      this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked),
-      readWithReturned(
-        manager,
-        known.flatMap((stored) => stored?.grant ?? []),
-      ),
-    ]);
+    const { wallets, others } = await this.wallets.lockAll(manager, claimed as WalletOwner[], onLocked);
+    const existing = known.flatMap((stored) => stored?.grant ?? []);
+    const grants = await readWithReturned(manager, existing);
     const voided: Grant[] = [];
     const events: NewFeedEvent[] = [];
     const outcomes = requests.map(({ key: { key, timeZone } }, at): Outcome<GrantState> => {
@@ -247,31 +243,21 @@ async function readGrants(manager: EntityManager, keys: readonly OwnedKey[]): Pr
     // The merchant is the same.
     ...columnNames(manager, Credit).flatMap((name) => (name === 'merchant_id' ? [] : `c.${name}`)),
   ];
-  const select = (column: string, owned: [merchantId: string, values: unknown[]][]): Promise<Row[]> =>
+  const select = ([condition, parameters]: [string, unknown[]]): Promise<Row[]> =>
     manager.query(
       `SELECT ${columns.join(', ')}, w.document FROM cashback_grants g
          JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
          JOIN wallets w ON w.id = c.wallet_id AND w.merchant_id = g.merchant_id
-        WHERE ${anyOf(owned.length, `g.merchant_id = ? AND g.${column} IN (?)`)}`,
-      owned.flat(),
+        WHERE ${condition}`,
+      parameters,
     );
   const ids = keys.flatMap((key) => ('creditId' in key ? [key] : []));
   const names = keys.flatMap((key) => ('externalId' in key ? [key] : []));
-  const rows = await Promise.all([
-    ids.length > 0
-      ? select(
-          'credit_id',
-          byMerchant(ids, ({ creditId }) => creditId),
-        )
-      : [],
-    names.length > 0
-      ? select(
-          'external_id',
-          byMerchant(names, ({ externalId }) => Buffer.from(externalId)),
-        )
-      : [],
-  ]);
-  const found = rows.flat().map((row): StoredGrant => ({
+  const rows: Row[] = [];
+  if (ids.length > 0) rows.push(...(await select(inColumn('g.credit_id', ids, ({ creditId }) => creditId))));
+  if (names.length > 0)
+    rows.push(...(await select(inColumn('g.external_id', names, ({ externalId }) => Buffer.from(externalId)))));
+  const found = rows.map((row): StoredGrant => ({
     grant: toEntity(manager, Grant, row),
     credit: toEntity(manager, Credit, row),
     document: String(row['document']),
@@ -287,18 +273,15 @@ async function readWithReturned(
   keys: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
 ): Promise<(StoredGrant & { all: Credit[] })[]> {
   if (keys.length === 0) return [];
-  const groups = byMerchant(keys, ({ creditId }) => creditId);
-  const [stored, rows] = await Promise.all([
-    readGrants(
-      manager,
-      keys.map(({ merchantId, creditId }) => ({ merchantId, creditId })),
-    ),
-    manager.query<Row[]>(
-      `SELECT ${columnNames(manager, Credit).join(', ')} FROM cashback_credits
-        WHERE ${anyOf(groups.length, 'merchant_id = ? AND from_credit_id IN (?)')}`,
-      groups.flat(),
-    ),
-  ]);
+  const stored = await readGrants(
+    manager,
+    keys.map(({ merchantId, creditId }) => ({ merchantId, creditId })),
+  );
+  const [condition, parameters] = inColumn('from_credit_id', keys, ({ creditId }) => creditId);
+  const rows = await manager.query<Row[]>(
+    `SELECT ${columnNames(manager, Credit).join(', ')} FROM cashback_credits WHERE ${condition}`,
+    parameters,
+  );
   const returned = rows.map((row) => toEntity(manager, Credit, row));
   return stored.flatMap((one) =>
     one === undefined ? [] : { ...one, all: [one.credit, ...returned.filter((c) => c.fromCreditId === one.credit.id)] },

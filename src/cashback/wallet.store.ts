@@ -4,7 +4,7 @@ import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import { exactCents, formatMoney, sumCents } from '../common/money.js';
-import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { inColumn } from '../database/by-merchant.js';
 import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
 import { SharedStatements } from '../database/shared-statements.js';
@@ -102,17 +102,11 @@ export class WalletStore {
     const orders = customers.flatMap(({ merchantId, order, isRefund }) =>
       order === undefined ? [] : [{ merchantId, ...order, isRefund }],
     );
-    const [rows, holds, refundable] = await Promise.all([
-      lockRows(manager, customers, onLocked),
-      readHolds(
-        manager,
-        orders.filter(({ heldCents }) => heldCents > 0),
-      ),
-      readRefundable(
-        manager,
-        orders.filter(({ isRefund }) => isRefund),
-      ),
-    ]);
+    const rows = await lockRows(manager, customers, onLocked);
+    const holding = orders.filter(({ heldCents }) => heldCents > 0);
+    const holds = await readHolds(manager, holding);
+    const refunded = orders.filter(({ isRefund }) => isRefund);
+    const refundable = await readRefundable(manager, refunded);
     const wallets = await this.#open(manager, rows, customers);
     for (const { order, isRefund, ...owner } of customers) {
       const wallet = wallets.get(ownerKey(owner));
@@ -172,7 +166,7 @@ export class WalletStore {
       endedHolds.map((id) => ({ merchantId, id })),
     );
     if (ended.length > 0) {
-      const [condition, parameters] = ofOrders('', ended);
+      const [condition, parameters] = ofOrders('order_id', ended);
       await manager.query(`DELETE FROM cashback_holds WHERE ${condition}`, parameters);
     }
     for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds))) await insertRows(manager, Hold, holds);
@@ -252,27 +246,22 @@ async function existing(manager: EntityManager, owners: readonly WalletOwner[]):
   return new Set((await manager.query<WalletOwner[]>(sql, parameters)).map(ownerKey));
 }
 
-function ofOwners(owners: readonly WalletOwner[]): [condition: string, parameters: unknown[]] {
-  const groups = byMerchant(owners, ({ document }) => document);
-  return [anyOf(groups.length, 'merchant_id = ? AND document IN (?)'), groups.flat()];
-}
+const ofOwners = (owners: readonly WalletOwner[]): [condition: string, parameters: unknown[]] =>
+  inColumn('document', owners, ({ document }) => document);
 
 interface OwnedOrder {
   id: string;
   merchantId: string;
 }
 
-/** @param table the prefix of the columns. */
-function ofOrders(table: string, orders: readonly OwnedOrder[]): [condition: string, parameters: unknown[]] {
-  const groups = byMerchant(orders, ({ id }) => id);
-  return [anyOf(groups.length, `${table}merchant_id = ? AND ${table}order_id IN (?)`), groups.flat()];
-}
+const ofOrders = (column: string, orders: readonly OwnedOrder[]): [condition: string, parameters: unknown[]] =>
+  inColumn(column, orders, ({ id }) => id);
 
 type HoldRow = Row & { holder_id: string; hold_cents: string };
 
 async function readHolds(manager: EntityManager, orders: readonly OwnedOrder[]): Promise<HoldRow[]> {
   if (orders.length === 0) return [];
-  const [condition, parameters] = ofOrders('h.', orders);
+  const [condition, parameters] = ofOrders('h.order_id', orders);
   const sql = `
     SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
       FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
@@ -303,12 +292,12 @@ async function readRefundable(
   const columns = creditColumns(manager, 'c');
   const redeeming = orders.filter(({ redeemedCents }) => redeemedCents > 0);
   const earning = orders.filter(({ earnedCents }) => earnedCents > 0);
-  const [redeemedBy, redeemers] = ofOrders('e.', redeeming);
-  const [earnedBy, earners] = ofOrders('c.', earning);
+  const [redeemedBy, redeemers] = ofOrders('e.order_id', redeeming);
+  const [earnedBy, earners] = ofOrders('c.order_id', earning);
   const redeemed = `
     SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
       FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-     WHERE (${redeemedBy}) AND e.kind = 'redeem'`;
+     WHERE ${redeemedBy} AND e.kind = 'redeem'`;
   const earned = `
     SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
            (SELECT -SUM(e.amount_cents) FROM cashback_entries e

@@ -108,5 +108,11 @@ export class FairQueue {
 /** A caller may start another while it runs fewer than are free: a few long ones do not delay other callers. */
 export const leavesHalf = (own: number, free: number): boolean => own < free;
 
+const SHARE_OF_POOL = 0.8;
+
+/** For work that has a database connection of its own for a while. It leaves the others to shorter work. */
+export const queueForConnections = (poolSize: number): FairQueue =>
+  new FairQueue(Math.max(1, Math.floor(poolSize * SHARE_OF_POOL)), leavesHalf);
+
 /** Has no cause, so it is not logged: the metrics count it, and a log line would cost more than the refusal. */
 const tooBusy = (): Error => unavailable(undefined);

@@ -14,4 +14,20 @@ export function byMerchant<Key extends { merchantId: string }, Value>(
   return Array.from(groups, ([merchantId, values]) => [merchantId, [...values]]);
 }
 
+/**
+ * Returns the condition that rows have one of these values in a column, each for its merchant, with its parameters. The
+ * keys must not be empty.
+ *
+ * @param column with the table's alias, if it has one.
+ */
+export function inColumn<Key extends { merchantId: string }, Value>(
+  column: string,
+  keys: readonly Key[],
+  valueOf: (key: Key) => Value,
+): [condition: string, parameters: unknown[]] {
+  const groups = byMerchant(keys, valueOf);
+  const merchant = column.replace(/\w+$/, 'merchant_id');
+  return [`(${anyOf(groups.length, `${merchant} = ? AND ${column} IN (?)`)})`, groups.flat()];
+}
+
 export const anyOf = (groups: number, condition: string): string => Array(groups).fill(`(${condition})`).join(' OR ');

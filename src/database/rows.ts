@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { anyOf, byMerchant } from './by-merchant.js';
+import { inColumn } from './by-merchant.js';
 
 /** A row as the driver returns it, by column name. */
 export type Row = Record<string, unknown>;
@@ -63,11 +63,10 @@ export async function updateRows<T extends ObjectLiteral & { id: string; merchan
     });
     return `${column} = ${entities.length > 1 ? `CASE id ${cases.join(' ')} END` : cases[0]}`;
   });
-  const groups = byMerchant(entities, ({ id }) => id);
-  const owned = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
+  const [owned, ids] = inColumn('id', entities, ({ id }) => id);
   const { affectedRows } = await manager.query<{ affectedRows: number }>(
-    `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE (${owned}) AND ${condition}`,
-    [...parameters, ...groups.flat(), ...given],
+    `UPDATE ${tableName} SET ${assignments.join(', ')} WHERE ${owned} AND ${condition}`,
+    [...parameters, ...ids, ...given],
   );
   if (affectedRows !== entities.length)
     throw new Error(`locked rows of ${tableName} were changed by another transaction`);

@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 import type { EntityManager } from 'typeorm';
 import type { Recorder } from '../common/domain-event.js';
-import { FairQueue, leavesHalf } from '../common/fair-queue.js';
+import { type FairQueue, queueForConnections } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
 import { type Outcome, Shared, type SharedRequest } from './shared.js';
 import { UnitOfWork } from './unit-of-work.js';
 
 /** How many shared transactions run at the same time: while the database works on one, the process works on another. */
 const TRANSACTIONS_AT_ONCE = 2;
-
-/** Use cases that are alone in their transactions, and may wait for locks, leave the other connections to others. */
-const ALONE_SHARE = 0.8;
 
 /** What the use cases of a shared transaction have in common. */
 export interface SharedUseCases<Key> {
@@ -26,13 +23,14 @@ export interface SharedUseCases<Key> {
 @Injectable()
 export class SharedStatements {
   readonly statements = new Subject<{ kind: string; keys: number }>();
+  /** For use cases that are alone in their transactions, and may wait for locks. */
   readonly #alone: FairQueue;
 
   constructor(
     private readonly config: Config,
     private readonly unitOfWork: UnitOfWork,
   ) {
-    this.#alone = new FairQueue(Math.max(1, Math.floor(config.DATABASE_POOL_SIZE * ALONE_SHARE)), leavesHalf);
+    this.#alone = queueForConnections(config.DATABASE_POOL_SIZE);
   }
 
   /**

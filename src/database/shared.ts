@@ -30,7 +30,8 @@ export function outcomeOf<Value>(perform: () => Value): { value: Value } | { err
   }
 }
 
-export const isDone = (outcome: Outcome<unknown>): boolean => outcome !== 'locked' && 'value' in outcome;
+export const isDone = <Value>(outcome: Outcome<Value>): outcome is { value: Value } =>
+  outcome !== 'locked' && 'value' in outcome;
 
 /** What runs has claimed what this request needs. */
 export const AGAIN = { again: () => Promise.resolve() };

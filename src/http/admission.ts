@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { FairQueue, leavesHalf } from '../common/fair-queue.js';
+import { FairQueue, leavesHalf, queueForConnections } from '../common/fair-queue.js';
 import { networkOf } from '../common/network.js';
 import { unavailable } from '../common/problem.js';
 import { Config } from '../config/config.js';
@@ -29,8 +29,6 @@ export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'hea
 const REQUESTS_PER_CONNECTION = 5;
 /** Changes share transactions. A merchant has half of the places, so that many of its changes go together. */
 const CHANGES_PER_CONNECTION = 10;
-/** Heavy requests leave the other connections to light ones. */
-const HEAVY_SHARE = 0.8;
 
 /** A body of these has no meaning (RFC 9110, section 9.3). */
 const SAFE_METHODS = ['GET', 'HEAD'];
@@ -52,7 +50,7 @@ export class Admission implements NestInterceptor {
     { DATABASE_POOL_SIZE: pool }: Config,
   ) {
     this.#light = new FairQueue(pool * REQUESTS_PER_CONNECTION);
-    this.#heavy = new FairQueue(Math.max(1, Math.floor(pool * HEAVY_SHARE)), leavesHalf);
+    this.#heavy = queueForConnections(pool);
     this.#changes = new FairQueue(pool * CHANGES_PER_CONNECTION, leavesHalf);
     this.#public = new FairQueue(pool * REQUESTS_PER_CONNECTION, leavesHalf);
   }

@@ -68,12 +68,10 @@ export class OrderTransactionsService {
 
   async #perform({ manager, record, requests, onLocked }: SharedUseCases<KeyedUseCase>): Promise<Outcomes> {
     const keys = requests.map(({ key }) => key);
-    const [locked, refunds] = await Promise.all([
-      this.orders.lock(manager, keys, onLocked),
-      existingRefunds(manager, keys),
-    ]);
-    const useCases = new UseCases(keys, refunds);
-    const claimed = claimWallets(requests, new Map(locked.map((order) => [order.id, order])));
+    const locked = await this.orders.lock(manager, keys, onLocked);
+    const orders = new Map(locked.map((order) => [order.id, order]));
+    const useCases = new UseCases(keys, await existingRefunds(manager, keys));
+    const claimed = claimWallets(requests, orders);
     const { loaded, others } = await this.orders.withWallets(manager, claimed, onLocked, useCases.isNewRefund);
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
     const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
@@ -83,7 +81,7 @@ export class OrderTransactionsService {
     const done = ready.filter(({ order }) => isDone(outcomes.get(order.id)!));
     await this.orders.save(manager, record, done);
     return keys.map(({ orderId }) => {
-      const order = locked.find(({ id }) => id === orderId);
+      const order = orders.get(orderId);
       if (order === undefined) return onLocked === undefined ? { error: notFound('no order has this ID') } : 'locked';
       // Another transaction in this process has the wallet of those that are not claimed.
       if (!claimed.includes(order)) return AGAIN;

@@ -4,7 +4,7 @@ import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import { type NotLocked, type OnLocked, WalletStore } from '../cashback/wallet.store.js';
 import type { Recorder } from '../common/domain-event.js';
-import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { inColumn } from '../database/by-merchant.js';
 import { columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import { Order } from './order.entity.js';
 import { orderEvent } from './order-events.js';
@@ -40,9 +40,8 @@ export class OrderStore {
     keys: readonly { merchantId: string; orderId: string }[],
     onLocked: OnLocked,
   ): Promise<Order[]> {
-    const groups = byMerchant(keys, ({ orderId }) => orderId);
-    const condition = anyOf(groups.length, 'merchant_id = ? AND id IN (?)');
-    return this.#lock(manager, columnNames(manager, Order), condition, groups.flat(), onLocked);
+    const [condition, parameters] = inColumn('id', keys, ({ orderId }) => orderId);
+    return this.#lock(manager, columnNames(manager, Order), condition, parameters, onLocked);
   }
 
   /**

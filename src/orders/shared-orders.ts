@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { AVAILABLE, availableParameters, UNCHANGED_AVAILABLE } from '../cashback/balance-sql.js';
 import type { Recorder } from '../common/domain-event.js';
 import { exactCents } from '../common/money.js';
-import { anyOf, byMerchant } from '../database/by-merchant.js';
+import { inColumn } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
@@ -45,11 +45,10 @@ async function insertNew(manager: EntityManager, orders: readonly Order[]): Prom
 }
 
 async function existingKeys(manager: EntityManager, orders: readonly Order[]): Promise<Set<string>> {
-  const groups = byMerchant(orders, ({ externalId }) => Buffer.from(externalId));
+  const [condition, parameters] = inColumn('external_id', orders, ({ externalId }) => Buffer.from(externalId));
   const rows = await manager.query<{ merchant_id: string; external_id: Buffer }[]>(
-    `SELECT merchant_id, external_id FROM orders
-      WHERE ${anyOf(groups.length, 'merchant_id = ? AND external_id IN (?)')}`,
-    groups.flat(),
+    `SELECT merchant_id, external_id FROM orders WHERE ${condition}`,
+    parameters,
   );
   return new Set(
     rows.map(({ merchant_id, external_id }) => keyOf({ merchantId: merchant_id, value: external_id.toString() })),
@@ -97,11 +96,12 @@ export async function findOrdersWithBalances(
   now: Date,
 ): Promise<(OrderWithBalance | undefined)[]> {
   // `external_id` is binary. A binary parameter for `id` would not use its index.
-  const groups = byMerchant(keys, ({ value }) => (column === 'id' ? value : Buffer.from(value)));
-  const rows = await manager.query<OrderRow[]>(
-    `${select(manager, UNCHANGED_AVAILABLE)} WHERE ${anyOf(groups.length, `o.merchant_id = ? AND o.${column} IN (?)`)}`,
-    [now, ...groups.flat()],
-  );
+  const valueOf = ({ value }: OrderKey): string | Buffer => (column === 'id' ? value : Buffer.from(value));
+  const [condition, parameters] = inColumn(`o.${column}`, keys, valueOf);
+  const rows = await manager.query<OrderRow[]>(`${select(manager, UNCHANGED_AVAILABLE)} WHERE ${condition}`, [
+    now,
+    ...parameters,
+  ]);
   const found = new Map<string, OrderWithBalance>();
   for (const row of await withChangedBalances(manager, rows, now)) {
     const order = toEntity(manager, Order, row);

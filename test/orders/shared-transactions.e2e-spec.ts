@@ -1,36 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DataSource, QueryRunner } from 'typeorm';
-import { createDataSource } from '../../src/schema.js';
+import { describe, expect, it } from '@jest/globals';
+import type { QueryRunner } from 'typeorm';
 import { atOnce, Client } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { startService } from '../support/service.js';
-import { useService } from '../support/use-service.js';
+import { useSharing } from '../support/use-sharing.js';
 
 const COUNT = 24;
 
 describe.each([true, false])('use cases that come together, with BATCH=%s', (isShared) => {
-  const { service, merchant } = useService({ env: { BATCH: String(isShared), DATABASE_POOL_SIZE: '10' } });
-  let operator: DataSource;
-  let other: TestMerchant;
-
-  beforeAll(async () => {
-    operator = await createDataSource(service.databaseUrl).initialize();
-    other = await aMerchant(service);
-  });
-  afterAll(() => operator?.destroy());
-
-  /** The number of transactions with use cases of orders, and of those use cases. */
-  async function transactions(): Promise<{ count: number; useCases: number }> {
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    const read = (name: string): number =>
-      Number(
-        new RegExp(`^database_batch_keys_${name}\\{kind="order_use_cases"\\} (\\d+)$`, 'm').exec(metrics)?.[1] ?? 0,
-      );
-    return { count: read('count'), useCases: read('sum') };
-  }
+  const { service, merchant, other, operator, shared } = useSharing(isShared);
 
   /** Sends requests whose first transactions wait for a lock on a table, so that the others gather. */
   async function gathered<T>(
@@ -38,13 +19,13 @@ describe.each([true, false])('use cases that come together, with BATCH=%s', (isS
     table = 'wallets',
     meanwhile?: () => Promise<unknown>,
   ): Promise<T> {
-    const before = await transactions();
+    const before = await shared('order_use_cases');
     const lock: QueryRunner = operator.createQueryRunner();
     await lock.query(`LOCK TABLES ${table} WRITE`);
     try {
       const sent = send();
       for (let tries = 0; tries < 200; tries++) {
-        if ((await transactions()).useCases - before.useCases >= (isShared ? COUNT : 4)) break;
+        if ((await shared('order_use_cases')).requests - before.requests >= (isShared ? COUNT : 4)) break;
         await sleep(10);
       }
       await meanwhile?.();
@@ -63,9 +44,9 @@ describe.each([true, false])('use cases that come together, with BATCH=%s', (isS
       merchant.orderWith(`${index + 1}.00`, { total: `${200 + index}.00` }),
     );
     await atOnce(COUNT, (index) => merchant.hold(orders[index]!, `${index + 1}.00`));
-    const before = await transactions();
+    const before = await shared('order_use_cases');
     const answers = await gathered(() => atOnce(COUNT, (index) => merchant.complete(orders[index]!)));
-    const after = await transactions();
+    const after = await shared('order_use_cases');
     answers.forEach((order, index) => {
       expect(order).toMatchObject({
         id: orders[index]!.id,
