@@ -107,9 +107,9 @@ class Transactions {
     return outcomes;
   };
 
-  /** Ends the transaction that began first. */
-  async end(): Promise<void> {
-    this.#ends.shift()?.();
+  /** Ends a transaction that runs: by default, the one that began first. */
+  async end(at = 0): Promise<void> {
+    this.#ends.splice(at, 1)[0]?.();
     for (let tick = 0; tick < 3; tick++) await setImmediate();
   }
 }
@@ -155,5 +155,35 @@ describe('a shared transaction', () => {
     expect(transactions.sent).toEqual(['1:a 2:b 3:c', '2:b']);
     await transactions.end();
     expect(await locked).toBe('2:b');
+  });
+
+  it('does not let a request that comes alone overtake those that wait for the same wallet', async () => {
+    const transactions = new Transactions();
+    const shared = new Shared(transactions, true);
+    const values = ['1:a'].map((key) => shared.get(key));
+    await setImmediate();
+    for (const key of ['2:a', '3:a']) {
+      values.push(shared.get(key));
+      await setImmediate();
+      await transactions.end(1);
+    }
+    expect(transactions.sent).toEqual(['1:a', '2:a', '3:a']);
+    await transactions.end();
+    expect(transactions.sent.slice(3)).toEqual(['2:a 3:a']);
+    await transactions.end();
+    expect(await Promise.all(values)).toEqual(['1:a', '2:a', '3:a']);
+  });
+
+  it('has 20 use cases of a wallet, those that came first, and the next one has the others', async () => {
+    const transactions = new Transactions();
+    const shared = new Shared(transactions, true);
+    const keys = Array.from({ length: 45 }, (_, at) => `${at}:a`);
+    const values = Promise.all(keys.map((key) => shared.get(key)));
+    for (let transaction = 0; transaction < 6; transaction++) {
+      await setImmediate();
+      await transactions.end();
+    }
+    expect(transactions.sent).toEqual([keys, keys.slice(20, 40), keys.slice(40)].map((those) => those.join(' ')));
+    expect(await values).toEqual(keys);
   });
 });

@@ -7,6 +7,12 @@ const SLOW_MS = 20;
 /** The maximum size of what is sent together: far below the server's `max_allowed_packet`, also for large rows. */
 const MAX_SIZE = 200;
 
+/**
+ * The maximum number of requests that are sent together and need the same lock. They have one instant, and `reconcile`
+ * compares an event of a wallet with the last 100 entries.
+ */
+const MAX_OF_LOCK = 20;
+
 /** After this time a request no longer waits for what another one in this process has alone. */
 const PATIENCE_MS = 1000;
 
@@ -127,7 +133,9 @@ export class Shared<Key, Value> {
       const [first] = requests;
       if (first === undefined) return void this.#running--;
       const slow = setTimeout(end, SLOW_MS);
-      void (requests.length === 1 ? this.#sendAlone(first) : this.#send(requests)).then(() => {
+      // Others that run or wait may need the same lock, and it must not overtake those that wait.
+      const isAlone = requests.length === 1 && this.#waiting.length === 0 && this.#claims.size === first.locks.size;
+      void (isAlone ? this.#sendAlone(first) : this.#send(requests)).then(() => {
         clearTimeout(slow);
         end();
       });
@@ -163,6 +171,7 @@ export class Shared<Key, Value> {
 
   /** Claims a lock of which only the sender knows, unless requests that came earlier wait for it. */
   #claimNew(request: Waiting<Key, Value>, lock: string): boolean {
+    if (this.#claims.get(lock)?.has(request)) return true;
     const isWaitedFor = !request.isAlone && this.#waiting.some(({ locks }) => locks.has(lock));
     if (isWaitedFor) request.locks.add(lock);
     return !isWaitedFor && this.#claim(request, [lock]);
@@ -172,7 +181,9 @@ export class Shared<Key, Value> {
   #claim(request: Waiting<Key, Value>, locks: Iterable<string>): boolean {
     const all = Array.from(locks, (lock) => [lock, this.#claims.get(lock) ?? new Set()] as const);
     for (const [lock] of all) request.locks.add(lock);
-    const isFree = all.every(([, others]) => [...others].every(({ batch }) => batch === request.batch));
+    const isFree = all.every(
+      ([, others]) => others.size < MAX_OF_LOCK && [...others].every(({ batch }) => batch === request.batch),
+    );
     if (!isFree && !request.isAlone) return false;
     for (const [lock, others] of all) this.#claims.set(lock, others.add(request));
     return true;

@@ -26,9 +26,6 @@ export interface OrderUseCase<T> {
   perform: (order: Order, wallet: WalletAggregate, refund: Refund | undefined) => T;
 }
 
-/** The maximum for one wallet: they have one instant, and `reconcile` compares an event with the last 100 entries. */
-const MOST_OF_WALLET = 20;
-
 interface KeyedUseCase extends OrderUseCase<unknown> {
   merchantId: string;
   orderId: string;
@@ -70,7 +67,8 @@ export class OrderTransactionsService {
     const keys = requests.map(({ key }) => key);
     const locked = await this.orders.lock(manager, keys, onLocked);
     const orders = new Map(locked.map((order) => [order.id, order]));
-    const useCases = new UseCases(keys, await existingRefunds(manager, keys));
+    const refunded = keys.filter(({ orderId }) => orders.get(orderId)?.refundedCents);
+    const useCases = new UseCases(keys, await existingRefunds(manager, refunded));
     const claimed = claimWallets(requests, orders);
     const { loaded, others } = await this.orders.withWallets(manager, claimed, onLocked, useCases.isNewRefund);
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
@@ -95,14 +93,9 @@ type Outcomes = Outcome<Performed<unknown>>[];
 
 /** Claims the wallets of orders, in the order of arrival. @returns the orders of those that have them. */
 function claimWallets(requests: readonly SharedRequest<KeyedUseCase>[], orders: ReadonlyMap<string, Order>): Order[] {
-  const counts = new Map<string, number>();
   return requests.flatMap((request) => {
     const order = orders.get(request.key.orderId);
-    if (order === undefined) return [];
-    const owner = ownerKey(order);
-    const count = (counts.get(owner) ?? 0) + 1;
-    counts.set(owner, count);
-    return count <= MOST_OF_WALLET && request.claim(owner) ? [order] : [];
+    return order !== undefined && request.claim(ownerKey(order)) ? [order] : [];
   });
 }
 
