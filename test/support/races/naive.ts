@@ -10,14 +10,14 @@ import { OrdersService } from '../../../src/orders/orders.service.js';
 
 /**
  * Makes use cases wait for each other between reading and writing, so that a race that fails sometimes fails every
- * time. A use case that is alone continues after a while.
+ * time. A use case that is alone continues after a while, which it may have to do four times in the time of a request.
  */
 class Barrier {
   #waiting: (() => void)[] = [];
 
   constructor(
     private readonly size: number,
-    private readonly patienceMs = 2000,
+    private readonly patienceMs = 500,
   ) {}
 
   async arrive(): Promise<void> {
