@@ -4,6 +4,7 @@ import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { doEach, progressOf, type SweepProgress, type SweepTask } from '../common/sweep.js';
 import { ownerKey, type Wallet, type WalletOwner } from './wallet.entity.js';
+import { loadExpired } from './wallet-credits.js';
 import { WalletStore } from './wallet.store.js';
 
 /** How many expired credits are looked up at a time, and how many of a wallet one transaction writes off. */
@@ -39,7 +40,7 @@ export class CreditExpiryService implements SweepTask {
         const { wallets } = await this.wallets.lockAll(manager, [owner], 'skip_locked');
         const locked = wallets.get(ownerKey(owner));
         if (locked === undefined) return;
-        await this.wallets.loadExpired(manager, locked, LIMIT);
+        await loadExpired(manager, locked, LIMIT);
         await this.wallets.save(manager, record, [locked]);
       }),
     );

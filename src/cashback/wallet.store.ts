@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { exactCents, formatMoney, sumCents } from '../common/money.js';
+import { formatMoney } from '../common/money.js';
 import { inColumn } from '../database/by-merchant.js';
 import { chunks, columnNames, insertRows, type Row, toEntity, updateRows } from '../database/rows.js';
 import type { Outcome, Shared } from '../database/shared.js';
@@ -12,30 +12,17 @@ import { NEVER, NEXT_CHANGE, nextChangeParameters } from './balance-sql.js';
 import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
-import { byExpiry, freeCents, WalletAggregate } from './wallet-aggregate.js';
+import { WalletAggregate } from './wallet-aggregate.js';
+import { loadHolds, loadRefundable } from './wallet-credits.js';
 import { aboutWallet, walletData } from './wallet-events.js';
 import { bringUpToDate, type WalletSums } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
-
-/** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
-const FIRST_PAGE = 50;
-const LARGEST_PAGE = 5000;
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */
 export interface Customer extends WalletOwner {
   order?: { id: string; updatedAt: Date; heldCents: number; redeemedCents: number; earnedCents: number };
   /** Whether what the order redeemed and earned is loaded, too. */
   isRefund?: boolean;
-}
-
-/** Credits that a use case needs of a wallet. */
-export interface NeededCredits {
-  wallet: WalletAggregate;
-  /** Available credits of this sum. */
-  spendCents?: number;
-  /** Credits of this sum, from which it can be taken back, beginning with what this order earned. */
-  takeBackCents?: number;
-  orderId: string;
 }
 
 export type OnLocked = 'skip_locked' | undefined;
@@ -99,21 +86,17 @@ export class WalletStore {
    */
   async lockAll(manager: EntityManager, customers: readonly Customer[], onLocked?: OnLocked): Promise<LockedWallets> {
     if (customers.length === 0) return { wallets: new Map(), others: new Map() };
-    const orders = customers.flatMap(({ merchantId, order, isRefund }) =>
-      order === undefined ? [] : [{ merchantId, ...order, isRefund }],
-    );
     const rows = await lockRows(manager, customers, onLocked);
-    const holding = orders.filter(({ heldCents }) => heldCents > 0);
-    const holds = await readHolds(manager, holding);
-    const refunded = orders.filter(({ isRefund }) => isRefund);
-    const refundable = await readRefundable(manager, refunded);
     const wallets = await this.#open(manager, rows, customers);
-    for (const { order, isRefund, ...owner } of customers) {
+    const orders = customers.flatMap(({ order, isRefund, ...owner }) => {
       const wallet = wallets.get(ownerKey(owner));
-      if (wallet === undefined || order === undefined) continue;
-      if (order.heldCents > 0) loadHold(manager, wallet, order.id, holds);
-      if (isRefund) loadRefundable(manager, wallet, order.id, refundable);
-    }
+      return wallet === undefined || order === undefined ? [] : [{ wallet, order, isRefund }];
+    });
+    await loadHolds(manager, orders);
+    await loadRefundable(
+      manager,
+      orders.filter(({ isRefund }) => isRefund),
+    );
     const left = customers.filter((owner) => !wallets.has(ownerKey(owner)));
     const locked = onLocked === undefined ? new Set() : await existing(manager, left);
     const others = left.map((owner): [string, NotLocked] => {
@@ -127,35 +110,6 @@ export class WalletStore {
     return { wallets, others: new Map(others) };
   }
 
-  /** Loads credits until they cover what is needed, or there are no more. */
-  async loadCredits(manager: EntityManager, needs: readonly NeededCredits[]): Promise<void> {
-    const uncovered = new Map<WalletAggregate, NeededCredits[]>();
-    for (const need of needs)
-      if (need.spendCents || need.takeBackCents)
-        uncovered.set(need.wallet, [...(uncovered.get(need.wallet) ?? []), need]);
-    const [spent, takenBack]: [Uncovered[], Uncovered[]] = [[], []];
-    for (const [wallet, own] of uncovered) {
-      // Each may take what another one has loaded, so the credits must cover all of them.
-      const leftCents = sumCents(own.flatMap(({ spendCents = 0, takeBackCents = 0 }) => [spendCents, takeBackCents]));
-      if (own.some(({ spendCents }) => spendCents)) spent.push({ wallet, leftCents, availableOnly: true });
-      const isCovered = own.length === 1 && leftCents <= wallet.freeOfEarned(own[0]!.orderId);
-      if (own.some(({ takeBackCents }) => takeBackCents) && !isCovered)
-        takenBack.push({ wallet, leftCents, availableOnly: false });
-    }
-    await loadEarliest(manager, spent);
-    await loadEarliest(manager, takenBack);
-  }
-
-  /** Loads credits that have expired and are not written off, at most `limit`, which writes them off. */
-  async loadExpired(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
-    const { id, merchantId } = wallet.row;
-    const sql = `
-      SELECT ${creditColumns(manager)} FROM cashback_credits
-       WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, seq LIMIT ?`;
-    const rows = await manager.query<Row[]>(sql, [id, merchantId, wallet.now, limit]);
-    wallet.load(rows.map((row) => toEntity(manager, Credit, row)));
-  }
-
   /** Saves changed wallets, with one statement per table. */
   async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const changed = [...wallets].filter(({ isChanged }) => isChanged);
@@ -166,7 +120,7 @@ export class WalletStore {
       endedHolds.map((id) => ({ merchantId, id })),
     );
     if (ended.length > 0) {
-      const [condition, parameters] = ofOrders('order_id', ended);
+      const [condition, parameters] = inColumn('order_id', ended, ({ id }) => id);
       await manager.query(`DELETE FROM cashback_holds WHERE ${condition}`, parameters);
     }
     for (const holds of chunks(changed.flatMap((wallet) => wallet.newHolds))) await insertRows(manager, Hold, holds);
@@ -248,147 +202,6 @@ async function existing(manager: EntityManager, owners: readonly WalletOwner[]):
 
 const ofOwners = (owners: readonly WalletOwner[]): [condition: string, parameters: unknown[]] =>
   inColumn('document', owners, ({ document }) => document);
-
-interface OwnedOrder {
-  id: string;
-  merchantId: string;
-}
-
-const ofOrders = (column: string, orders: readonly OwnedOrder[]): [condition: string, parameters: unknown[]] =>
-  inColumn(column, orders, ({ id }) => id);
-
-type HoldRow = Row & { holder_id: string; hold_cents: string };
-
-async function readHolds(manager: EntityManager, orders: readonly OwnedOrder[]): Promise<HoldRow[]> {
-  if (orders.length === 0) return [];
-  const [condition, parameters] = ofOrders('h.order_id', orders);
-  const sql = `
-    SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
-      FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
-     WHERE ${condition}`;
-  return manager.query(sql, parameters);
-}
-
-function loadHold(manager: EntityManager, wallet: WalletAggregate, orderId: string, rows: readonly HoldRow[]): void {
-  const { merchantId } = wallet.row;
-  const own = rows.filter((row) => row.holder_id === orderId);
-  const credits = own.map((row) => toEntity(manager, Credit, row));
-  wallet.load(credits);
-  wallet.loadHold(
-    orderId,
-    own.map(({ hold_cents: cents }, at) => {
-      return { orderId, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
-    }),
-  );
-}
-
-type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
-
-/** Reads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */
-async function readRefundable(
-  manager: EntityManager,
-  orders: readonly (OwnedOrder & { redeemedCents: number; earnedCents: number })[],
-): Promise<RefundableRow[]> {
-  const columns = creditColumns(manager, 'c');
-  const redeeming = orders.filter(({ redeemedCents }) => redeemedCents > 0);
-  const earning = orders.filter(({ earnedCents }) => earnedCents > 0);
-  const [redeemedBy, redeemers] = ofOrders('e.order_id', redeeming);
-  const [earnedBy, earners] = ofOrders('c.order_id', earning);
-  const redeemed = `
-    SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
-      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-     WHERE ${redeemedBy} AND e.kind = 'redeem'`;
-  const earned = `
-    SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
-           (SELECT -SUM(e.amount_cents) FROM cashback_entries e
-             WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
-      FROM cashback_credits c WHERE ${earnedBy}`;
-  const selects = [...(redeeming.length > 0 ? [redeemed] : []), ...(earning.length > 0 ? [earned] : [])];
-  return selects.length === 0 ? [] : manager.query(selects.join(' UNION ALL '), [...redeemers, ...earners]);
-}
-
-function loadRefundable(
-  manager: EntityManager,
-  wallet: WalletAggregate,
-  orderId: string,
-  rows: readonly RefundableRow[],
-): void {
-  const own = rows.filter((row) => row.refunded_id === orderId);
-  const found = own.map((row) => ({ row, credit: toEntity(manager, Credit, row) }));
-  const loaded = new Map(wallet.load(found.map(({ credit }) => credit)).map((credit) => [credit.id, credit]));
-  const redeemed = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
-  const earned = found.find(({ credit }) => credit.orderId === orderId);
-  wallet.loadRefundable(orderId, {
-    redeemed: new Map(redeemed.filter(([, cents]) => cents > 0)),
-    expiredCents: exactCents(earned?.row.expired_cents ?? 0),
-  });
-}
-
-interface Uncovered {
-  wallet: WalletAggregate;
-  leftCents: number;
-  availableOnly: boolean;
-  after?: Credit | undefined;
-}
-
-/** Loads credits that have not expired and are not wholly held, earliest expiry first, until they cover an amount. */
-async function loadEarliest(manager: EntityManager, uncovered: Uncovered[]): Promise<void> {
-  let open = uncovered;
-  for (let limit = FIRST_PAGE; open.length > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
-    const pages = open.map(({ wallet, ...page }) => ({ ...page, wallet: wallet.row, now: wallet.now, limit }));
-    const found = await openCredits(manager, pages);
-    open = open.filter((need, at) => {
-      const page = found[at]!;
-      need.after = page.at(-1);
-      for (const credit of need.wallet.load(page)) need.leftCents -= freeCents(credit);
-      return need.leftCents > 0 && page.length === limit;
-    });
-  }
-}
-
-/** The position after which a page of open credits starts. */
-export type CreditPosition = Pick<Credit, 'seq' | 'expiresAt'>;
-
-/** A page of the credits of a wallet. */
-export interface OpenCreditsPage {
-  wallet: Pick<Wallet, 'id' | 'merchantId'>;
-  now: Date;
-  after?: CreditPosition | undefined;
-  limit: number;
-  /** Whether pending credits are excluded. */
-  availableOnly: boolean;
-}
-
-/**
- * Reads pages of wallets' credits that have not expired and are not wholly held, earliest expiry first: each page has a
- * wallet of its own. Many credits can have the same expiry, so the rest of that expiry and the later ones are two
- * ranges of the index.
- */
-export async function openCredits(manager: EntityManager, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
-  const columns = creditColumns(manager);
-  const parameters: unknown[] = [];
-  const selects = pages.flatMap(({ wallet, now, after, limit, availableOnly }) => {
-    const start = after !== undefined && after.expiresAt > now ? after : undefined;
-    const ranges: [condition: string, ...values: unknown[]][] = [['expires_at > ?', start?.expiresAt ?? now]];
-    if (start !== undefined) ranges.unshift(['expires_at = ? AND seq > ?', start.expiresAt, start.seq]);
-    const available = availableOnly ? 'AND available_at <= ?' : '';
-    return ranges.map(([condition, ...values]) => {
-      parameters.push(wallet.id, wallet.merchantId, ...values, ...(availableOnly ? [now] : []), limit);
-      return `
-        (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
-          WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${available}
-          ORDER BY expires_at, seq LIMIT ?)`;
-    });
-  });
-  const rows = await manager.query<Row[]>(selects.join(' UNION ALL '), parameters);
-  const credits = rows.map((row) => toEntity(manager, Credit, row)).sort(byExpiry);
-  return pages.map(({ wallet, limit }) => credits.filter(({ walletId }) => walletId === wallet.id).slice(0, limit));
-}
-
-function creditColumns(manager: EntityManager, table?: string): string {
-  const names = columnNames(manager, Credit);
-  return (table === undefined ? names : names.map((name) => `${table}.${name}`)).join(', ');
-}
 
 /** Saves the rows of locked wallets, after their credits. */
 async function saveRows(manager: EntityManager, wallets: readonly WalletAggregate[]): Promise<void> {

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ownerKey } from '../cashback/wallet.entity.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
-import { type NeededCredits, unlessRefused, WalletStore } from '../cashback/wallet.store.js';
+import { loadCredits, type NeededCredits } from '../cashback/wallet-credits.js';
+import { unlessRefused } from '../cashback/wallet.store.js';
 import { notFound } from '../common/problem.js';
 import { anyOf } from '../database/by-merchant.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
@@ -49,7 +50,6 @@ export class OrderTransactionsService {
   constructor(
     shared: SharedStatements,
     private readonly orders: OrderStore,
-    private readonly wallets: WalletStore,
   ) {
     this.#shared = shared.transactions(
       'order_use_cases',
@@ -74,7 +74,7 @@ export class OrderTransactionsService {
     // An order that is due goes alone: it does not expire if its use case is refused, and others may have its wallet.
     const ready = loaded.filter(({ order, wallet }) => onLocked === undefined || !order.isDue(wallet.now));
     for (const { order, wallet } of ready) order.expireIfDue(wallet);
-    await this.wallets.loadCredits(manager, ready.map(useCases.needsOf));
+    await loadCredits(manager, ready.map(useCases.needsOf));
     const outcomes = new Map(ready.map(({ order, wallet }) => [order.id, useCases.perform(order, wallet)]));
     const done = ready.filter(({ order }) => isDone(outcomes.get(order.id)!));
     await this.orders.save(manager, record, done);

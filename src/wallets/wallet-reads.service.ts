@@ -3,7 +3,7 @@ import { type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { summarize, type WalletSummary } from '../cashback/wallet-sums.js';
-import { type CreditPosition, openCredits } from '../cashback/wallet.store.js';
+import { type CreditPosition, openCredits } from '../cashback/wallet-credits.js';
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';

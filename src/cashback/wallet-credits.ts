@@ -1,0 +1,191 @@
+import type { EntityManager } from 'typeorm';
+import { exactCents, sumCents } from '../common/money.js';
+import { inColumn } from '../database/by-merchant.js';
+import { columnNames, type Row, toEntity } from '../database/rows.js';
+import { Credit } from './credit.entity.js';
+import { byExpiry, freeCents, type WalletAggregate } from './wallet-aggregate.js';
+import type { Wallet } from './wallet.entity.js';
+
+// Reads the credits that use cases need of locked wallets.
+
+/** The number of credits that are read first, and the maximum per statement, until they cover an amount. */
+const FIRST_PAGE = 50;
+const LARGEST_PAGE = 5000;
+
+/** Credits that a use case needs of a wallet. */
+export interface NeededCredits {
+  wallet: WalletAggregate;
+  /** Available credits of this sum. */
+  spendCents?: number;
+  /** Credits of this sum, from which it can be taken back, beginning with what this order earned. */
+  takeBackCents?: number;
+  orderId: string;
+}
+
+/** Loads credits until they cover what is needed, or there are no more. */
+export async function loadCredits(manager: EntityManager, needs: readonly NeededCredits[]): Promise<void> {
+  const uncovered = new Map<WalletAggregate, NeededCredits[]>();
+  for (const need of needs)
+    if (need.spendCents || need.takeBackCents)
+      uncovered.set(need.wallet, [...(uncovered.get(need.wallet) ?? []), need]);
+  const [spent, takenBack]: [Uncovered[], Uncovered[]] = [[], []];
+  for (const [wallet, own] of uncovered) {
+    // Each may take what another one has loaded, so the credits must cover all of them.
+    const leftCents = sumCents(own.flatMap(({ spendCents = 0, takeBackCents = 0 }) => [spendCents, takeBackCents]));
+    if (own.some(({ spendCents }) => spendCents)) spent.push({ wallet, leftCents, availableOnly: true });
+    const isCovered = own.length === 1 && leftCents <= wallet.freeOfEarned(own[0]!.orderId);
+    if (own.some(({ takeBackCents }) => takeBackCents) && !isCovered)
+      takenBack.push({ wallet, leftCents, availableOnly: false });
+  }
+  await loadEarliest(manager, spent);
+  await loadEarliest(manager, takenBack);
+}
+
+/** Loads credits that have expired and are not written off, at most `limit`, which writes them off. */
+export async function loadExpired(manager: EntityManager, wallet: WalletAggregate, limit: number): Promise<void> {
+  const { id, merchantId } = wallet.row;
+  const sql = `
+    SELECT ${creditColumns(manager)} FROM cashback_credits
+     WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at <= ? ORDER BY expires_at, seq LIMIT ?`;
+  const rows = await manager.query<Row[]>(sql, [id, merchantId, wallet.now, limit]);
+  wallet.load(rows.map((row) => toEntity(manager, Credit, row)));
+}
+
+/** An order whose credits to load, with its wallet. */
+export interface WalletOrder {
+  wallet: WalletAggregate;
+  order: { id: string; heldCents: number; redeemedCents: number; earnedCents: number };
+}
+
+const ofOrders = (column: string, orders: readonly WalletOrder[]): [condition: string, parameters: unknown[]] =>
+  inColumn(
+    column,
+    orders.map(({ wallet: { row }, order: { id } }) => ({ merchantId: row.merchantId, id })),
+    ({ id }) => id,
+  );
+
+/** Loads what orders hold. */
+export async function loadHolds(manager: EntityManager, orders: readonly WalletOrder[]): Promise<void> {
+  const holding = orders.filter(({ order }) => order.heldCents > 0);
+  if (holding.length === 0) return;
+  const [condition, parameters] = ofOrders('h.order_id', holding);
+  const sql = `
+    SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
+      FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
+     WHERE ${condition}`;
+  const rows = await manager.query<(Row & { hold_cents: string })[]>(sql, parameters);
+  for (const { wallet, order } of holding) {
+    const { merchantId } = wallet.row;
+    const own = rows.filter((row) => row['holder_id'] === order.id);
+    const credits = own.map((row) => toEntity(manager, Credit, row));
+    wallet.load(credits);
+    wallet.loadHold(
+      order.id,
+      own.map(({ hold_cents: cents }, at) => {
+        return { orderId: order.id, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
+      }),
+    );
+  }
+}
+
+type RefundableRow = Row & { redeemed_cents: string; expired_cents: string | null };
+
+/** Loads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */
+export async function loadRefundable(manager: EntityManager, orders: readonly WalletOrder[]): Promise<void> {
+  const columns = creditColumns(manager, 'c');
+  const redeeming = orders.filter(({ order }) => order.redeemedCents > 0);
+  const earning = orders.filter(({ order }) => order.earnedCents > 0);
+  const [redeemedBy, redeemers] = ofOrders('e.order_id', redeeming);
+  const [earnedBy, earners] = ofOrders('c.order_id', earning);
+  const redeemed = `
+    SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
+      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
+     WHERE ${redeemedBy} AND e.kind = 'redeem'`;
+  const earned = `
+    SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
+           (SELECT -SUM(e.amount_cents) FROM cashback_entries e
+             WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
+      FROM cashback_credits c WHERE ${earnedBy}`;
+  const selects = [...(redeeming.length > 0 ? [redeemed] : []), ...(earning.length > 0 ? [earned] : [])];
+  const rows =
+    selects.length === 0
+      ? []
+      : await manager.query<RefundableRow[]>(selects.join(' UNION ALL '), [...redeemers, ...earners]);
+  for (const { wallet, order } of orders) {
+    const own = rows.filter((row) => row['refunded_id'] === order.id);
+    const found = own.map((row) => ({ row, credit: toEntity(manager, Credit, row) }));
+    const loaded = new Map(wallet.load(found.map(({ credit }) => credit)).map((credit) => [credit.id, credit]));
+    const parts = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
+    const earnedCredit = found.find(({ credit }) => credit.orderId === order.id);
+    wallet.loadRefundable(order.id, {
+      redeemed: new Map(parts.filter(([, cents]) => cents > 0)),
+      expiredCents: exactCents(earnedCredit?.row.expired_cents ?? 0),
+    });
+  }
+}
+
+interface Uncovered {
+  wallet: WalletAggregate;
+  leftCents: number;
+  availableOnly: boolean;
+  after?: Credit | undefined;
+}
+
+/** Loads credits that have not expired and are not wholly held, earliest expiry first, until they cover an amount. */
+async function loadEarliest(manager: EntityManager, uncovered: Uncovered[]): Promise<void> {
+  let open = uncovered;
+  for (let limit = FIRST_PAGE; open.length > 0; limit = Math.min(limit * 4, LARGEST_PAGE)) {
+    const pages = open.map(({ wallet, ...page }) => ({ ...page, wallet: wallet.row, now: wallet.now, limit }));
+    const found = await openCredits(manager, pages);
+    open = open.filter((need, at) => {
+      const page = found[at]!;
+      need.after = page.at(-1);
+      for (const credit of need.wallet.load(page)) need.leftCents -= freeCents(credit);
+      return need.leftCents > 0 && page.length === limit;
+    });
+  }
+}
+
+/** The position after which a page of open credits starts. */
+export type CreditPosition = Pick<Credit, 'seq' | 'expiresAt'>;
+
+/** A page of the credits of a wallet. */
+export interface OpenCreditsPage {
+  wallet: Pick<Wallet, 'id' | 'merchantId'>;
+  now: Date;
+  after?: CreditPosition | undefined;
+  limit: number;
+  /** Whether pending credits are excluded. */
+  availableOnly: boolean;
+}
+
+/**
+ * Reads pages of wallets' credits that have not expired and are not wholly held, earliest expiry first: each page has a
+ * wallet of its own. Many credits can have the same expiry, so the rest of that expiry and the later ones are two
+ * ranges of the index.
+ */
+export async function openCredits(manager: EntityManager, pages: readonly OpenCreditsPage[]): Promise<Credit[][]> {
+  const columns = creditColumns(manager);
+  const parameters: unknown[] = [];
+  const selects = pages.flatMap(({ wallet, now, after, limit, availableOnly }) => {
+    const start = after !== undefined && after.expiresAt > now ? after : undefined;
+    const ranges: [condition: string, ...values: unknown[]][] = [['expires_at > ?', start?.expiresAt ?? now]];
+    if (start !== undefined) ranges.unshift(['expires_at = ? AND seq > ?', start.expiresAt, start.seq]);
+    const available = availableOnly ? 'AND available_at <= ?' : '';
+    return ranges.map(([condition, ...values]) => {
+      parameters.push(wallet.id, wallet.merchantId, ...values, ...(availableOnly ? [now] : []), limit);
+      return `
+        (SELECT ${columns} FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+          WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND ${condition} ${available}
+          ORDER BY expires_at, seq LIMIT ?)`;
+    });
+  });
+  const rows = await manager.query<RefundableRow[]>(selects.join(' UNION ALL '), parameters);
+  const credits = rows.map((row) => toEntity(manager, Credit, row)).sort(byExpiry);
+  return pages.map(({ wallet, limit }) => credits.filter(({ walletId }) => walletId === wallet.id).slice(0, limit));
+}
+
+function creditColumns(manager: EntityManager, table?: string): string {
+  const names = columnNames(manager, Credit);
+  return (table === undefined ? names : names.map((name) => `${table}.${name}`)).join(', ');
+}
