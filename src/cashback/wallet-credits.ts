@@ -51,18 +51,24 @@ export async function loadExpired(manager: EntityManager, wallet: WalletAggregat
   wallet.load(rows.map((row) => toEntity(manager, Credit, row)));
 }
 
+/** What the credits of an order depend on. */
+export type OrderOfCredits = Record<'id' | 'merchantId', string> &
+  Record<'heldCents' | 'redeemedCents' | 'earnedCents', number>;
+
 /** An order whose credits to load, with its wallet. */
-export interface WalletOrder {
+interface WalletOrder {
   wallet: WalletAggregate;
-  order: { id: string; heldCents: number; redeemedCents: number; earnedCents: number };
+  order: OrderOfCredits;
 }
 
 const ofOrders = (column: string, orders: readonly WalletOrder[]): [condition: string, parameters: unknown[]] =>
   inColumn(
     column,
-    orders.map(({ wallet: { row }, order: { id } }) => ({ merchantId: row.merchantId, id })),
+    orders.map(({ order }) => order),
     ({ id }) => id,
   );
+
+type HoldRow = Row & { holder_id: string; hold_cents: string };
 
 /** Loads what orders hold. */
 export async function loadHolds(manager: EntityManager, orders: readonly WalletOrder[]): Promise<void> {
@@ -73,55 +79,63 @@ export async function loadHolds(manager: EntityManager, orders: readonly WalletO
     SELECT ${creditColumns(manager, 'c')}, h.order_id AS holder_id, h.amount_cents AS hold_cents
       FROM cashback_holds h JOIN cashback_credits c ON c.id = h.credit_id AND c.merchant_id = h.merchant_id
      WHERE ${condition}`;
-  const rows = await manager.query<(Row & { hold_cents: string })[]>(sql, parameters);
+  const rows = await manager.query<HoldRow[]>(sql, parameters);
   for (const { wallet, order } of holding) {
-    const { merchantId } = wallet.row;
-    const own = rows.filter((row) => row['holder_id'] === order.id);
+    const { id: orderId, merchantId } = order;
+    const own = rows.filter((row) => row.holder_id === orderId);
     const credits = own.map((row) => toEntity(manager, Credit, row));
     wallet.load(credits);
     wallet.loadHold(
-      order.id,
+      orderId,
       own.map(({ hold_cents: cents }, at) => {
-        return { orderId: order.id, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
+        return { orderId, creditId: credits[at]!.id, merchantId, amountCents: exactCents(cents) };
       }),
     );
   }
 }
 
-type RefundableRow = Row & { redeemed_cents: string; expired_cents: string | null };
+type RefundableRow = Row & { refunded_id: string; redeemed_cents: string; expired_cents: string | null };
 
 /** Loads what orders redeemed from which credits, and the credits that they earned. Most orders have only one. */
 export async function loadRefundable(manager: EntityManager, orders: readonly WalletOrder[]): Promise<void> {
-  const columns = creditColumns(manager, 'c');
-  const redeeming = orders.filter(({ order }) => order.redeemedCents > 0);
-  const earning = orders.filter(({ order }) => order.earnedCents > 0);
-  const [redeemedBy, redeemers] = ofOrders('e.order_id', redeeming);
-  const [earnedBy, earners] = ofOrders('c.order_id', earning);
-  const redeemed = `
-    SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
-      FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
-     WHERE ${redeemedBy} AND e.kind = 'redeem'`;
-  const earned = `
-    SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
-           (SELECT -SUM(e.amount_cents) FROM cashback_entries e
-             WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
-      FROM cashback_credits c WHERE ${earnedBy}`;
-  const selects = [...(redeeming.length > 0 ? [redeemed] : []), ...(earning.length > 0 ? [earned] : [])];
-  const rows =
-    selects.length === 0
-      ? []
-      : await manager.query<RefundableRow[]>(selects.join(' UNION ALL '), [...redeemers, ...earners]);
+  if (orders.length === 0) return;
+  const rows = await readRefundable(manager, orders);
   for (const { wallet, order } of orders) {
-    const own = rows.filter((row) => row['refunded_id'] === order.id);
+    const own = rows.filter((row) => row.refunded_id === order.id);
     const found = own.map((row) => ({ row, credit: toEntity(manager, Credit, row) }));
     const loaded = new Map(wallet.load(found.map(({ credit }) => credit)).map((credit) => [credit.id, credit]));
-    const parts = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
-    const earnedCredit = found.find(({ credit }) => credit.orderId === order.id);
+    const redeemed = found.map(({ row, credit }) => [loaded.get(credit.id)!, exactCents(row.redeemed_cents)] as const);
+    const earned = found.find(({ credit }) => credit.orderId === order.id);
     wallet.loadRefundable(order.id, {
-      redeemed: new Map(parts.filter(([, cents]) => cents > 0)),
-      expiredCents: exactCents(earnedCredit?.row.expired_cents ?? 0),
+      redeemed: new Map(redeemed.filter(([, cents]) => cents > 0)),
+      expiredCents: exactCents(earned?.row.expired_cents ?? 0),
     });
   }
+}
+
+async function readRefundable(manager: EntityManager, orders: readonly WalletOrder[]): Promise<RefundableRow[]> {
+  const columns = creditColumns(manager, 'c');
+  const [selects, parameters]: [string[], unknown[]] = [[], []];
+  const redeeming = orders.filter(({ order }) => order.redeemedCents > 0);
+  if (redeeming.length > 0) {
+    const [condition, own] = ofOrders('e.order_id', redeeming);
+    parameters.push(...own);
+    selects.push(`
+      SELECT ${columns}, e.order_id AS refunded_id, -e.amount_cents AS redeemed_cents, 0 AS expired_cents
+        FROM cashback_entries e JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
+       WHERE ${condition} AND e.kind = 'redeem'`);
+  }
+  const earning = orders.filter(({ order }) => order.earnedCents > 0);
+  if (earning.length > 0) {
+    const [condition, own] = ofOrders('c.order_id', earning);
+    parameters.push(...own);
+    selects.push(`
+      SELECT ${columns}, c.order_id AS refunded_id, 0 AS redeemed_cents,
+             (SELECT -SUM(e.amount_cents) FROM cashback_entries e
+               WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire') AS expired_cents
+        FROM cashback_credits c WHERE ${condition}`);
+  }
+  return selects.length === 0 ? [] : manager.query(selects.join(' UNION ALL '), parameters);
 }
 
 interface Uncovered {
@@ -180,7 +194,7 @@ export async function openCredits(manager: EntityManager, pages: readonly OpenCr
           ORDER BY expires_at, seq LIMIT ?)`;
     });
   });
-  const rows = await manager.query<RefundableRow[]>(selects.join(' UNION ALL '), parameters);
+  const rows = await manager.query<Row[]>(selects.join(' UNION ALL '), parameters);
   const credits = rows.map((row) => toEntity(manager, Credit, row)).sort(byExpiry);
   return pages.map(({ wallet, limit }) => credits.filter(({ walletId }) => walletId === wallet.id).slice(0, limit));
 }

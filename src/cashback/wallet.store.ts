@@ -13,14 +13,14 @@ import { Credit } from './credit.entity.js';
 import { Entry } from './entry.entity.js';
 import { Hold } from './hold.entity.js';
 import { WalletAggregate } from './wallet-aggregate.js';
-import { loadHolds, loadRefundable } from './wallet-credits.js';
+import { loadHolds, loadRefundable, type OrderOfCredits } from './wallet-credits.js';
 import { aboutWallet, walletData } from './wallet-events.js';
 import { bringUpToDate, type WalletSums } from './wallet-sums.js';
 import { ownerKey, Wallet, type WalletOwner } from './wallet.entity.js';
 
 /** A customer whose wallet to lock, and what a use case of an order needs of it. */
 export interface Customer extends WalletOwner {
-  order?: { id: string; updatedAt: Date; heldCents: number; redeemedCents: number; earnedCents: number };
+  order?: OrderOfCredits & { updatedAt: Date };
   /** Whether what the order redeemed and earned is loaded, too. */
   isRefund?: boolean;
 }

@@ -34,5 +34,5 @@ export class OutboxRow {
 /** Stores the events that belong in feeds, as the last statement of a use case's transaction. */
 export async function storeEvents(manager: EntityManager, recorded: readonly DomainEvent[]): Promise<void> {
   const rows = recorded.filter(isFeedEvent).map((event) => ({ ...event, eventId: newId(event.occurredAt) }));
-  if (rows.length > 0) await insertRows(manager, OutboxRow, rows);
+  await insertRows(manager, OutboxRow, rows);
 }

@@ -160,7 +160,7 @@ describe('a shared transaction', () => {
   it('does not let a request that comes alone overtake those that wait for the same wallet', async () => {
     const transactions = new Transactions();
     const shared = new Shared(transactions, true);
-    const values = ['1:a'].map((key) => shared.get(key));
+    const values = [shared.get('1:a')];
     await setImmediate();
     for (const key of ['2:a', '3:a']) {
       values.push(shared.get(key));

@@ -173,8 +173,9 @@ export class Shared<Key, Value> {
   #claimNew(request: Waiting<Key, Value>, lock: string): boolean {
     if (this.#claims.get(lock)?.has(request)) return true;
     const isWaitedFor = !request.isAlone && this.#waiting.some(({ locks }) => locks.has(lock));
-    if (isWaitedFor) request.locks.add(lock);
-    return !isWaitedFor && this.#claim(request, [lock]);
+    if (!isWaitedFor) return this.#claim(request, [lock]);
+    request.locks.add(lock);
+    return false;
   }
 
   /** Claims locks for a request, unless requests that were sent at another time have them. */

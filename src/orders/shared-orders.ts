@@ -39,7 +39,7 @@ async function insertNew(manager: EntityManager, orders: readonly Order[]): Prom
     const existing = await existingKeys(manager, orders);
     const others = orders.filter((order) => !existing.has(externalKey(order)));
     // If another request has just created one of them, each is tried alone.
-    if (others.length > 0) await insertRows(manager, Order, others);
+    await insertRows(manager, Order, others);
     return others;
   }
 }
