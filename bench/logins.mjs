@@ -15,7 +15,8 @@ export async function addMerchant(lab, schema, email = EMAIL) {
   const admin = async (/** @type {string[]} */ ...args) =>
     JSON.parse(await lab.command(schema, ['dist/src/admin.js', ...args]));
   const merchant = await admin('merchant', 'create', '--name', 'Bench');
-  const user = await admin('user', 'create', '--merchant', merchant.id, '--email', email, '--password', PASSWORD);
+  const options = ['--merchant', merchant.id, '--name', 'Bench', '--email', email, '--password', PASSWORD];
+  const user = await admin('user', 'create', ...options);
   return { merchantId: String(merchant.id), apiUserId: String(user.id) };
 }
 

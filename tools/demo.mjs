@@ -35,7 +35,7 @@ export async function seedDemo(env) {
   const merchant = JSON.parse(await admin(env, ['merchant', 'create', '--name', 'Loja Demo']));
   const grant = ['--document', DOCUMENT, '--amount', '80.00', '--reason', 'demo balance'];
   await admin(env, ['cashback', 'grant', '--merchant', merchant.id, ...grant]);
-  const user = ['--email', EMAIL, '--password', PASSWORD, '--allow', 'grants'];
+  const user = ['--name', 'Demo', '--email', EMAIL, '--password', PASSWORD, '--allow', 'all'];
   await admin(env, ['user', 'create', '--merchant', merchant.id, ...user]);
   return true;
 }

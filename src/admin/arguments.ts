@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { isEmail } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
+import { type Permission, PERMISSIONS } from '../common/caller.js';
 import { isDocument } from '../common/document.js';
 import { isCalendarDay } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
@@ -55,6 +56,17 @@ export const email = textThat((text) => isEmail(text), 'It must be an email addr
 export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');
 
 export const shortText = textOf(200);
+
+export const userName = textOf(100);
+
+/** Permissions, separated by commas; `all` is each of them. */
+export function permissions(text: string): Permission[] {
+  const given = text.split(',');
+  if (text === 'all') return [...PERMISSIONS];
+  if (given.every((one) => PERMISSIONS.some((known) => known === one)))
+    return PERMISSIONS.filter((permission) => given.includes(permission));
+  throw new InvalidArgumentError(`It must be all, or some of ${PERMISSIONS.join(',')}.`);
+}
 
 /** The limits are those of an order's external ID. */
 export const externalId = textOf(100);

@@ -1,19 +1,23 @@
-import { Argument, Command, Option } from 'commander';
-import { type ApiUser, permissionsOf } from '../auth/api-user.entity.js';
+import { Command } from 'commander';
+import type { ApiUser } from '../auth/api-user.entity.js';
 import { ApiUsersService } from '../auth/api-users.service.js';
 import { Passwords } from '../auth/passwords.js';
 import { SessionsService } from '../auth/sessions.service.js';
-import { OPTIONAL_PERMISSIONS, type OptionalPermission } from '../common/caller.js';
+import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../common/caller.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
 import { LoginCounts } from '../rate-limits/login-counts.js';
-import { email, passwordOf, type PasswordOptions, withPassword } from './arguments.js';
+import { email, passwordOf, type PasswordOptions, permissions, userName, withPassword } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
 import { printRows, toJson as rowOf } from './rows.js';
 
 interface CreateOptions extends PasswordOptions {
   merchant: string;
+  name: string;
   email: string;
-  allow?: OptionalPermission;
+  allow: Permission[];
 }
+
+const PERMISSION_LIST = `all, or some of ${PERMISSIONS.join(',')}`;
 
 export function userCommands(): Command {
   const user = new Command('user').description("API users, with which merchants' systems log in");
@@ -22,21 +26,29 @@ export function userCommands(): Command {
       .command('create')
       .description('create an API user; if no password is given, a strong one is generated and printed once')
       .requiredOption('--merchant <id>', "the user's merchant")
+      .requiredOption('--name <name>', 'what staff call it, such as "Caixa 3"', userName)
       .requiredOption('--email <email>', "the user's email", email)
-      .addOption(new Option('--allow <permission>', 'an additional permission').choices(OPTIONAL_PERMISSIONS)),
-  ).action((options: CreateOptions) =>
-    changeWithPassword(
-      'user create',
-      { merchant_id: options.merchant, email: options.email, ...(options.allow && { allow: options.allow }) },
-      options,
-      (users, password) => users.create(options.merchant, options.email, password, options.allow === 'grants'),
+      .option('--allow <permissions>', `what it may do: ${PERMISSION_LIST}`, permissions, [...DEFAULT_PERMISSIONS]),
+  ).action(({ merchant: merchantId, name, email: address, allow, ...password }: CreateOptions) =>
+    changeWithPassword('user create', { merchant_id: merchantId, email: address, allow }, password, (users, secret) =>
+      users.create({ merchantId, name, email: address, permissions: allow }, secret),
     ),
   );
+  user
+    .command('rename')
+    .description('change the name of an API user')
+    .argument('<email>', "the user's email", email)
+    .argument('<name>', 'the new name', userName)
+    .action((address: string, name: string) =>
+      runChange('user rename', { email: address, name }, async (services) =>
+        changeOf(await services.get(ApiUsersService).setName(address, name)),
+      ),
+    );
   addPasswordChange(user);
   addSwitch(user, 'disable', 'disable an API user and revoke its sessions');
   addSwitch(user, 'enable', 'enable a disabled API user');
-  addPermission(user, 'allow', 'give an API user a permission, from its next request on');
-  addPermission(user, 'deny', 'withdraw a permission of an API user, from its next request on');
+  addPermission(user, 'allow', 'give an API user permissions, from its next request on');
+  addPermission(user, 'deny', 'withdraw permissions of an API user, from its next request on');
   addLockouts(user);
   user
     .command('list')
@@ -79,10 +91,16 @@ function addPermission(user: Command, name: 'allow' | 'deny', description: strin
     .command(name)
     .description(description)
     .argument('<email>', "the user's email", email)
-    .addArgument(new Argument('<permission>', 'the permission').choices(OPTIONAL_PERMISSIONS))
-    .action((address: string, permission: OptionalPermission) =>
-      runChange(`user ${name}`, { email: address, permission }, async (services) =>
-        changeOf(await services.get(ApiUsersService).setMayGrant(address, name === 'allow')),
+    .argument('<permissions>', PERMISSION_LIST, permissions)
+    .action((address: string, given: Permission[]) =>
+      runChange(`user ${name}`, { email: address, permissions: given }, async (services) =>
+        changeOf(
+          await services
+            .get(ApiUsersService)
+            .setPermissions(address, (before) =>
+              PERMISSIONS.filter((one) => (given.includes(one) ? name === 'allow' : before.includes(one))),
+            ),
+        ),
       ),
     );
 }
@@ -95,11 +113,13 @@ function addLockouts(user: Command): void {
       runWithServices(async (services) => {
         const found = await services.get(ApiUsersService).get(options.email);
         const sessions = await services.get(SessionsService).latestOf(found.id);
-        const failures = (await services.get(LoginCounts).failuresOf(found.id)).map(({ kind, points, expire }) => {
+        const counts = await services
+          .get(UnitOfWork)
+          .statement((manager) => services.get(LoginCounts).failuresOf(manager, [found.id]));
+        const failures = counts.map(({ kind, points, expire }) => {
           return { limit: kind, failures: points, until: new Date(expire) };
         });
-        const last_login_at = sessions[0]?.createdAt ?? null;
-        return { ...toJson(found), last_login_at, failed_logins: failures, sessions: sessions.map(rowOf) };
+        return { ...toJson(found), failed_logins: failures, sessions: sessions.map(rowOf) };
       }),
   );
   add('unlock', 'forget the failed logins of an API user, so that it can log in again').action(
@@ -131,7 +151,6 @@ function changeOf(user: ApiUser, shown = {}): { result: unknown; changed: Record
 }
 
 function toJson(user: ApiUser): Record<string, unknown> {
-  const { id, merchantId, email: address, disabledAt, createdAt } = user;
-  const permissions = permissionsOf(user);
-  return { id, merchant_id: merchantId, email: address, permissions, disabled_at: disabledAt, created_at: createdAt };
+  const { passwordHash: _, permissions: allowed, ...shown } = user;
+  return { ...rowOf(shown), permissions: allowed };
 }

@@ -1,7 +1,12 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import type { Permission } from '../common/caller.js';
+import { type Permission, PERMISSIONS } from '../common/caller.js';
 import { IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
+
+/** @param stored as in the column, such as `sell,refund`. */
+export function permissionsFrom(stored: string): Permission[] {
+  return PERMISSIONS.filter((permission) => stored.split(',').includes(permission));
+}
 
 /** The account that a merchant's system logs in with. */
 @Entity('api_users')
@@ -22,9 +27,23 @@ export class ApiUser {
   @Column({ name: 'password_hash', type: 'char', length: 60, charset: 'ascii', collation: 'ascii_bin' })
   passwordHash!: string;
 
-  /** Whether it has the permission `grants`. */
-  @Column({ name: 'may_grant', type: 'boolean' })
-  mayGrant!: boolean;
+  /** What staff call it, such as `Caixa 3`. */
+  @Column({ name: 'name', type: 'varchar', length: 100 })
+  name!: string;
+
+  @Column({
+    name: 'permissions',
+    type: 'varchar',
+    length: 200,
+    charset: 'ascii',
+    collation: 'ascii_bin',
+    transformer: { to: (permissions: Permission[]) => permissions.join(), from: permissionsFrom },
+  })
+  permissions!: Permission[];
+
+  /** Null if it never logged in. */
+  @InstantColumn('last_login_at', { nullable: true })
+  lastLoginAt!: Date | null;
 
   /** Set while the user is disabled: it can't log in, and its tokens stop working immediately. */
   @InstantColumn('disabled_at', { nullable: true })
@@ -32,8 +51,4 @@ export class ApiUser {
 
   @InstantColumn('created_at')
   createdAt!: Date;
-}
-
-export function permissionsOf({ mayGrant }: Pick<ApiUser, 'mayGrant'>): Permission[] {
-  return mayGrant ? ['orders', 'grants'] : ['orders'];
 }

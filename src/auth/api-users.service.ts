@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
+import type { Permission } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
+import { notFound, Problem } from '../common/problem.js';
 import { Config } from '../config/config.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { ApiUser } from './api-user.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { MAX_PASSWORD_BYTES, Passwords } from './passwords.js';
+import { fitsPassword, PASSWORD_LENGTH, Passwords } from './passwords.js';
 import { SessionsService } from './sessions.service.js';
 
 const COMMON_COST_MAX_AGE_MS = 60_000;
@@ -20,6 +22,14 @@ const COMMON_COST_SQL = `
 export function canonicalEmail(email: string): string {
   return email.toLowerCase();
 }
+
+/** A user to create. */
+export type NewUser = Pick<ApiUser, 'merchantId' | 'name' | 'email' | 'permissions'>;
+
+type UserChanges = Partial<Pick<ApiUser, 'name' | 'permissions' | 'passwordHash'>> & { isDisabled?: boolean };
+
+/** Refuses a change in its transaction. */
+type Check = (manager: EntityManager) => Promise<void>;
 
 @Injectable()
 export class ApiUsersService {
@@ -34,24 +44,26 @@ export class ApiUsersService {
     private readonly clock: Clock,
   ) {}
 
-  async create(merchantId: string, email: string, password: string, mayGrant = false): Promise<ApiUser> {
-    await this.merchants.get(merchantId);
+  /**
+   * @param check is called in the transaction that creates the user.
+   * @throws Problem not_found for an unknown merchant; email_taken; and those of `check`.
+   */
+  async create(given: NewUser, password: string, check?: Check): Promise<ApiUser> {
+    await this.merchants.get(given.merchantId);
+    const email = canonicalEmail(given.email);
+    const passwordHash = await this.hash(password);
     const now = this.clock.now();
-    const user: ApiUser = {
-      id: newId(now),
-      merchantId,
-      email: canonicalEmail(email),
-      passwordHash: await this.#hash(password),
-      mayGrant,
-      disabledAt: null,
-      createdAt: now,
-    };
+    const user = { ...given, id: newId(now), email, passwordHash, lastLoginAt: null, disabledAt: null, createdAt: now };
     try {
-      await this.unitOfWork.statement((manager) => manager.insert(ApiUser, user));
+      await this.unitOfWork.transaction(async (manager) => {
+        await check?.(manager);
+        await manager.insert(ApiUser, user);
+      });
     } catch (error) {
-      if (violatedUniqueKey(error) === 'uq_api_users_email')
-        throw new Error(`a user with the email ${user.email} already exists`, { cause: error });
-      throw error;
+      if (violatedUniqueKey(error) !== 'uq_api_users_email') throw error;
+      const existing = await this.get(email);
+      // What other merchants have is nobody's business.
+      throw new Problem('email_taken', { existing_id: existing.merchantId === user.merchantId ? existing.id : null });
     }
     return user;
   }
@@ -66,7 +78,7 @@ export class ApiUsersService {
 
   async get(email: string): Promise<ApiUser> {
     const user = await this.findByEmail(email);
-    if (user === null) throw new Error(`no user has the email ${email}`);
+    if (user === null) throw notFound(`no user has the email ${email}`);
     return user;
   }
 
@@ -86,33 +98,49 @@ export class ApiUsersService {
     return this.#commonCost.cost;
   }
 
-  /** Locks a user's row, so that no concurrent transaction changes the password or disables the user. */
-  lock(manager: EntityManager, id: string): Promise<ApiUser | null> {
-    return manager.findOne(ApiUser, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  /** Locks users by ID, so that no concurrent transaction changes or disables them, or starts a session. */
+  lock(manager: EntityManager, ids: readonly string[]): Promise<ApiUser[]> {
+    const lock = { mode: 'pessimistic_write' } as const;
+    return manager.find(ApiUser, { where: { id: In(ids) }, order: { id: 'ASC' }, lock });
   }
 
-  /** Disabling revokes all sessions of the user in the same transaction. */
-  setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
-    return this.#change(email, { disabledAt: disabled ? this.clock.now() : null }, disabled);
+  async setDisabled(email: string, disabled: boolean): Promise<ApiUser> {
+    return this.#changeByEmail(email, () => ({ isDisabled: disabled }));
   }
 
-  /** Revokes all sessions of the user in the same transaction. */
   async setPassword(email: string, password: string): Promise<ApiUser> {
-    return this.#change(email, { passwordHash: await this.#hash(password) }, true);
+    const passwordHash = await this.hash(password);
+    return this.#changeByEmail(email, () => ({ passwordHash }));
   }
 
-  setMayGrant(email: string, mayGrant: boolean): Promise<ApiUser> {
-    return this.#change(email, { mayGrant }, false);
+  /** @param change returns the user's permissions after the change. */
+  setPermissions(email: string, change: (before: readonly Permission[]) => Permission[]): Promise<ApiUser> {
+    return this.#changeByEmail(email, ({ permissions }) => ({ permissions: change(permissions) }));
   }
 
-  /** Locks the user's row first, so that a concurrent login either sees the change or is revoked by it. */
-  #change(email: string, changes: Partial<ApiUser>, revokesSessions: boolean): Promise<ApiUser> {
+  async setName(email: string, name: string): Promise<ApiUser> {
+    return this.#changeByEmail(email, () => ({ name }));
+  }
+
+  /**
+   * Changes a locked user, so that a concurrent login either sees the change or is revoked by it: a new password and
+   * disabling end all sessions but one.
+   */
+  async change(manager: EntityManager, user: ApiUser, changes: UserChanges, keptSession = ''): Promise<void> {
+    const { isDisabled = user.disabledAt !== null, ...changed } = changes;
+    const disabledAt = isDisabled ? (user.disabledAt ?? this.clock.now()) : null;
+    Object.assign(user, changed, { disabledAt });
+    await manager.save(ApiUser, user);
+    if (isDisabled || changed.passwordHash !== undefined)
+      await this.sessions.revokeAllOf(manager, user.id, keptSession);
+  }
+
+  async #changeByEmail(email: string, changesOf: (before: ApiUser) => UserChanges): Promise<ApiUser> {
+    const { id } = await this.get(email);
     return this.unitOfWork.transaction(async (manager) => {
-      await manager.update(ApiUser, { email: canonicalEmail(email) }, changes);
-      const user = await manager.findOneBy(ApiUser, { email: canonicalEmail(email) });
-      if (user === null) throw new Error(`no user has the email ${email}`);
-      if (revokesSessions) await this.sessions.revokeAllOf(manager, user.id);
-      return user;
+      const [user] = await this.lock(manager, [id]);
+      await this.change(manager, user!, changesOf(user!));
+      return user!;
     });
   }
 
@@ -121,10 +149,9 @@ export class ApiUsersService {
     return row === undefined ? this.config.BCRYPT_COST : Number(row.cost);
   }
 
-  #hash(password: string): Promise<string> {
-    const bytes = Buffer.byteLength(password);
-    if (bytes < 12 || bytes > MAX_PASSWORD_BYTES)
-      throw new Error(`a password must be 12 to ${MAX_PASSWORD_BYTES} bytes long; this one has ${bytes}`);
+  /** @throws Error if the password is too short or too long. */
+  hash(password: string): Promise<string> {
+    if (!fitsPassword(password)) throw new Error(`a password must be ${PASSWORD_LENGTH}`);
     return this.passwords.hash(password);
   }
 }

@@ -1,17 +1,23 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import { ApiProblems } from '../openapi/decorators.js';
 import { AuthService } from './auth.service.js';
+import { Requires } from './caller.guard.js';
 import { REQUESTS } from '../rate-limits/quotas.js';
 import { RateLimit } from '../rate-limits/rate-limit.guard.js';
 import type { Caller } from '../common/caller.js';
 import { CurrentCaller, Public } from '../http/decorators.js';
 import { ConfigurationUserTokensDto, LoginDto, RefreshTokenDto } from './dto/auth.dto.js';
+import { ChangePasswordDto } from './dto/user.dto.js';
+import { UsersService } from './users.service.js';
 
 @ApiTags('auth')
 @Controller('auth')
 export class AuthController {
-  constructor(private readonly auth: AuthService) {}
+  constructor(
+    private readonly auth: AuthService,
+    private readonly users: UsersService,
+  ) {}
 
   /**
    * Log in
@@ -47,9 +53,27 @@ export class AuthController {
    */
   @Post('logout')
   @HttpCode(204)
-  @ApiBearerAuth()
+  @Requires()
   @ApiProblems('missing_token', 'invalid_token')
   logout(@CurrentCaller() caller: Caller): Promise<void> {
     return this.auth.logout(caller);
+  }
+
+  /**
+   * Change your own password
+   *
+   * @remarks Changes the password of the API user of the token, and ends its other sessions. A wrong current password
+   * counts as a failed login.
+   */
+  @Post('password')
+  @HttpCode(204)
+  @Requires()
+  @ApiProblems('missing_token', 'invalid_token', 'wrong_password')
+  changePassword(
+    @CurrentCaller() caller: Caller,
+    @Body() body: ChangePasswordDto,
+    @Ip() address: string | undefined,
+  ): Promise<void> {
+    return this.users.changePassword(caller, body, address);
   }
 }

@@ -11,6 +11,8 @@ import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { Passwords } from './passwords.js';
 import { TokenSetsService } from './token-sets.service.js';
+import { UsersController } from './users.controller.js';
+import { UsersService } from './users.service.js';
 
 @Module({
   imports: [
@@ -25,8 +27,8 @@ import { TokenSetsService } from './token-sets.service.js';
       }),
     }),
   ],
-  controllers: [AuthController],
-  providers: [AuthService, TokenSetsService, AccessTokenStrategy],
+  controllers: [AuthController, UsersController],
+  providers: [AuthService, UsersService, TokenSetsService, AccessTokenStrategy],
   exports: [TokenSetsService],
 })
 export class AuthModule implements OnModuleInit {

@@ -118,10 +118,11 @@ export class AuthService {
     verified: ApiUser,
     rehashed: string | undefined,
   ): Promise<Started | undefined> {
-    const user = await this.apiUsers.lock(manager, verified.id);
-    if (user === null || user.passwordHash !== verified.passwordHash || user.disabledAt !== null) return undefined;
-    if (rehashed !== undefined) await manager.update(ApiUser, { id: user.id }, { passwordHash: rehashed });
+    const [user] = await this.apiUsers.lock(manager, [verified.id]);
+    if (user === undefined || user.passwordHash !== verified.passwordHash || user.disabledAt !== null) return undefined;
     const now = this.clock.now();
+    const passwordHash = rehashed ?? user.passwordHash;
+    await manager.update(ApiUser, { id: user.id }, { passwordHash, lastLoginAt: now });
     const session: Session = {
       id: newId(now),
       apiUserId: user.id,

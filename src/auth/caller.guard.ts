@@ -1,14 +1,15 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import { type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { applyDecorators, type CanActivate, type ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard, PassportStrategy } from '@nestjs/passport';
+import { ApiBearerAuth, ApiSecurity } from '@nestjs/swagger';
 import { Strategy } from 'passport-jwt';
 import { Problem } from '../common/problem.js';
 import { type AppRequest, bearerTokenOf } from '../http/app-request.js';
 import { IS_PUBLIC } from '../http/decorators.js';
 import { Config } from '../config/config.js';
 import { signingKeys } from '../config/signing-secrets.js';
-import type { Caller, OptionalPermission } from '../common/caller.js';
+import type { Caller, Permission } from '../common/caller.js';
 import { TokenSetsService } from './token-sets.service.js';
 
 const CHALLENGE = 'Bearer realm="cashback"';
@@ -94,22 +95,38 @@ function keyThatSigned(jwt: string, keys: [KeyObject, ...KeyObject[]]): KeyObjec
   return keys.find((key) => signatureOf(key) === jwt.slice(end + 1)) ?? keys[0];
 }
 
-const PERMISSION = 'permission';
+const PERMISSIONS = 'permissions';
 
-export const Requires = (permission: OptionalPermission): MethodDecorator => SetMetadata(PERMISSION, permission);
+/**
+ * Says which permission an operation, or each operation of a controller, needs: one of these, or none if there are
+ * none. It must be on every operation that needs a token.
+ */
+export const Requires = (...permissions: Permission[]): MethodDecorator & ClassDecorator =>
+  applyDecorators(
+    SetMetadata(PERMISSIONS, permissions),
+    // OpenAPI 3.1 allows the names of roles here.
+    ...(permissions.length === 0 ? [ApiBearerAuth()] : permissions.map((name) => ApiSecurity('bearer', [name]))),
+  );
 
-/** Refuses callers without the permission that the route requires. Runs after the guard that reads it. */
+/** Refuses callers without a permission that the operation requires. Runs after the guard that reads theirs. */
 @Injectable()
 export class PermissionGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const permission = this.reflector.get<OptionalPermission | undefined>(PERMISSION, context.getHandler());
-    if (permission === undefined) return true;
-    const { permissions } = context.switchToHttp().getRequest<AppRequest>();
-    if (permissions?.includes(permission) === true) return true;
+    const { user, permissions: own = [] } = context.switchToHttp().getRequest<AppRequest>();
+    if (user === undefined) return true;
+    const targets = [context.getHandler(), context.getClass()];
+    const required = this.reflector.getAllAndOverride<Permission[] | undefined>(PERMISSIONS, targets);
+    if (required === undefined) throw new Error(`${context.getHandler().name} does not say which permission it needs`);
+    const [permission] = required;
+    if (permission === undefined || required.some((one) => own.includes(one))) return true;
     // RFC 6750, section 3.1
     const challenge = `Bearer realm="cashback", error="insufficient_scope", scope="${permission}"`;
-    throw new Problem('forbidden', { permission, headers: { 'www-authenticate': challenge } });
+    throw new Problem('forbidden', {
+      permission,
+      detail: `this needs the permission ${required.map((name) => `"${name}"`).join(' or ')}, which the API user does not have`,
+      headers: { 'www-authenticate': challenge },
+    });
   }
 }

@@ -5,7 +5,15 @@ import { FairQueue } from '../common/fair-queue.js';
 import { Config } from '../config/config.js';
 
 /** bcrypt ignores further bytes, so the beginning of a longer password would be accepted for the whole. */
-export const MAX_PASSWORD_BYTES = 72;
+const MAX_PASSWORD_BYTES = 72;
+const MIN_PASSWORD_BYTES = 12;
+
+export const PASSWORD_LENGTH = `${MIN_PASSWORD_BYTES} to ${MAX_PASSWORD_BYTES} bytes in UTF-8`;
+
+export function fitsPassword(password: string): boolean {
+  const bytes = Buffer.byteLength(password);
+  return bytes >= MIN_PASSWORD_BYTES && bytes <= MAX_PASSWORD_BYTES;
+}
 
 interface Login {
   /** In its canonical form. */

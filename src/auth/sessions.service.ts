@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In, IsNull } from 'typeorm';
+import { type EntityManager, In, IsNull, Not } from 'typeorm';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Session } from './session.entity.js';
@@ -17,6 +17,10 @@ const ENDED_SQL = `
    ORDER BY s.id
    LIMIT ?`;
 
+const OPEN_SQL = `
+  SELECT api_user_id AS id, COUNT(*) AS open FROM sessions
+   WHERE api_user_id IN (?) AND revoked_at IS NULL AND expires_at > ? GROUP BY api_user_id`;
+
 const LATEST = 20;
 
 @Injectable()
@@ -30,8 +34,16 @@ export class SessionsService {
     await manager.update(Session, { id: sessionId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
   }
 
-  async revokeAllOf(manager: EntityManager, apiUserId: string): Promise<void> {
-    await manager.update(Session, { apiUserId, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+  /** @param kept the ID of the session that stays. */
+  async revokeAllOf(manager: EntityManager, apiUserId: string, kept: string): Promise<void> {
+    await manager.update(Session, { apiUserId, id: Not(kept), revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+  }
+
+  /** Counts the sessions of users that are neither revoked nor over, by user. */
+  async countOpen(manager: EntityManager, apiUserIds: readonly string[]): Promise<Map<string, number>> {
+    if (apiUserIds.length === 0) return new Map();
+    const rows = await manager.query<{ id: string; open: string }[]>(OPEN_SQL, [apiUserIds, this.clock.now()]);
+    return new Map(rows.map(({ id, open }) => [id, Number(open)]));
   }
 
   latestOf(apiUserId: string): Promise<Session[]> {

@@ -9,14 +9,14 @@ import { SharedStatements } from '../database/shared-statements.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { Config } from '../config/config.js';
 import type { Permission } from '../common/caller.js';
-import { type ApiUser, permissionsOf } from './api-user.entity.js';
+import { type ApiUser, permissionsFrom } from './api-user.entity.js';
 import type { Session } from './session.entity.js';
 import { TokenSet } from './token-set.entity.js';
 import { digest, looksIssued, looksLikeRefreshToken, tokenKeys, type TokenPair } from './tokens.js';
 
 /** What may change while a token lives is read here; the JWT has only the identity. */
 const LIVE_TOKENS_SQL = `
-  SELECT t.access_hash, t.jwt, u.may_grant
+  SELECT t.access_hash, t.jwt, u.permissions
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
@@ -106,7 +106,7 @@ export class TokenSetsService {
 interface LiveTokenRow {
   access_hash: Buffer;
   jwt: string;
-  may_grant: number;
+  permissions: string;
 }
 
 async function liveTokens(
@@ -119,8 +119,8 @@ async function liveTokens(
   const distinct = [...new Map(keys.map((key, index) => [key, hashes[index]])).values()];
   const rows = await manager.query<LiveTokenRow[]>(LIVE_TOKENS_SQL, [distinct, now, now]);
   const tokens = new Map(
-    rows.map(({ access_hash, jwt, may_grant }): [string, LiveToken] => {
-      return [access_hash.toString('hex'), { jwt, permissions: permissionsOf({ mayGrant: Number(may_grant) === 1 }) }];
+    rows.map(({ access_hash, jwt, permissions }): [string, LiveToken] => {
+      return [access_hash.toString('hex'), { jwt, permissions: permissionsFrom(permissions) }];
     }),
   );
   return keys.map((key) => tokens.get(key));

@@ -5,7 +5,13 @@ export interface Caller {
   sessionId: string;
 }
 
-/** What an API user can do only if the operator allows it. Everything else is the permission `orders` of every user. */
-export const OPTIONAL_PERMISSIONS = ['grants'] as const;
-export type OptionalPermission = (typeof OPTIONAL_PERMISSIONS)[number];
-export type Permission = 'orders' | OptionalPermission;
+/** What API users may do (docs/roles.md). To read one order, refund, grant or wallet, and the policy, needs none. */
+export const PERMISSIONS = ['sell', 'refund', 'customers', 'grants', 'events', 'reports', 'privacy', 'users'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** What a new API user may do, unless its creation says otherwise: what a till needs. */
+export const DEFAULT_PERMISSIONS: readonly Permission[] = ['sell', 'refund'];
+
+/** Who makes a change: the ID of an API user, the operator with the command line, or null for a date. */
+export type By = string | null;
+export const OPERATOR = 'operator';

@@ -1,5 +1,5 @@
 import { AMOUNT_PATTERN } from './money.js';
-import { OPTIONAL_PERMISSIONS } from './caller.js';
+import { PERMISSIONS } from './caller.js';
 
 /** What a client does about a problem. If the problem is retryable, it first sends the same request again. */
 export const NEXT_ACTIONS = [
@@ -119,13 +119,12 @@ export const PROBLEMS = {
     members: {
       permission: {
         type: 'string',
-        enum: OPTIONAL_PERMISSIONS,
+        enum: PERMISSIONS,
         description: 'The permission that the API user lacks.',
-        example: OPTIONAL_PERMISSIONS[0],
+        example: 'grants',
       },
     },
-    detail: ({ permission }) =>
-      `this API user does not have the permission "${permission}": ask the operator of the service for it`,
+    detail: ({ permission }) => `this needs the permission "${permission}", which the API user does not have`,
     example: { instance: '/grants' },
   }),
   route_not_found: problem(404, 'The path does not exist', 'fix_request', {
@@ -192,6 +191,26 @@ export const PROBLEMS = {
       `the webhook endpoint ${existing_id} has this url: if you do not have its secret, rotate it`,
     example: { instance: '/webhook-endpoints' },
   }),
+  email_taken: problem<{ existing_id: string | null }>(409, 'Another API user has this email', 'read_existing', {
+    members: {
+      existing_id: {
+        type: ['string', 'null'],
+        format: 'uuid',
+        description: 'The API user that has this email; null if it belongs to another merchant.',
+        example: ID,
+      },
+    },
+    detail: ({ existing_id }) =>
+      existing_id === null
+        ? 'an API user of another merchant has this email'
+        : `the API user ${existing_id} has this email: if you do not have its password, make another one`,
+    example: { instance: '/users' },
+  }),
+  own_user: problem(409, 'An API user cannot change itself', 'fix_request', {
+    detail: () =>
+      'another API user with the permission "users" can change this one; POST /auth/password changes a password',
+    example: { instance: `/users/${ID}` },
+  }),
   events_expired: problem(410, 'Events after this sequence are no longer kept', 'fix_request', {
     members: {
       oldest: { type: 'integer', minimum: 1, description: 'The oldest `sequence` that is kept.', example: 1200 },
@@ -229,6 +248,11 @@ export const PROBLEMS = {
     members: { maximum: maximum('75.00'), limited_by: limitedBy('order_share'), errors: optionalErrors },
     detail: ({ maximum }) => `at most ${maximum} can be redeemed on this order now`,
     example: { instance: `${ORDER}/redemption` },
+  }),
+  wrong_password: problem(422, 'The current password is wrong', 'fix_request', {
+    members: { errors: errors({ pointer: '/current_password', detail: 'must be the current password' }) },
+    detail: () => 'current_password is not the password of this API user',
+    example: { instance: '/auth/password' },
   }),
   grant_exceeds_maximum: problem(422, 'The grant exceeds the maximum', 'fix_request', {
     members: {

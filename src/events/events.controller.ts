@@ -1,5 +1,6 @@
 import { Get, Param, Query } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Heavy } from '../http/admission.js';
 import { MerchantId } from '../http/decorators.js';
@@ -8,6 +9,7 @@ import { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { EventsService } from './events.service.js';
 
 @MerchantController('events', 'events')
+@Requires('events')
 export class EventsController {
   constructor(private readonly events: EventsService) {}
 

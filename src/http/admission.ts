@@ -20,7 +20,7 @@ export const Unlimited = (): MethodDecorator & ClassDecorator => SetMetadata<str
 export const LocksRows = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'change');
 
 /** Marks a list or another use case that has a database connection of its own for a while. */
-export const Heavy = (): MethodDecorator => SetMetadata<string, Cost>(COST, 'heavy');
+export const Heavy = (): MethodDecorator & ClassDecorator => SetMetadata<string, Cost>(COST, 'heavy');
 
 /**
  * While the database works on one request, others can be parsed, validated and answered; and requests can share a

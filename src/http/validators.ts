@@ -2,6 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
+  ArrayNotEmpty,
   IsArray,
   IsIn,
   IsInt,
@@ -56,7 +57,7 @@ export function IsAtMost(member: string): PropertyDecorator {
   });
 }
 
-/** An ID that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
+/** An ID or a name that the caller chooses: 1 to 100 characters, without control characters and lone surrogates. */
 export function IsCallerId(): PropertyDecorator {
   return applyDecorators(
     rule('isCallerId', callerIdFault),
@@ -113,6 +114,18 @@ export function IsQueryWords(words: readonly string[]): PropertyDecorator {
     ApiProperty(documented),
     Converted((value) => (typeof value === 'string' ? value.split(',') : '')),
     IsIn(words, { each: true, message }),
+  );
+}
+
+/** A list of one or more words in a body. @param enumName of the words in the OpenAPI document. */
+export function IsWordList(words: readonly string[], enumName: string, maxItems = words.length): PropertyDecorator {
+  const options = { message: `must be a list of one or more of ${words.join(', ')}` };
+  return applyDecorators(
+    IsArray(options),
+    ArrayNotEmpty(options),
+    ArrayMaxSize(maxItems, options),
+    IsIn(words, { each: true, ...options }),
+    ApiProperty({ enum: words, enumName, isArray: true, minItems: 1, maxItems }),
   );
 }
 

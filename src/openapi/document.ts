@@ -31,6 +31,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       description: 'The `access_token` of a login or a refresh',
     })
     .addTag('auth', 'Login, refresh and logout of API users')
+    .addTag('users', "The merchant's API users")
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('events', 'The feed of changes')
@@ -89,9 +90,15 @@ function exampleOf({ $ref, example, items, properties }: Schema, schemas: Record
   return members.length === 0 ? undefined : Object.fromEntries(members.filter(([, value]) => value !== undefined));
 }
 
-/** Adds what Nest omits: that a route needs no token, an example of the request, and what successful responses have. */
+/** Adds what Nest omits: which permission a route needs, an example of the request, and what successes have. */
 function completeOperation(operation: Operation, schemas: Record<string, Schema>): void {
   operation.security ??= [];
+  const permissions = operation.security.flatMap((alternative) => Object.values(alternative).flat());
+  const needed = permissions.map((name) => `\`${name}\``).join(' or ');
+  if (needed !== '') {
+    operation.description = `${operation.description} Needs the permission ${needed}.`;
+    operation['x-problems'] = [...(operation['x-problems'] ?? []), 'forbidden'];
+  }
   for (const parameter of operation.parameters ?? [])
     if ('schema' in parameter && parameter.schema !== undefined) delete (parameter.schema as Schema).default;
   const body = operation.requestBody;

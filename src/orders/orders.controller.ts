@@ -1,6 +1,7 @@
 import { Body, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiBody, ApiParam } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
@@ -31,6 +32,7 @@ export class OrdersController {
    * and `Idempotency-Replayed: true`. Different content returns 409.
    */
   @Post()
+  @Requires('sell')
   @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create('payments_exceed_total')
   async createOrder(
@@ -50,6 +52,7 @@ export class OrdersController {
    * and 1 MiB, but at least one order if any is left. Continue with `next_cursor` until it is null.
    */
   @Get()
+  @Requires('sell', 'reports')
   @Heavy()
   @ApiProblems.query()
   listOrders(@MerchantId() merchantId: string, @Query() query: ListOrdersDto): Promise<OrderPageDto> {
@@ -63,6 +66,7 @@ export class OrdersController {
    * an unknown customer, the page is empty.
    */
   @Post('search')
+  @Requires('sell', 'reports')
   @Heavy()
   @HttpCode(200)
   @ApiProblems.query()
@@ -76,6 +80,7 @@ export class OrdersController {
    * @remarks Returns the order in its current state. An order of another merchant returns 404.
    */
   @Get(':id')
+  @Requires()
   @ApiProblems.read()
   getOrder(@MerchantId() merchantId: string, @IdParam('The order') id: string): Promise<OrderDto> {
     return this.orders.get(merchantId, id);
@@ -87,6 +92,7 @@ export class OrdersController {
    * @remarks Returns the order with your ID. Percent-encode it in the path. An order of another merchant returns 404.
    */
   @Get('by-external-id/:external_id')
+  @Requires()
   @ApiParam({
     name: 'external_id',
     description: 'Your ID of the order. Find `.` and `..` with `GET /orders?external_id=` instead.',
@@ -105,6 +111,7 @@ export class OrdersController {
    * changes nothing.
    */
   @Put(':id')
+  @Requires('sell')
   @LocksRows()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
@@ -124,6 +131,7 @@ export class OrdersController {
    * Send the amount "0.00" to renew it without a hold.
    */
   @Put(':id/redemption')
+  @Requires('sell')
   @LocksRows()
   @ApiProblems.write('precondition_failed', 'redemption_exceeds_maximum')
   holdRedemption(
@@ -143,6 +151,7 @@ export class OrdersController {
    * possible. Completing again with the same values returns the order.
    */
   @Post(':id/complete')
+  @Requires('sell')
   @LocksRows()
   @HttpCode(200)
   @ApiBody({ type: CompleteOrderDto, required: false })
@@ -168,6 +177,7 @@ export class OrdersController {
    * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
    */
   @Post(':id/cancel')
+  @Requires('sell')
   @LocksRows()
   @HttpCode(200)
   @ApiProblems.write('precondition_failed')

@@ -1,4 +1,5 @@
 import { Body, Get, HttpCode, Post } from '@nestjs/common';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Config } from '../config/config.js';
 import { ApiProblems } from '../openapi/decorators.js';
@@ -20,6 +21,7 @@ export class QuotesController {
    * example on a product page, `to_redeem` is null. A quote is not binding: an order has its own.
    */
   @Post()
+  @Requires('sell')
   @HttpCode(200)
   @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
   createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
@@ -41,6 +43,7 @@ export class PolicyController {
    * it was quoted with.
    */
   @Get()
+  @Requires()
   @ApiProblems('missing_token', 'invalid_token')
   async getPolicy(@MerchantId() merchantId: string): Promise<PolicyDto> {
     return toPolicyDto(await this.merchants.policyOf(merchantId), this.config);

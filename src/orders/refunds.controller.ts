@@ -1,5 +1,6 @@
 import { Body, Get, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
@@ -20,6 +21,7 @@ export class RefundsController {
    * `eligible_amount` you say how much of the amount concerns goods of the `eligible_total`: "0.00" for shipping.
    */
   @Post()
+  @Requires('refund')
   @LocksRows()
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'precondition_failed', 'refund_exceeds_total')
@@ -42,6 +44,7 @@ export class RefundsController {
    * null.
    */
   @Get()
+  @Requires()
   @Heavy()
   @ApiProblems.query('not_found')
   listRefunds(
@@ -58,6 +61,7 @@ export class RefundsController {
    * @remarks Returns what the refund did. A refund never changes.
    */
   @Get(':refund_id')
+  @Requires()
   @ApiProblems.read()
   getRefund(
     @MerchantId() merchantId: string,

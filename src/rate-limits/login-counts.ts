@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, MoreThan, Not } from 'typeorm';
+import { type EntityManager, In, MoreThan, Not } from 'typeorm';
 import { Config } from '../config/config.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { counterKey, counterSecrets, KNOWN_NETWORK, type Quota } from './quotas.js';
@@ -90,13 +90,12 @@ export class LoginCounts {
   }
 
   /** Only windows that run. They need no key, so any JWT_SECRET will do. */
-  failuresOf(apiUserId: string): Promise<RateLimit[]> {
-    const running = { ...ofUser(apiUserId), expire: MoreThan(Date.now()) };
-    return this.unitOfWork.statement((manager) => manager.findBy(RateLimit, running));
+  failuresOf(manager: EntityManager, apiUserIds: readonly string[]): Promise<RateLimit[]> {
+    return manager.findBy(RateLimit, { ...ofUsers(apiUserIds), expire: MoreThan(Date.now()) });
   }
 
   async forgetFailuresOf(apiUserId: string): Promise<void> {
-    await this.unitOfWork.statement((manager) => manager.delete(RateLimit, ofUser(apiUserId)));
+    await this.unitOfWork.statement((manager) => manager.delete(RateLimit, ofUsers([apiUserId])));
   }
 
   async clear({ key }: Counter): Promise<void> {
@@ -104,7 +103,7 @@ export class LoginCounts {
   }
 }
 
-const ofUser = (apiUserId: string) => ({ apiUserId, kind: Not(KNOWN_NETWORK.name) });
+const ofUsers = (ids: readonly string[]) => ({ apiUserId: In(ids), kind: Not(KNOWN_NETWORK.name) });
 
 const valuesOf = ({ key, quota, apiUserId }: Counter, windowMs: number): unknown[] => [
   key,

@@ -15,6 +15,6 @@ import { connectRedis, RateLimiter } from './rate-limiter.js';
     LoginCounts,
     LoginLimit,
   ],
-  exports: [RateLimiter, LoginLimit],
+  exports: [RateLimiter, LoginCounts, LoginLimit],
 })
 export class RateLimitsModule {}

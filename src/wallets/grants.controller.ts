@@ -20,14 +20,13 @@ export class GrantsController {
    *
    * @remarks Grants cashback to a customer without an order. It repays a debt first. `external_id` is the idempotency
    * key: the same content again returns 201 with the current grant and `Idempotency-Replayed: true`. Different content
-   * returns 409. The API user needs the permission `grants`, and grants at most the policy's `grant_maximum`
-   * at once.
+   * returns 409. An API user grants at most the policy's `grant_maximum` at once.
    */
   @Post()
   @Requires('grants')
   @LocksRows()
   @ApiCreated(GrantDto, 'The grant in its current state')
-  @ApiProblems.create('validation_failed', 'forbidden', 'grant_exceeds_maximum')
+  @ApiProblems.create('validation_failed', 'grant_exceeds_maximum')
   async createGrant(
     @CurrentCaller() { merchantId, apiUserId }: Caller,
     @Body() body: CreateGrantDto,
@@ -44,6 +43,7 @@ export class GrantsController {
    * @remarks Returns the grant in its current state. A grant of another merchant returns 404.
    */
   @Get(':id')
+  @Requires()
   @ApiProblems.read()
   async getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
     return toGrantDto(await this.grants.get(merchantId, id));
@@ -54,13 +54,13 @@ export class GrantsController {
    *
    * @remarks Voids the unspent, unheld amount of the grant. `voided` is the sum of all voids. Redeemed amounts stay
    * redeemed, and amounts held for orders stay held: if they are released, void the grant again to void them too.
-   * Otherwise a repeated request returns the same grant. The API user needs the permission `grants`.
+   * Otherwise a repeated request returns the same grant.
    */
   @Post(':id/void')
   @Requires('grants')
   @LocksRows()
   @HttpCode(200)
-  @ApiProblems.read('forbidden')
+  @ApiProblems.read()
   async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
     return toGrantDto(await this.grants.void(merchantId, { creditId: id }));
   }

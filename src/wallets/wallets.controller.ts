@@ -1,4 +1,5 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
 import { CreditPageDto } from './dto/credit.dto.js';
@@ -9,6 +10,7 @@ import { Heavy } from '../http/admission.js';
 import { PageQueryDto } from '../http/page-query.dto.js';
 
 @MerchantController('wallets', 'wallets')
+@Requires()
 export class WalletsController {
   constructor(private readonly reads: WalletReadsService) {}
 

@@ -1,6 +1,7 @@
 import { applyDecorators, Body, Delete, Get, HttpCode, Post, Put, Res } from '@nestjs/common';
 import { ApiCreatedResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Heavy } from '../http/admission.js';
 import { IdParam, MerchantId } from '../http/decorators.js';
@@ -21,6 +22,7 @@ const ChangeEndpoint = (operation: string): MethodDecorator =>
   applyDecorators(Post(`:id/${operation}`), Heavy(), HttpCode(200));
 
 @MerchantController('webhook-endpoints', 'webhooks')
+@Requires('events')
 export class WebhooksController {
   constructor(private readonly endpoints: WebhookEndpointsService) {}
 

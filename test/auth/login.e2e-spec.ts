@@ -41,7 +41,8 @@ describe('POST /auth/login', () => {
   });
 
   it('POST /auth/login finds a user whose email was created in upper case', async () => {
-    await service.app.get(ApiUsersService).create(merchant.id, 'Someone.ELSE@Shop.Example', PASSWORD);
+    const user = { merchantId: merchant.id, name: 'Caixa', email: 'Someone.ELSE@Shop.Example', permissions: [] };
+    await service.app.get(ApiUsersService).create(user, PASSWORD);
     expect((await login({ email: 'someone.else@shop.example', password: PASSWORD })).status).toBe(201);
   });
 
@@ -104,7 +105,8 @@ describe('POST /auth/login', () => {
 
     it('POST /auth/login returns 401 when only the 72 bytes that bcrypt reads are equal', async () => {
       const password = 'é'.repeat(36);
-      await service.app.get(ApiUsersService).create(merchant.id, 'long@shop.example', password);
+      const user = { merchantId: merchant.id, name: 'Caixa', email: 'long@shop.example', permissions: [] };
+      await service.app.get(ApiUsersService).create(user, password);
       expect((await login({ email: 'long@shop.example', password })).status).toBe(201);
       expectProblem(await login({ email: 'long@shop.example', password: `${password}x` }), 401, 'invalid_credentials');
     });

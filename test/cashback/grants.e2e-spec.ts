@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
-import { type Answer, atOnce, Client } from '../support/client.js';
+import { type Answer, atOnce } from '../support/client.js';
 import {
   creationsAmong,
   expectCreation,
@@ -9,7 +8,7 @@ import {
   expectProblem,
   pointersOf,
 } from '../support/expectations.js';
-import { aDocument, aMerchant, logIn, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, aUser, type TestMerchant } from '../support/factories.js';
 import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
 import type { Grant, Order } from '../support/shop.js';
 import { sqlOf } from '../support/sql-blocks.js';
@@ -306,11 +305,9 @@ describe('the maximum of a grant', () => {
   });
 
   it('a grant remembers the API user that made it, also when another one repeats it, and the operator has none', async () => {
-    const email = `second-${merchant.email}`;
-    const { id } = await service.app.get(ApiUsersService).create(merchant.id, email, PASSWORD, true);
-    const colleague = new Client(service, (await logIn(service, email)).access_token);
+    const { client, email, userId: id } = await aUser(service, merchant.id, ['grants']);
     const content = aGrant();
-    const { body } = await colleague.post('/grants', content);
+    const { body } = await client.post('/grants', content);
     expect((await merchant.client.post('/grants', content)).body).toEqual(body);
     const { credit } = await service.app
       .get(GrantsService)

@@ -10,6 +10,7 @@ import { testEnvironment } from '../support/service.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 import type { Tokens } from '../support/shop.js';
+import { PERMISSIONS } from '../../src/common/caller.js';
 
 const { service, admin } = useAdmin();
 
@@ -19,7 +20,7 @@ let counter = 0;
 const anEmail = (): string => `Operator-${++counter}@Shop.example`;
 /** Creates a user of a new merchant. */
 const createUser = async (email: string, ...options: string[]) =>
-  admin.json('user', 'create', '--merchant', await aMerchantId(), '--email', email, ...options);
+  admin.json('user', 'create', '--merchant', await aMerchantId(), '--name', 'Caixa', '--email', email, ...options);
 
 /** @returns the path of a command and of each of its subcommands. */
 const levelsOf = (command: Command, path: string[] = []): string[][] => [
@@ -75,7 +76,16 @@ describe('the admin CLI', () => {
     ['merchant', 'create', '--name', 'Shop', '--earn-rate', 'pix=7'],
     ['merchant', 'create', '--name', 'Shop', '--redeem-minimum-total', '1,00'],
     ['merchant', 'set', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--name', 'Shop'],
-    ['user', 'create', '--merchant', '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10', '--email', 'a@shop.example'],
+    [
+      'user',
+      'create',
+      '--merchant',
+      '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10',
+      '--name',
+      'A',
+      '--email',
+      'a@shop.example',
+    ],
     ['user', 'disable', '--email', 'nobody@shop.example'],
     [
       'cashback',
@@ -187,9 +197,8 @@ describe('admin commands for API users', () => {
       password: expect.stringMatching(/^[\w-]{32}$/),
     });
     expect((await logIn(email, user.password as string)).status).toBe(201);
-    expect(
-      await admin.refusal('user', 'create', '--merchant', user.merchant_id as string, '--email', email.toUpperCase()),
-    ).toContain('already');
+    const again = ['--merchant', user.merchant_id as string, '--name', 'Caixa', '--email', email.toUpperCase()];
+    expect(await admin.refusal('user', 'create', ...again)).toContain('has this email');
   });
 
   it('`user create` accepts a password and does not print it', async () => {
@@ -209,7 +218,8 @@ describe('admin commands for API users', () => {
 
   it('admin commands read a password from stdin, so it does not appear in the process list', async () => {
     const email = anEmail();
-    const create = ['user', 'create', '--merchant', await aMerchantId(), '--email', email, '--password-stdin'];
+    const user = ['--merchant', await aMerchantId(), '--name', 'Caixa', '--email', email, '--password-stdin'];
+    const create = ['user', 'create', ...user];
     expect(await admin.builtJson(create, 'twelve bytes\n')).not.toHaveProperty('password');
     expect((await logIn(email, 'twelve bytes')).status).toBe(201);
     await admin.builtJson(['user', 'set-password', '--email', email, '--password-stdin'], 'another twelve');
@@ -243,30 +253,41 @@ describe('admin commands for permissions', () => {
     return (await new Client(service, body.access_token).post('/grants', content)).status;
   };
 
-  it('`user create --allow grants` creates a user that may grant cashback; without it, the user may not', async () => {
-    const [manager, cashier] = [anEmail(), anEmail()];
-    const allowed = await createUser(manager, '--password', 'twelve bytes', '--allow', 'grants');
-    expect(allowed).toMatchObject({ email: manager.toLowerCase(), permissions: ['orders', 'grants'] });
-    expect(await createUser(cashier, '--password', 'twelve bytes')).toMatchObject({ permissions: ['orders'] });
-    expect([await grant(manager), await grant(cashier)]).toEqual([201, 403]);
+  it('`user create --allow` names the permissions of a user; by default it may sell and refund', async () => {
+    const [manager, cashier, owner] = [anEmail(), anEmail(), anEmail()];
+    const allowed = await createUser(manager, '--password', 'twelve bytes', '--allow', 'grants,sell');
+    expect(allowed).toMatchObject({ name: 'Caixa', email: manager.toLowerCase(), permissions: ['sell', 'grants'] });
+    expect(await createUser(cashier, '--password', 'twelve bytes')).toMatchObject({ permissions: ['sell', 'refund'] });
+    expect(await createUser(owner, '--allow', 'all')).toMatchObject({ permissions: PERMISSIONS });
     expect(await admin.list('user', 'list')).toContainEqual(allowed);
-    expect(
-      await admin.refusal('user', 'create', '--merchant', 'x', '--email', anEmail(), '--allow', 'money'),
-    ).toContain('Allowed choices are grants');
+    expect([await grant(manager), await grant(cashier)]).toEqual([201, 403]);
+    for (const permissions of ['money', 'sell,', '', 'all,sell'])
+      expect(await admin.refusal('user', 'allow', manager, permissions)).toContain('all, or some of sell,refund');
+  });
+
+  it('`user rename` changes the name of a user, which keeps its ID', async () => {
+    const { id, email } = await createUser(anEmail());
+    for (const _attempt of ['first', 'second'])
+      expect(await admin.json('user', 'rename', String(email), 'Caixa 3')).toMatchObject({ id, name: 'Caixa 3' });
+    expect(await admin.refusal('user', 'rename', String(email), '')).toContain('1 to 100 characters');
+    expect(await admin.refusal('user', 'rename', 'nobody@shop.example', 'x')).toContain('no user has the email');
   });
 
   it('`user allow` and `user deny` change the permission of one user, and repeating them changes nothing', async () => {
     const [email, other] = [anEmail(), anEmail()];
     for (const address of [email, other]) await createUser(address, '--password', 'twelve bytes');
     for (const [command, permissions, status] of [
-      ['allow', ['orders', 'grants'], 201],
-      ['deny', ['orders'], 403],
+      ['allow', ['sell', 'refund', 'grants', 'users'], 201],
+      ['deny', ['sell', 'refund'], 403],
     ] as const)
       for (const _attempt of ['first', 'second']) {
-        expect(await admin.json('user', command, email, 'grants')).toMatchObject({ permissions });
+        expect(await admin.json('user', command, email, 'users,grants')).toMatchObject({ permissions });
         expect([await grant(email), await grant(other)]).toEqual([status, 403]);
         const [record] = await admin.list('audit', 'list', '--limit', '1');
-        expect(record).toMatchObject({ command: `user ${command}`, details: { email, permission: 'grants' } });
+        expect(record).toMatchObject({
+          command: `user ${command}`,
+          details: { email, permissions: ['grants', 'users'] },
+        });
       }
   });
 

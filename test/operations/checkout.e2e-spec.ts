@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { PERMISSIONS } from '../../src/common/caller.js';
 import { expectInvariants } from '../support/expectations.js';
 import { describeIf } from '../support/requirements.js';
 import { hasShell, Shell } from '../support/shell.js';
@@ -51,7 +52,8 @@ describeShell('docs/checkout.md', () => {
 
   beforeAll(async () => {
     shell = new Shell();
-    await service.app.get(ApiUsersService).create(merchant.id, DEMO.email, DEMO.password, true);
+    const user = { merchantId: merchant.id, name: 'Demo', email: DEMO.email, permissions: [...PERMISSIONS] };
+    await service.app.get(ApiUsersService).create(user, DEMO.password);
     await merchant.credit(DEMO.document, DEMO.balance);
   });
   afterAll(() => shell.end());

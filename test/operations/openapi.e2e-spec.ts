@@ -81,6 +81,23 @@ describe('the OpenAPI document', () => {
       await expectDocumented('delete', '/webhook-endpoints/{id}', undefined, values);
   }
 
+  /** Uses every operation of API users. */
+  async function expectUsersDocumented(): Promise<void> {
+    const user = { name: 'Caixa', email: 'caixa@shop.example', permissions: ['sell'] };
+    const { body } = await expectDocumented('post', '/users', user);
+    await expectDocumented('post', '/users', user);
+    await expectDocumented('post', '/users', {});
+    const { body: users } = await expectDocumented('get', '/users', undefined, {}, '?limit=1');
+    const change = { name: 'Caixa', permissions: ['refund'], disabled: true };
+    for (const id of [body.id, users.data[0]!.id, aUuid()]) {
+      await expectDocumented('get', '/users/{id}', undefined, { id });
+      await expectDocumented('put', '/users/{id}', change, { id });
+      await expectDocumented('post', '/users/{id}/password', undefined, { id });
+    }
+    await expectDocumented('put', '/users/{id}', {}, { id: body.id });
+    await expectDocumented('post', '/auth/password', { current_password: 'x', new_password: 'another password' });
+  }
+
   /** The operations of the document. */
   const operations = (): Operation[] => Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
@@ -159,6 +176,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
     await expectDocumented('get', '/events', undefined, {}, '?types=order.created');
     await expectWebhooksDocumented();
+    await expectUsersDocumented();
     await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
     await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
     await expectDocumented('post', '/auth/logout');
@@ -172,7 +190,7 @@ describe('the OpenAPI document', () => {
         default: { $ref: '#/components/responses/CommonProblem' },
       });
       const shared = ['413', '415', '429', '500', '503'].filter((status) => status in responses);
-      expect({ operationId, shared, few: Object.keys(responses).length <= 6 }).toEqual({
+      expect({ operationId, shared, few: Object.keys(responses).length <= 7 }).toEqual({
         operationId,
         shared: [],
         few: true,
@@ -222,7 +240,7 @@ describe('the OpenAPI document', () => {
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }) => name)).toEqual(['auth', 'orders', 'wallets', 'events', 'webhooks']);
+    expect(document.tags.map(({ name }) => name)).toEqual(['auth', 'users', 'orders', 'wallets', 'events', 'webhooks']);
   });
 
   it('every problem has a schema of its own with a constant code and a valid, complete example', () => {

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { ApiUsersService } from '../../src/auth/api-users.service.js';
 import { type Answer, atOnce, Client } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aDocument, aMerchant, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, aUser, anOrder, PASSWORD, type TestMerchant } from '../support/factories.js';
 import { expectLimited, statusesOf } from '../support/rate-limits.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
@@ -85,14 +84,10 @@ describe('rate limits of API users', () => {
 
   it('requests are counted separately per merchant and per user of a merchant', async () => {
     const [busy, quiet] = [await aMerchant(service), await aMerchant(service)];
-    await service.app.get(ApiUsersService).create(busy.id, `second-${busy.email}`, PASSWORD);
-    const { body: second } = await new Client(service).post<Tokens>('/auth/login', {
-      email: `second-${busy.email}`,
-      password: PASSWORD,
-    });
+    const second = await aUser(service, busy.id);
     expect(statusesOf(await atOnce(60, () => readPolicy(busy)))[429]).toBeGreaterThan(0);
     expect((await readPolicy(quiet)).status).toBe(200);
-    expect((await new Client(service, second.access_token).get('/orders')).status).toBe(200);
+    expect((await second.client.get('/orders')).status).toBe(200);
   });
 
   it('requests with different tokens of a user are counted together, and refused requests create nothing', async () => {

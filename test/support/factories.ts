@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { ApiUsersService } from '../../src/auth/api-users.service.js';
+import { DEFAULT_PERMISSIONS, type Permission, PERMISSIONS } from '../../src/common/caller.js';
 import { MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { Client } from './client.js';
@@ -18,9 +19,20 @@ export async function logIn(service: Pick<Service, 'url'>, email: string, passwo
 
 export async function aMerchant(service: Service, policy: Partial<Policy> = {}): Promise<Shop> {
   const { id } = await service.app.get(MerchantsService).create(`Shop ${unique()}`, policy);
+  return aUser(service, id, PERMISSIONS);
+}
+
+/** A merchant with another API user, which has only these permissions. */
+export async function aUser(
+  service: Service,
+  merchantId: string,
+  permissions: readonly Permission[] = DEFAULT_PERMISSIONS,
+  name = `User ${unique()}`,
+): Promise<Shop> {
   const email = `api-${unique()}@shop.example`;
-  const user = await service.app.get(ApiUsersService).create(id, email, PASSWORD, true);
-  return new Shop(service, id, user.id, email, PASSWORD, await logIn(service, email));
+  const given = { merchantId, name, email, permissions: [...permissions] };
+  const user = await service.app.get(ApiUsersService).create(given, PASSWORD);
+  return new Shop(service, merchantId, user.id, email, PASSWORD, await logIn(service, email));
 }
 
 /** The document of a company, with letters. */

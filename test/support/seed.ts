@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { PERMISSIONS } from '../../src/common/caller.js';
 import bcrypt from 'bcrypt';
 import type { DataSource } from 'typeorm';
 import { ApiUser } from '../../src/auth/api-user.entity.js';
@@ -27,7 +28,9 @@ export async function seedMerchant(dataSource: DataSource): Promise<string> {
       merchantId,
       email,
       passwordHash: await bcrypt.hash(PASSWORD, 4),
-      mayGrant: true,
+      name: 'Seed',
+      permissions: [...PERMISSIONS],
+      lastLoginAt: null,
       disabledAt: null,
       createdAt,
     });

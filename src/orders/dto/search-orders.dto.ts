@@ -1,9 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
-import { IsDocument, IsWholeNumber } from '../../http/validators.js';
+import { IsOptional, IsString } from 'class-validator';
+import { IsDocument, IsWholeNumber, IsWordList } from '../../http/validators.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
-
-const STATUSES = { message: `must be a list of one or more of ${ORDER_STATUSES.join(', ')}` };
 
 /** The customer whose orders to list, and the page. They are in the body, because a URL must not contain a document. */
 export class SearchOrdersDto {
@@ -16,18 +14,8 @@ export class SearchOrdersDto {
 
   /** Only orders with one of these statuses. Default: orders of every status. */
   @IsOptional()
-  @IsArray(STATUSES)
-  @ArrayNotEmpty(STATUSES)
-  @ArrayMaxSize(ORDER_STATUSES.length, STATUSES)
-  @IsIn(ORDER_STATUSES, { each: true, ...STATUSES })
-  @ApiProperty({
-    enum: ORDER_STATUSES,
-    enumName: 'OrderStatus',
-    isArray: true,
-    minItems: 1,
-    maxItems: ORDER_STATUSES.length,
-    example: ['pending', 'completed'],
-  })
+  @IsWordList(ORDER_STATUSES, 'OrderStatus')
+  @ApiProperty({ example: ['pending', 'completed'] })
   readonly status?: OrderStatus[];
 
   /**

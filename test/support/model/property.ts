@@ -127,7 +127,7 @@ async function startMerchants(sequences: number): Promise<Running> {
   for (const [name, rules] of Object.entries(policies)) {
     const { id } = await admin.json('merchant', 'create', '--name', name, ...policyArguments(rules));
     const email = `${name}@shop.example`;
-    const user = ['--merchant', id, '--email', email, '--password', PASSWORD, '--allow', 'grants'];
+    const user = ['--merchant', id, '--name', name, '--email', email, '--password', PASSWORD, '--allow', 'all'];
     await admin.json('user', 'create', ...user);
     const merchant: ModelMerchant = {
       ...{ id, name, rules, client: loggedIn(service, clock, email) },

@@ -1,0 +1,91 @@
+import { Body, Get, HttpCode, Post, Put, Query, Res } from '@nestjs/common';
+import { ApiCreatedResponse } from '@nestjs/swagger';
+import type { Response } from 'express';
+import type { Caller } from '../common/caller.js';
+import { Heavy } from '../http/admission.js';
+import { CurrentCaller, IdParam } from '../http/decorators.js';
+import { PageQueryDto } from '../http/page-query.dto.js';
+import { markCreated } from '../http/responses.js';
+import { ApiProblems, headerReferences } from '../openapi/decorators.js';
+import { Requires } from './caller.guard.js';
+import { ChangeUserDto, CreateUserDto, UserDto, UserPageDto, UserWithPasswordDto } from './dto/user.dto.js';
+import { MerchantController } from './merchant-controller.js';
+import { UsersService } from './users.service.js';
+
+@MerchantController('users', 'users')
+@Requires('users')
+@Heavy()
+export class UsersController {
+  constructor(private readonly users: UsersService) {}
+
+  /**
+   * Create an API user
+   *
+   * @remarks Creates a user that logs in with the email and the `password` of the response. Only this response has it:
+   * if it is lost, the same request returns 409 with the `existing_id`, for which you can make another password. You
+   * cannot give a permission that you do not have.
+   */
+  @Post()
+  @ApiCreatedResponse({ type: UserWithPasswordDto, headers: headerReferences('Location') })
+  @ApiProblems('validation_failed', 'email_taken')
+  async createUser(
+    @CurrentCaller() caller: Caller,
+    @Body() body: CreateUserDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<UserWithPasswordDto> {
+    const user = await this.users.create(caller, body);
+    markCreated(response, `/users/${user.id}`, false);
+    return user;
+  }
+
+  /**
+   * List API users
+   *
+   * @remarks Returns the merchant's API users, oldest first, one page at a time.
+   */
+  @Get()
+  @ApiProblems.query()
+  listUsers(@CurrentCaller() caller: Caller, @Query() query: PageQueryDto): Promise<UserPageDto> {
+    return this.users.list(caller, query);
+  }
+
+  /**
+   * Read an API user
+   *
+   * @remarks Returns the user with its last login and its open sessions.
+   */
+  @Get(':id')
+  @ApiProblems.read()
+  getUser(@CurrentCaller() caller: Caller, @IdParam('The API user') id: string): Promise<UserDto> {
+    return this.users.get(caller, id);
+  }
+
+  /**
+   * Change an API user
+   *
+   * @remarks Replaces the name and the permissions, from the user's next request on. A user that is disabled loses its
+   * sessions immediately. You can change only users that have no permission that you lack, and not yourself.
+   */
+  @Put(':id')
+  @ApiProblems.read('validation_failed', 'own_user')
+  changeUser(
+    @CurrentCaller() caller: Caller,
+    @IdParam('The API user') id: string,
+    @Body() body: ChangeUserDto,
+  ): Promise<UserDto> {
+    return this.users.change(caller, id, body);
+  }
+
+  /**
+   * Make a new password for an API user
+   *
+   * @remarks Generates a `password`, which only this response has, and ends the user's sessions. A repeated request
+   * makes another one. You can do so only for users that have no permission that you lack, and not for yourself.
+   */
+  @Post(':id/password')
+  @HttpCode(200)
+  @ApiProblems.read('own_user')
+  renewPassword(@CurrentCaller() caller: Caller, @IdParam('The API user') id: string): Promise<UserWithPasswordDto> {
+    return this.users.renewPassword(caller, id);
+  }
+}

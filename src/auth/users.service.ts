@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager, MoreThan } from 'typeorm';
+import { type Caller, type Permission, PERMISSIONS } from '../common/caller.js';
+import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
+import { notFound, Problem } from '../common/problem.js';
+import { Config } from '../config/config.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { LoginCounts } from '../rate-limits/login-counts.js';
+import { LoginLimit } from '../rate-limits/login-limit.js';
+import { loginQuota, loginUserQuota } from '../rate-limits/quotas.js';
+import { ApiUser } from './api-user.entity.js';
+import { ApiUsersService } from './api-users.service.js';
+import type {
+  ChangePasswordDto,
+  ChangeUserDto,
+  CreateUserDto,
+  UserDto,
+  UserPageDto,
+  UserWithPasswordDto,
+} from './dto/user.dto.js';
+import { Passwords } from './passwords.js';
+import { SessionsService } from './sessions.service.js';
+
+/**
+ * What a merchant does with its API users. A user changes only others that have no permission that it lacks, and gives
+ * only what it has: both users are locked first, so that nothing is withdrawn meanwhile.
+ */
+@Injectable()
+export class UsersService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly apiUsers: ApiUsersService,
+    private readonly passwords: Passwords,
+    private readonly sessions: SessionsService,
+    private readonly counts: LoginCounts,
+    private readonly loginLimit: LoginLimit,
+    private readonly config: Config,
+  ) {}
+
+  /** Returns a page of the merchant's API users, oldest first. */
+  list({ merchantId }: Caller, { limit, cursor }: PageRequest): Promise<UserPageDto> {
+    const [after] = cursor === undefined ? [''] : decodeCursor('users', cursor, ['string']);
+    return this.unitOfWork.statement(async (manager) => {
+      const where = { merchantId, id: MoreThan(after) };
+      const rows = await manager.find(ApiUser, { where, order: { id: 'ASC' }, take: limit + 1 });
+      const { page, next_cursor } = pageOf('users', rows, limit, ({ id }) => [id]);
+      return { data: await this.#toDtos(manager, page), next_cursor };
+    });
+  }
+
+  /** @throws Problem not_found, also for a user of another merchant. */
+  get({ merchantId }: Caller, id: string): Promise<UserDto> {
+    return this.unitOfWork.statement(async (manager) => {
+      const user = await manager.findOneBy(ApiUser, { id, merchantId });
+      if (user === null) throw notFound('no API user has this ID');
+      return (await this.#toDtos(manager, [user]))[0]!;
+    });
+  }
+
+  /** @throws Problem forbidden, for a permission that the caller lacks; email_taken. */
+  async create(caller: Caller, { name, email, permissions }: CreateUserDto): Promise<UserWithPasswordDto> {
+    const password = Passwords.generate();
+    const given = { merchantId: caller.merchantId, name, email, permissions: ordered(permissions) };
+    const { id } = await this.apiUsers.create(given, password, async (manager) => {
+      await this.#lockBoth(manager, caller, caller.apiUserId, permissions);
+    });
+    return { ...(await this.get(caller, id)), password };
+  }
+
+  /** @throws Problem not_found; own_user; forbidden, for a permission that the caller lacks. */
+  async change(caller: Caller, id: string, { name, permissions, disabled }: ChangeUserDto): Promise<UserDto> {
+    await this.#changeOther(caller, id, { name, permissions: ordered(permissions), isDisabled: disabled });
+    return this.get(caller, id);
+  }
+
+  /** Ends the user's sessions. @throws Problem as `change`. */
+  async renewPassword(caller: Caller, id: string): Promise<UserWithPasswordDto> {
+    const password = Passwords.generate();
+    await this.#changeOther(caller, id, { passwordHash: await this.apiUsers.hash(password) });
+    return { ...(await this.get(caller, id)), password };
+  }
+
+  /**
+   * Changes the caller's password, and ends its other sessions. Wrong passwords count as failed logins. A repeat finds
+   * the new password, and changes nothing.
+   *
+   * @throws Problem wrong_password; too_many_requests.
+   */
+  async changePassword(caller: Caller, sent: ChangePasswordDto, address: string | undefined): Promise<void> {
+    const { current_password, new_password } = sent;
+    const user = await this.unitOfWork.statement((manager) =>
+      manager.findOneByOrFail(ApiUser, { id: caller.apiUserId }),
+    );
+    const attempt = await this.loginLimit.admit(user.email, user.id, address);
+    const cost = await this.apiUsers.commonCost();
+    const is = (password: string): Promise<boolean> =>
+      this.passwords.verify({ ...attempt, password }, user.passwordHash, cost);
+    const isCurrent = await is(current_password);
+    if (!isCurrent && !(await is(new_password))) {
+      await this.loginLimit.failed(attempt);
+      throw wrongPassword();
+    }
+    await this.loginLimit.succeeded(attempt);
+    if (!isCurrent) return;
+    const passwordHash = await this.apiUsers.hash(new_password);
+    await this.unitOfWork.transaction(async (manager) => {
+      const [locked] = await this.apiUsers.lock(manager, [user.id]);
+      if (locked?.passwordHash !== user.passwordHash) throw wrongPassword();
+      await this.apiUsers.change(manager, locked, { passwordHash }, caller.sessionId);
+    });
+  }
+
+  #changeOther(caller: Caller, id: string, changes: Parameters<ApiUsersService['change']>[2]): Promise<void> {
+    return this.unitOfWork.transaction(async (manager) => {
+      const user = await this.#lockBoth(manager, caller, id, changes.permissions ?? []);
+      if (id === caller.apiUserId) throw new Problem('own_user');
+      await this.apiUsers.change(manager, user, changes);
+    });
+  }
+
+  /** @returns the user with the ID, who has no permission that the caller lacks. */
+  async #lockBoth(
+    manager: EntityManager,
+    { merchantId, apiUserId }: Caller,
+    id: string,
+    given: readonly Permission[],
+  ): Promise<ApiUser> {
+    const users = await this.apiUsers.lock(manager, [apiUserId, id]);
+    const user = users.find((one) => one.id === id && one.merchantId === merchantId);
+    if (user === undefined) throw notFound('no API user has this ID');
+    const own = users.find((one) => one.id === apiUserId && one.disabledAt === null)?.permissions ?? [];
+    const needed: Permission[] = ['users', ...user.permissions, ...given];
+    const lacking = needed.find((permission) => !own.includes(permission));
+    if (lacking !== undefined) throw new Problem('forbidden', { permission: lacking });
+    return user;
+  }
+
+  async #toDtos(manager: EntityManager, users: readonly ApiUser[]): Promise<UserDto[]> {
+    const ids = users.map(({ id }) => id);
+    const open = await this.sessions.countOpen(manager, ids);
+    const limits = new Map(
+      [loginQuota, loginUserQuota].map((quota) => quota(this.config)).map((q) => [q.name, q.limit]),
+    );
+    const failures = await this.counts.failuresOf(manager, ids);
+    return users.map((user) => {
+      const used = failures.filter(
+        (one) => one.apiUserId === user.id && one.points >= (limits.get(one.kind) ?? Infinity),
+      );
+      return {
+        id: user.id,
+        name: user.name,
+        email: user.email,
+        permissions: user.permissions,
+        disabled: user.disabledAt !== null,
+        created_at: user.createdAt,
+        last_login_at: user.lastLoginAt,
+        locked_out_until: used.length === 0 ? null : new Date(Math.max(...used.map(({ expire }) => expire))),
+        sessions: open.get(user.id) ?? 0,
+      };
+    });
+  }
+}
+
+const ordered = (permissions: readonly Permission[]): Permission[] =>
+  PERMISSIONS.filter((permission) => permissions.includes(permission));
+
+const wrongPassword = (): Problem =>
+  new Problem('wrong_password', { errors: [{ pointer: '/current_password', detail: 'must be the current password' }] });
