@@ -17,6 +17,7 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         subject_id  ${ID} NOT NULL,
         data        TEXT NOT NULL,
         occurred_at DATETIME(3) NOT NULL,
+        made_by     ${word(36)} NULL,
         PRIMARY KEY (id),
         INDEX ix_event_outbox_merchant (merchant_id, id)
       ) ${TABLE_OPTIONS}`);
@@ -38,6 +39,7 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         subject_id  ${ID} NOT NULL,
         data        TEXT NOT NULL,
         occurred_at DATETIME(3) NOT NULL,
+        made_by     ${word(36)} NULL,
         PRIMARY KEY (merchant_id, sequence),
         UNIQUE INDEX uq_events_id (id),
         INDEX ix_events_subject (subject_id),

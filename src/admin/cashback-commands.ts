@@ -4,6 +4,7 @@ import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grant-content.js';
 import { expiresOn as lastDay } from '../cashback/validity.js';
 import { dayOf } from '../common/calendar-days.js';
+import { OPERATOR } from '../common/caller.js';
 import { formatMoney } from '../common/money.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import {
@@ -102,7 +103,7 @@ async function voidGrant({ merchant, grant: id, externalId: ofMerchant }: VoidOp
   const key = keyOf(id, ofMerchant);
   const details = { merchant_id: merchant, ...(ofMerchant !== undefined && { external_id: ofMerchant }) };
   await runChange('cashback void', details, async (services) => {
-    const { grant, credit, remainingCents } = await services.get(GrantsService).void(merchant, key);
+    const { grant, credit, remainingCents } = await services.get(GrantsService).void(merchant, key, OPERATOR);
     const voided = formatMoney(grant.voidedCents ?? 0);
     const result = {
       id: credit.id,

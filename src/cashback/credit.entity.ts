@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { CentsColumn, IdColumn, InstantColumn, PrimaryId, TextColumn } from '../database/columns.js';
 import { Wallet } from './wallet.entity.js';
 
 /** One amount of cashback with its own dates: spendable from `availableAt` until just before `expiresAt`. */
@@ -64,6 +64,10 @@ export class Credit {
 
   @Column({ name: 'reason', type: 'varchar', length: 500, nullable: true })
   reason!: string | null;
+
+  /** Where it was earned or granted; a returned amount has the store of the credit that it came from. */
+  @TextColumn('store', 100)
+  store!: string | null;
 
   @CentsColumn('amount_cents')
   amountCents!: number;

@@ -1,5 +1,14 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { CentsColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import type { By } from '../common/caller.js';
+import {
+  ByColumn,
+  CentsColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+  TextColumn,
+  WordColumn,
+} from '../database/columns.js';
 import { Credit } from './credit.entity.js';
 import { Wallet } from './wallet.entity.js';
 
@@ -69,4 +78,12 @@ export class Entry {
 
   @InstantColumn('created_at')
   createdAt!: Date;
+
+  /** Null for what a date does, as each `expire`, whoever happens to write it. */
+  @ByColumn('made_by', { nullable: true })
+  madeBy!: By;
+
+  /** Where it happened; null for an `expire`, and if it is not known. */
+  @TextColumn('store', 100)
+  store!: string | null;
 }

@@ -22,10 +22,14 @@ export interface GrantContent {
   availableOn?: string;
   /** The last day on which it can be spent, instead of `expiresAt`. */
   expiresOn?: string;
+  /** What the customer sees. */
   reason?: string;
+  /** For staff. */
+  note?: string;
+  store?: string;
   metadata?: Metadata | null;
   /** The API user that grants it, within the maximum of the policy. Default: the operator. */
-  apiUserId?: string;
+  by?: string;
 }
 
 /** Content with an external ID, by which a repeated grant is recognized. */
@@ -47,6 +51,8 @@ export function requestedContent(content: GrantContent) {
     available_on: content.availableOn ?? content.availableAt?.toISOString() ?? null,
     expires_on: content.expiresOn ?? content.expiresAt?.toISOString() ?? null,
     reason: content.reason ?? null,
+    note: content.note ?? null,
+    store: content.store ?? null,
     metadata: content.metadata ?? {},
   };
 }
@@ -59,6 +65,8 @@ export function storedContent({ grant, credit, document }: StoredGrant): ReturnT
     available_on: grant.requestedAvailableOn ?? grant.requestedAvailableAt?.toISOString() ?? null,
     expires_on: grant.requestedExpiresOn ?? grant.requestedExpiresAt?.toISOString() ?? null,
     reason: credit.reason,
+    note: grant.note,
+    store: credit.store,
     metadata: grant.metadata ?? {},
   };
 }
@@ -100,7 +108,7 @@ export function isAboveMaximum({ amountCents }: Pick<GrantContent, 'amountCents'
 
 /** The operator has no maximum. @throws Problem grant_exceeds_maximum. */
 export function refuseAboveMaximum(content: GrantContent, policy: Policy): void {
-  if (content.apiUserId === undefined || !isAboveMaximum(content, policy)) return;
+  if (content.by === undefined || !isAboveMaximum(content, policy)) return;
   const maximum = formatMoney(policy.grantMaximumCents);
   throw new Problem('grant_exceeds_maximum', {
     maximum,

@@ -1,6 +1,8 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { By } from '../common/caller.js';
 import type { Metadata } from '../common/metadata.js';
 import {
+  ByColumn,
   CentsColumn,
   DayColumn,
   DigestColumn,
@@ -8,6 +10,7 @@ import {
   IdColumn,
   InstantColumn,
   PrimaryId,
+  TextColumn,
 } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
 import { Credit } from './credit.entity.js';
@@ -27,12 +30,8 @@ export class Grant {
   @ForeignKey(() => Merchant, { name: 'fk_cashback_grants_merchant' })
   merchantId!: string;
 
-  /**
-   * Null for a grant of the operator. It has no foreign key: with one, a grant would wait for logins of its user, which
-   * lock the user's row.
-   */
-  @IdColumn('api_user_id', { nullable: true })
-  apiUserId!: string | null;
+  @ByColumn('created_by')
+  createdBy!: string;
 
   /** The credit's ID if the request had none. */
   @ExactTextColumn('external_id')
@@ -54,6 +53,10 @@ export class Grant {
   @DayColumn('requested_expires_on')
   requestedExpiresOn!: string | null;
 
+  /** For staff: customers see the reason, which is in the credit. */
+  @TextColumn('note', 500)
+  note!: string | null;
+
   /** What the caller keeps with the grant; null if it is empty. */
   @Column({ name: 'metadata', type: 'json', nullable: true })
   metadata!: Metadata | null;
@@ -68,4 +71,11 @@ export class Grant {
   /** When the grant was voided first. */
   @InstantColumn('voided_at', { nullable: true })
   voidedAt!: Date | null;
+
+  /** Who did that, and why. */
+  @ByColumn('voided_by', { nullable: true })
+  voidedBy!: By;
+
+  @TextColumn('void_reason', 500)
+  voidReason!: string | null;
 }

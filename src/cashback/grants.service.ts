@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { OPERATOR } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { sumCents } from '../common/money.js';
@@ -50,6 +51,8 @@ interface VoidedGrant {
   merchantId: string;
   key: GrantKey;
   timeZone: string;
+  by: string;
+  reason: string | null;
 }
 
 /** Grants cashback that was not earned by an order, and takes grants back. Use cases share transactions. */
@@ -115,7 +118,8 @@ export class GrantsService {
       const grantTo = (wallet: WalletAggregate): Outcome<Credit> =>
         outcomeOf(() => {
           const validity = validityOfGrant(content, policy, wallet.now);
-          return wallet.grant(content.amountCents, validity, content.reason ?? null);
+          const { by = OPERATOR, store = null, reason = null } = content;
+          return wallet.grant({ by, store }, content.amountCents, validity, reason);
         });
       const owner = ownerKey(ownerOf(request.key));
       const wallet = wallets.get(owner);
@@ -124,7 +128,8 @@ export class GrantsService {
       if (isDone(outcome)) {
         const grant = this.#newGrant(outcome.value, content);
         rows.push(grant);
-        events.push(grantEvent('cashback.granted', wallet, outcome.value, { ...grant, timeZone: policy.timeZone }));
+        const about = { externalId: grant.externalId, timeZone: policy.timeZone, madeBy: grant.createdBy };
+        events.push(grantEvent('cashback.granted', wallet, outcome.value, about));
       }
       return outcome;
     });
@@ -150,11 +155,12 @@ export class GrantsService {
    * was released or returned since.
    *
    * @param key the ID of the grant, which is that of its credit, or its external ID.
+   * @param by who voids it. The grant remembers who did so first, and why.
    * @throws Problem not_found, also for a grant of another merchant.
    */
-  async void(merchantId: string, key: GrantKey): Promise<GrantState> {
+  async void(merchantId: string, key: GrantKey, by: string, reason: string | null = null): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    return this.#voids.get({ merchantId, key, timeZone });
+    return this.#voids.get({ merchantId, key, timeZone, by, reason });
   }
 
   async #voidAll(useCases: SharedUseCases<VoidedGrant>): Promise<Outcome<GrantState>[]> {
@@ -170,7 +176,7 @@ export class GrantsService {
     const grants = await readWithReturned(manager, existing);
     const voided: Grant[] = [];
     const events: NewFeedEvent[] = [];
-    const outcomes = requests.map(({ key: { key, timeZone } }, at): Outcome<GrantState> => {
+    const outcomes = requests.map(({ key: { key, timeZone, by, reason } }, at): Outcome<GrantState> => {
       const owner = owners[at];
       if (owner === undefined)
         return { error: notFound('creditId' in key ? 'no grant has this ID' : 'no grant has this external_id') };
@@ -179,17 +185,19 @@ export class GrantsService {
       if (wallet === undefined) return others.get(ownerKey(owner)) === 'locked' ? 'locked' : AGAIN;
       const { grant, credit, document, all } = grants.find(({ credit: { id } }) => id === known[at]!.credit.id)!;
       const credits = wallet.load(all);
-      const amountCents = wallet.void(credits);
+      const amountCents = wallet.void(by, credits);
       if (amountCents > 0 || grant.voidedAt === null) {
+        if (grant.voidedAt === null)
+          Object.assign(grant, { voidedAt: wallet.now, voidedBy: by, voidReason: reason } satisfies Partial<Grant>);
         grant.voidedCents = (grant.voidedCents ?? 0) + amountCents;
-        grant.voidedAt ??= wallet.now;
         voided.push(grant);
-        events.push(grantEvent('cashback.voided', wallet, credit, { ...grant, timeZone }, amountCents));
+        const about = { externalId: grant.externalId, timeZone, madeBy: by };
+        events.push(grantEvent('cashback.voided', wallet, credit, about, amountCents));
       }
       return { value: { grant, credit, document, timeZone, ...sumsOf(credits) } };
     });
     await this.wallets.save(manager, record, wallets.values());
-    await insertRows(manager, Grant, voided, ['voided_cents', 'voided_at']);
+    await insertRows(manager, Grant, voided, ['voided_cents', 'voided_at', 'voided_by', 'void_reason']);
     events.forEach(record);
     return outcomes;
   }
@@ -200,6 +208,7 @@ export class GrantsService {
     const errors = this.replays.differencesFromStored(requestedContent(sent), known, [
       'document',
       'reason',
+      'note',
       'metadata',
     ]);
     if (errors.length > 0) throw externalIdConflict('grant', stored.credit.id, errors);
@@ -218,16 +227,19 @@ export class GrantsService {
     return {
       creditId,
       merchantId,
-      apiUserId: content.apiUserId ?? null,
+      createdBy: content.by ?? OPERATOR,
       externalId: content.externalId ?? creditId,
       requestedAvailableAt: content.availableAt ?? null,
       requestedExpiresAt: content.expiresAt ?? null,
       requestedAvailableOn: content.availableOn ?? null,
       requestedExpiresOn: content.expiresOn ?? null,
+      note: content.note ?? null,
       metadata: content.metadata ?? null,
       contentDigest: this.replays.digest(requestedContent(content)),
       voidedCents: null,
       voidedAt: null,
+      voidedBy: null,
+      voidReason: null,
     };
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { OPERATOR } from '../common/caller.js';
 import { after, Clock, HOUR_MS } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import type { SweepProgress, SweepTask } from '../common/sweep.js';
@@ -9,7 +10,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 const GRANTED = `/* ${ALL_MERCHANTS} */
   SELECT COALESCE(SUM(c.amount_cents), 0) AS cents
     FROM cashback_grants g JOIN cashback_credits c ON c.id = g.credit_id AND c.merchant_id = g.merchant_id
-   WHERE g.credit_id > ? AND g.api_user_id IS NULL`;
+   WHERE g.credit_id > ? AND g.created_by = '${OPERATOR}'`;
 
 /** Adds up what operators granted. The command line is a process of its own, whose metrics nobody reads. */
 @Injectable()

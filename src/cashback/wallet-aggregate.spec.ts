@@ -16,24 +16,26 @@ beforeEach(() => {
   rows = new WalletInMemory();
 });
 
+const BY = { by: 'the user', store: 'SP-014' };
+const causeOf = (orderId: string) => ({ ...BY, orderId });
 const inDays = (days: number): Date => new Date(+rows.now + days * DAY_MS);
 const wait = (days: number): void => void (rows.now = inDays(days));
 const grant = (amountCents: number, from: number, to: number): Credit =>
-  rows.change((wallet) => wallet.grant(amountCents, { availableAt: inDays(from), expiresAt: inDays(to) }, null));
+  rows.change((wallet) => wallet.grant(BY, amountCents, { availableAt: inDays(from), expiresAt: inDays(to) }, null));
 const hold = (orderId: string, cents: number, endsAt?: Date): void =>
-  rows.change((wallet) => wallet.hold(orderId, cents, endsAt));
+  rows.change((wallet) => wallet.hold(causeOf(orderId), cents, endsAt));
 const earn = (orderId: string, cents: number, days = 30): Credit =>
-  rows.change((wallet) => wallet.earn(orderId, cents, { availableAt: rows.now, expiresAt: inDays(days) }));
+  rows.change((wallet) => wallet.earn(causeOf(orderId), cents, { availableAt: rows.now, expiresAt: inDays(days) }));
 function redeem(orderId: string, cents: number): void {
   rows.change((wallet) => {
-    wallet.hold(orderId, cents);
-    wallet.redeem(orderId);
+    wallet.hold(causeOf(orderId), cents);
+    wallet.redeem(causeOf(orderId));
   });
 }
 function refund(orderId: string, returnedCents: number, takenBackCents: number, returnedBeforeCents = 0): string {
   const refundId = newId(rows.now);
   const moved = { returnedBeforeCents, returnedCents, takenBackCents };
-  rows.change((wallet) => wallet.refund({ orderId, refundId, ...moved, timeZone: TIME_ZONE }), orderId);
+  rows.change((wallet) => wallet.refund({ ...causeOf(orderId), refundId }, { ...moved, timeZone: TIME_ZONE }), orderId);
   return refundId;
 }
 /** What remains of each credit, and what is held of it, in the order of their creation. */
@@ -56,7 +58,7 @@ describe('holds of a wallet', () => {
     grant(1000, 0, 5);
     hold('a', 600);
     rows.change((wallet) => {
-      wallet.hold('a', 600);
+      wallet.hold(causeOf('a'), 600);
       expect(wallet.isChanged).toBe(false);
     });
     expect(() => hold('a', 1001)).toThrow('would hold more than is available');
@@ -114,7 +116,7 @@ describe('holds of a wallet', () => {
     expect(rows.movements.slice(2)).toEqual(['redeem -10.00', 'redeem -5.00']);
     expect(rows.holds).toEqual([]);
     rows.change((wallet) => {
-      wallet.redeem('a');
+      wallet.redeem(causeOf('a'));
       expect(wallet.isChanged).toBe(false);
     });
   });
@@ -184,7 +186,7 @@ describe('voids of a wallet', () => {
     grant(1000, 0, 9);
     grant(400, 3, 5);
     hold('a', 300);
-    const voidAll = (): number => rows.change((wallet) => wallet.void(wallet.load(rows.credits)));
+    const voidAll = (): number => rows.change((wallet) => wallet.void('the user', wallet.load(rows.credits)));
     expect([voidAll(), voidAll()]).toEqual([1100, 0]);
     expect(rows.movements.slice(2)).toEqual(['void -4.00', 'void -7.00']);
     expect(left()).toEqual([
@@ -214,7 +216,7 @@ function perform(operations: Operation[], check: () => void): void {
     else if (kind === 'grant') grant(1 + Math.floor(share * 5000), days > 4 ? 0 : days, days + 1);
     else if (kind === 'void' && rows.credits[0]) {
       const first = rows.credits[Math.floor(share * 0.99 * rows.credits.length)]!;
-      rows.change((wallet) => wallet.void(wallet.load([first])));
+      rows.change((wallet) => wallet.void('the user', wallet.load([first])));
     } else if (kind === 'lapse' && ownCents > 0) hold(order, 0, inDays(-share));
     else if (kind === 'hold' && done === undefined) hold(order, amount);
     else if (kind === 'redeem' && done === undefined) {

@@ -1,3 +1,4 @@
+import type { By } from '../common/caller.js';
 import { newId } from '../common/ids.js';
 import { exactCents, sumCents } from '../common/money.js';
 import type { Credit } from './credit.entity.js';
@@ -9,16 +10,23 @@ import type { Wallet } from './wallet.entity.js';
 /** Amounts of credits, in centavos. */
 type Parts = Map<Credit, number>;
 
-/** The order and the refund that cause entries. */
-interface Cause {
+/** What causes entries: the order and the refund, if there are, who did it, and where. */
+interface EntryCause {
   orderId: string | null;
-  refundId?: string;
+  refundId?: string | null;
+  by: By;
+  store: string | null;
 }
+
+/** What causes entries of an order. */
+export type Cause = EntryCause & { orderId: string };
+type RefundCause = Cause & { refundId: string };
+
+/** Nobody expires cashback, whoever happens to write it. */
+const BY_DATE: EntryCause = { orderId: null, by: null, store: null };
 
 /** What a refund moves. */
 interface WalletRefund {
-  orderId: string;
-  refundId: string;
   /** What earlier refunds of the order have returned. */
   returnedBeforeCents: number;
   returnedCents: number;
@@ -147,7 +155,8 @@ export class WalletAggregate {
    *
    * @param endsAt when the hold ends. What is released of a credit that expired before repays nothing.
    */
-  hold(orderId: string, amountCents: number, endsAt = this.now): void {
+  hold(cause: Cause, amountCents: number, endsAt = this.now): void {
+    const { orderId } = cause;
     const before = this.#holdOf(orderId);
     if (amountCents === this.heldBy(orderId)) return;
     const candidates: Parts = new Map(before);
@@ -163,37 +172,43 @@ export class WalletAggregate {
       this.#adjust(credit, 0, heldCents);
       if (heldCents < 0) released.set(credit, -heldCents);
     }
-    this.#repay(new Map([...released].filter(([{ expiresAt }]) => expiresAt > endsAt)), { orderId });
+    this.#repay(new Map([...released].filter(([{ expiresAt }]) => expiresAt > endsAt)), cause);
     for (const credit of [...released.keys()].sort(byExpiry)) this.#writeOffExpired(credit);
   }
 
   /** Redeems what an order holds. */
-  redeem(orderId: string): void {
+  redeem(cause: Cause): void {
+    const { orderId } = cause;
     const hold = this.#holdOf(orderId);
     if (hold.size === 0) return;
     this.#holds.set(orderId, new Map());
     this.#changedHolds.add(orderId);
     for (const [credit, amountCents] of [...hold].sort(([a], [b]) => byExpiry(a, b))) {
       this.#adjust(credit, 0, -amountCents);
-      this.#move('redeem', credit, -amountCents, { orderId });
+      this.#move('redeem', credit, -amountCents, cause);
     }
   }
 
   /** Adds the cashback that an order earned. It repays debt first. */
-  earn(orderId: string, amountCents: number, validity: Validity): Credit {
-    return this.#add('earn', amountCents, validity, { orderId });
+  earn(cause: Cause, amountCents: number, validity: Validity): Credit {
+    return this.#add('earn', amountCents, validity, cause, null);
   }
 
   /** Adds cashback that no order earned. It repays debt first. */
-  grant(amountCents: number, validity: Validity, reason: string | null): Credit {
-    return this.#add('grant', amountCents, validity, { reason });
+  grant(
+    { by, store }: Pick<EntryCause, 'by' | 'store'>,
+    amountCents: number,
+    validity: Validity,
+    reason: string | null,
+  ): Credit {
+    return this.#add('grant', amountCents, validity, { orderId: null, by, store }, reason);
   }
 
   /** Takes back what is left of granted credits and is not held. @returns the voided centavos. */
-  void(credits: readonly Credit[]): number {
+  void(by: string, credits: readonly Credit[]): number {
     const voided = credits.toSorted(byExpiry).map((credit) => {
       const amountCents = freeCents(credit);
-      if (amountCents > 0) this.#move('void', credit, -amountCents, { orderId: null });
+      if (amountCents > 0) this.#move('void', credit, -amountCents, { ...BY_DATE, by });
       return amountCents;
     });
     return sumCents(voided);
@@ -203,13 +218,13 @@ export class WalletAggregate {
    * Returns what an order redeemed, and takes back what it earned. `loadRefundable` must have been called, and enough
    * credits must be loaded to cover what is taken back, if there are enough.
    */
-  refund({ returnedBeforeCents, returnedCents, takenBackCents, timeZone, ...cause }: WalletRefund): void {
+  refund(cause: RefundCause, { returnedBeforeCents, returnedCents, takenBackCents, timeZone }: WalletRefund): void {
     this.#return(returnedBeforeCents, returnedCents, returnEnd(timeZone, this.now), cause);
     this.#takeBack(takenBackCents, cause);
   }
 
   /** Returns to the credits that the order redeemed from, in reverse order. What returns repays debt first. */
-  #return(beforeCents: number, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): void {
+  #return(beforeCents: number, amountCents: number, end: Date, cause: RefundCause): void {
     const parts: Parts = new Map();
     let doneCents = beforeCents;
     let leftCents = amountCents;
@@ -226,9 +241,10 @@ export class WalletAggregate {
   }
 
   /** @returns the credit that the amount is in: a new one, if the one that it came from ends before `end`. */
-  #returnTo(credit: Credit, amountCents: number, end: Date, cause: { orderId: string; refundId: string }): Credit {
+  #returnTo(credit: Credit, amountCents: number, end: Date, cause: RefundCause): Credit {
     if (credit.expiresAt < end) {
-      const origin = { refundId: cause.refundId, fromCreditId: credit.fromCreditId ?? credit.id };
+      const { id, fromCreditId, store } = credit;
+      const origin = { refundId: cause.refundId, fromCreditId: fromCreditId ?? id, store };
       const returned = this.#newCredit({ availableAt: this.now, expiresAt: end }, amountCents, origin);
       this.#move('return', returned, amountCents, cause);
       return returned;
@@ -238,7 +254,7 @@ export class WalletAggregate {
   }
 
   /** Takes from the order's own credit, then from the others, earliest expiry first. The rest becomes debt. */
-  #takeBack(amountCents: number, cause: { orderId: string; refundId: string }): void {
+  #takeBack(amountCents: number, cause: RefundCause): void {
     const own = this.#earnedBy(cause.orderId);
     let leftCents = amountCents;
     for (const credits of [own === undefined ? [] : [own], [...this.#credits.values()]]) {
@@ -252,7 +268,7 @@ export class WalletAggregate {
   }
 
   /** Repays debt from amounts that became the customer's, earliest expiry first. */
-  #repay(parts: Parts, cause: Cause): void {
+  #repay(parts: Parts, cause: EntryCause): void {
     for (const [credit, amountCents] of takeEarliest(parts, this.row.debtCents)) {
       this.#move('take_back', credit, -amountCents, cause);
       this.#changeDebt('repay', -amountCents, cause);
@@ -263,11 +279,13 @@ export class WalletAggregate {
     kind: 'earn' | 'grant',
     amountCents: number,
     validity: Validity,
-    { orderId = null, reason = null }: { orderId?: string | null; reason?: string | null },
+    cause: EntryCause,
+    reason: string | null,
   ): Credit {
-    const credit = this.#newCredit(validity, amountCents, { orderId, reason });
-    this.#move(kind, credit, amountCents, { orderId });
-    this.#repay(new Map([[credit, amountCents]]), { orderId });
+    const { orderId, store } = cause;
+    const credit = this.#newCredit(validity, amountCents, { orderId, store, reason });
+    this.#move(kind, credit, amountCents, cause);
+    this.#repay(new Map([[credit, amountCents]]), cause);
     return credit;
   }
 
@@ -282,6 +300,7 @@ export class WalletAggregate {
       refundId: null,
       fromCreditId: null,
       reason: null,
+      store: null,
       ...origin,
       amountCents,
       remainingCents: 0,
@@ -296,15 +315,15 @@ export class WalletAggregate {
   #writeOffExpired(credit: Credit): void {
     const amountCents = freeCents(credit);
     if (credit.expiresAt <= this.now && amountCents > 0)
-      this.#move('expire', credit, -amountCents, { orderId: null }, credit.expiresAt);
+      this.#move('expire', credit, -amountCents, BY_DATE, credit.expiresAt);
   }
 
-  #move(kind: EntryKind, credit: Credit, amountCents: number, cause: Cause, effectiveAt = this.now): void {
+  #move(kind: EntryKind, credit: Credit, amountCents: number, cause: EntryCause, effectiveAt = this.now): void {
     this.#adjust(credit, amountCents, 0);
     this.#append(kind, credit.id, amountCents, cause, effectiveAt);
   }
 
-  #changeDebt(kind: 'debt' | 'repay', amountCents: number, cause: Cause): void {
+  #changeDebt(kind: 'debt' | 'repay', amountCents: number, cause: EntryCause): void {
     this.row.debtCents = exactCents(this.row.debtCents + amountCents);
     this.#append(kind, null, amountCents, cause, this.now);
   }
@@ -326,14 +345,14 @@ export class WalletAggregate {
     kind: EntryKind,
     creditId: string | null,
     amountCents: number,
-    { orderId, refundId = null }: { orderId: string | null; refundId?: string | null },
+    { orderId, refundId = null, by: madeBy, store }: EntryCause,
     effectiveAt: Date,
   ): void {
     const { id: walletId, merchantId, balanceCents, debtCents } = this.row;
     const sums = { balanceCents, debtCents };
     const seq = ++this.row.lastSeq;
     const entry = { walletId, merchantId, seq, kind, amountCents, ...sums, creditId, orderId, refundId };
-    this.entries.push({ ...entry, effectiveAt, createdAt: this.now });
+    this.entries.push({ ...entry, effectiveAt, createdAt: this.now, madeBy, store });
   }
 
   #earnedBy(orderId: string): Credit | undefined {

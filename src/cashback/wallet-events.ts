@@ -1,3 +1,4 @@
+import type { By } from '../common/caller.js';
 import type { NewFeedEvent, WalletData } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
 import { expiresOn } from './validity.js';
@@ -14,28 +15,30 @@ export const walletData = (sums: WalletSums): WalletData => ({
 });
 
 /** What every event of a wallet says of it. */
-export const aboutWallet = ({ row, now }: WalletAggregate) => ({
+export const aboutWallet = ({ row, now }: WalletAggregate, madeBy: By) => ({
   merchantId: row.merchantId,
   subjectId: row.id,
   occurredAt: now,
+  madeBy,
 });
 
 /** @param amountCents what was granted or voided. */
 export function grantEvent(
   type: 'cashback.granted' | 'cashback.voided',
   wallet: WalletAggregate,
-  { id, amountCents: grantedCents, availableAt, expiresAt }: Credit,
-  { externalId, timeZone }: { externalId: string; timeZone: string },
+  { id, amountCents: grantedCents, availableAt, expiresAt, store }: Credit,
+  { externalId, timeZone, madeBy }: { externalId: string; timeZone: string; madeBy: By },
   amountCents = grantedCents,
 ): NewFeedEvent {
   return {
     type,
-    ...aboutWallet(wallet),
+    ...aboutWallet(wallet, madeBy),
     data: {
       amount: formatMoney(amountCents),
       grant: {
         id,
         external_id: externalId,
+        store,
         amount: formatMoney(grantedCents),
         available_at: availableAt,
         expires_at: expiresAt,

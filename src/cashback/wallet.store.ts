@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { By } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import type { Recorder } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
@@ -231,13 +232,19 @@ function recordMovements(record: Recorder, wallet: WalletAggregate): void {
   const moved: Record<string, number> = {};
   for (const { kind, amountCents } of wallet.entries) moved[kind] = (moved[kind] ?? 0) + Math.abs(amountCents);
   record({ type: 'cashback.moved', centsByKind: moved });
-  const about = aboutWallet(wallet);
   const sums = walletData(wallet.row);
-  if (moved.expire !== undefined)
-    record({ type: 'cashback.expired', ...about, data: { amount: formatMoney(moved.expire), wallet: sums } });
-  const debtCents = (moved.debt ?? 0) - (moved.repay ?? 0);
-  if (debtCents !== 0)
-    record({ type: 'wallet.debt_changed', ...about, data: { change: formatMoney(debtCents), wallet: sums } });
+  if (moved.expire !== undefined) {
+    const data = { amount: formatMoney(moved.expire), wallet: sums };
+    record({ type: 'cashback.expired', ...aboutWallet(wallet, null), data });
+  }
+  // Several users can change the debt in one transaction.
+  const changes = new Map<By, number>();
+  for (const { creditId, madeBy, amountCents } of wallet.entries)
+    if (creditId === null) changes.set(madeBy, (changes.get(madeBy) ?? 0) + amountCents);
+  for (const [madeBy, cents] of changes) {
+    const data = { change: formatMoney(cents), wallet: sums };
+    if (cents !== 0) record({ type: 'wallet.debt_changed', ...aboutWallet(wallet, madeBy), data });
+  }
 }
 
 /** A wallet without credits. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
+import type { By } from './caller.js';
 
 /** The changes of an order after its creation: each has one of these events, and a new version of the order. */
 const ORDER_EVENTS = {
@@ -32,7 +33,15 @@ export type WalletData = Record<'id' | 'available' | 'pending' | 'held' | 'debt'
 
 interface GrantData {
   amount: string;
-  grant: { id: string; external_id: string; amount: string; available_at: Date; expires_at: Date; expires_on: string };
+  grant: {
+    id: string;
+    external_id: string;
+    store: string | null;
+    amount: string;
+    available_at: Date;
+    expires_at: Date;
+    expires_on: string;
+  };
 }
 
 /**
@@ -58,6 +67,7 @@ export type NewFeedEvent = {
     /** The order of an order's event; otherwise the wallet. */
     subjectId: string;
     occurredAt: Date;
+    madeBy: By;
     data: FeedEventData<Type>;
   };
 }[FeedEventType];

@@ -42,4 +42,12 @@ export const ExactTextColumn = (name: string): PropertyDecorator =>
     },
   });
 
+/** Who made a change (`By`). It has no foreign key: a use case would wait for logins, which lock the user's row. */
+export const ByColumn = (name: string, options: ColumnOptions = {}): PropertyDecorator =>
+  Column({ name, type: 'varchar', length: 36, charset: 'ascii', collation: 'ascii_bin', ...options });
+
+/** A text of the caller, such as a reason; null if there is none. */
+export const TextColumn = (name: string, length: number): PropertyDecorator =>
+  Column({ name, type: 'varchar', length, nullable: true });
+
 export const DigestColumn = (name: string): PropertyDecorator => Column({ name, type: 'binary', length: 32 });

@@ -1,7 +1,8 @@
 import { Column, Entity, type EntityManager, Index, PrimaryGeneratedColumn } from 'typeorm';
+import type { By } from '../common/caller.js';
 import { type DomainEvent, isFeedEvent, type NewFeedEvent } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
-import { IdColumn, InstantColumn, WordColumn } from './columns.js';
+import { ByColumn, IdColumn, InstantColumn, WordColumn } from './columns.js';
 import { insertRows } from './rows.js';
 
 /** A `NewFeedEvent` with its ID. It has no number in its merchant's feed yet. */
@@ -29,6 +30,9 @@ export class OutboxRow {
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;
+
+  @ByColumn('made_by', { nullable: true })
+  madeBy!: By;
 }
 
 /** Stores the events that belong in feeds, as the last statement of a use case's transaction. */

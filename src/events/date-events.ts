@@ -91,7 +91,7 @@ export class DateEvents implements SweepTask {
     const occurredAt = this.clock.now(merchantId);
     const sums = await lockAndSum(manager, merchantId, ids, occurredAt);
     return found.map(({ walletId: subjectId, date, cents }) => {
-      const about = { merchantId, subjectId, occurredAt };
+      const about = { merchantId, subjectId, occurredAt, madeBy: null };
       const amount = formatMoney(Number(cents));
       const wallet = walletData(sums.get(subjectId)!);
       if (this.kind === 'available')

@@ -1,6 +1,7 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import type { By } from '../common/caller.js';
 import type { FeedEventData, FeedEventType } from '../common/domain-event.js';
-import { IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
+import { ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 
 /** An event with its number in its merchant's feed: from 1, without gaps. */
@@ -31,6 +32,9 @@ export class FeedEvent {
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;
+
+  @ByColumn('made_by', { nullable: true })
+  madeBy!: By;
 }
 
 /** How far the dates of all credits have been announced. One instance does it at a time, with its row locked. */

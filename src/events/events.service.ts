@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { Between, type EntityManager, In } from 'typeorm';
-import { Credit } from '../cashback/credit.entity.js';
-import { Grant } from '../cashback/grant.entity.js';
-import { Wallet } from '../cashback/wallet.entity.js';
+import { Between, In } from 'typeorm';
 import { type Fault, notFound, Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
-import { Order } from '../orders/order.entity.js';
-import type { EventDataDto, EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
+import type { EventDto, EventPageDto, ListEventsDto } from './dto/event.dto.js';
 import { FeedEvent } from './event.entity.js';
+import { toEventDtos } from './event.mapper.js';
 
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
@@ -71,42 +68,4 @@ export function refusePosition(after: number, feed: EventFeed, place: Omit<Fault
   if (after <= lastSequence) return;
   const detail = `must be at most ${lastSequence}, the sequence of the latest event; if you have read later events, the service was restored from a backup`;
   throw validationFailed([{ ...place, detail }]);
-}
-
-/**
- * Builds the responses for events of one merchant, in a constant number of statements. Call it in a snapshot. It adds
- * what is not stored in events, because an erasure removes it: documents, metadata and reasons.
- */
-async function toEventDtos(
-  manager: EntityManager,
-  merchantId: string,
-  events: readonly FeedEvent[],
-): Promise<EventDto[]> {
-  if (events.length === 0) return [];
-  const where = { merchantId, id: In(events.map(({ subjectId }) => subjectId)) };
-  const orders = await manager.find(Order, { select: { id: true, document: true, metadata: true }, where });
-  const wallets = await manager.find(Wallet, { select: { id: true, document: true }, where });
-  const documents = new Map([...orders, ...wallets].map(({ id, document }) => [id, document]));
-  const metadata = new Map(orders.map((order) => [order.id, order.metadata]));
-  const reasons = new Map<string, string | null>();
-  const creditIds = events.flatMap(({ data }) => ('grant' in data ? data.grant.id : []));
-  if (creditIds.length > 0) {
-    for (const { id, reason } of await manager.findBy(Credit, { merchantId, id: In(creditIds) }))
-      reasons.set(id, reason);
-    const grants = await manager.findBy(Grant, { merchantId, creditId: In(creditIds) });
-    for (const grant of grants) metadata.set(grant.creditId, grant.metadata);
-  }
-  const dataOf = ({ subjectId, data }: FeedEvent): EventDataDto => {
-    const { id: walletId, ...sums } = data.wallet;
-    const wallet = { id: walletId, document: documents.get(subjectId)!, ...sums };
-    if ('order' in data) return { ...data, order: { ...data.order, metadata: metadata.get(subjectId) ?? {} }, wallet };
-    if (!('grant' in data)) return { ...data, wallet };
-    const { id } = data.grant;
-    const added = { reason: reasons.get(id) ?? null, metadata: metadata.get(id) ?? {} };
-    return { ...data, grant: { ...data.grant, ...added }, wallet };
-  };
-  return events.map((event) => {
-    const { id, type, sequence, occurredAt: timestamp } = event;
-    return { id: `evt_${id}`, type, sequence, timestamp, data: dataOf(event) };
-  });
 }

@@ -24,9 +24,9 @@ const LOCK = 'SELECT merchant_id AS id FROM event_feeds WHERE merchant_id IN (?)
 const FIRST_OF_ONE = `(SELECT id FROM event_outbox WHERE merchant_id = ? ORDER BY id LIMIT ${EVENTS_OF_ONE})`;
 
 const NUMBER = `
-  INSERT INTO events (merchant_id, sequence, id, type, subject_id, data, occurred_at)
+  INSERT INTO events (merchant_id, sequence, id, type, subject_id, data, occurred_at, made_by)
   SELECT o.merchant_id, f.last_sequence + ROW_NUMBER() OVER (PARTITION BY o.merchant_id ORDER BY o.id),
-         o.event_id, o.type, o.subject_id, o.data, o.occurred_at
+         o.event_id, o.type, o.subject_id, o.data, o.occurred_at, o.made_by
     FROM event_outbox o JOIN event_feeds f ON f.merchant_id = o.merchant_id
    WHERE o.merchant_id IN (?) AND o.id IN (?)`;
 

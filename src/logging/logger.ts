@@ -61,6 +61,9 @@ function surviveFailures(destination: ReturnType<typeof pino.destination>): void
   };
 }
 
+/** The path of an order, or of what belongs to one. */
+const ORDER_PATH = /^\/orders\/([0-9a-f]{8}-[0-9a-f-]{27})(?:\/|$)/i;
+
 /**
  * Writes one line per request when it ends, never with headers, the body or the query. A request whose client
  * disconnected before the response is `aborted`.
@@ -72,6 +75,7 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
     const client = request.ip;
     response.once('close', () => {
       const { problemCode } = response.locals as { problemCode?: string };
+      const [, order_id] = ORDER_PATH.exec(String(response.getHeader('location') ?? request.path)) ?? [];
       const line = {
         request_id: request.id,
         method: request.method,
@@ -85,6 +89,7 @@ export function logRequests(logger: Logger): (request: AppRequest, response: Res
           api_user_id: request.user.apiUserId,
           session_id: request.user.sessionId,
         }),
+        ...(request.user && order_id && { order_id }),
         ...(problemCode && { code: problemCode }),
         ...(!response.writableEnded && { aborted: true }),
       };

@@ -10,12 +10,14 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** Locks orders by their primary key, like every use case. By another index it could wait in a circle with them. */
 const ERASE_ORDERS =
-  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
+  'UPDATE orders FORCE INDEX (PRIMARY) SET document = ?, metadata = NULL, cancel_reason = NULL WHERE id IN (?) AND merchant_id = ? AND document = ?';
+
+const ERASE_REFUNDS = 'UPDATE refunds SET reason = NULL, metadata = NULL WHERE merchant_id = ? AND order_id IN (?)';
 
 /** Begins with the wallet's credits: otherwise, the server may lock the grants of other customers. */
 const ERASE_GRANTS = `
   UPDATE cashback_credits c STRAIGHT_JOIN cashback_grants g ON g.credit_id = c.id AND g.merchant_id = c.merchant_id
-     SET g.metadata = NULL
+     SET g.metadata = NULL, g.note = NULL, g.void_reason = NULL
    WHERE c.wallet_id = ? AND c.merchant_id = ?`;
 
 /** The result of an erasure. From then on, the operator finds the wallet by `wallet_id`. */
@@ -68,9 +70,11 @@ export class ErasureService {
     );
     let erased = 0;
     for (const orders of chunks(found)) {
-      const values = [pseudonym, orders.map(({ id }) => id), merchantId, document];
+      const ids = orders.map(({ id }) => id);
+      const values = [pseudonym, ids, merchantId, document];
       const { affectedRows } = await manager.query<{ affectedRows: number }>(ERASE_ORDERS, values);
       erased += affectedRows;
+      await manager.query(ERASE_REFUNDS, [merchantId, ids]);
     }
     return erased;
   }

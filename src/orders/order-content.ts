@@ -21,6 +21,7 @@ export interface OrderPaymentMethod {
 
 /** The part of an order that an amendment replaces. As in its column, an absent member is null. */
 export interface AmendableContent {
+  store: string | null;
   totalCents: number;
   /** Null if the whole total is eligible. */
   eligibleTotalCents: number | null;
@@ -58,6 +59,7 @@ export function readOrder(request: CreateOrderDto): RequestedOrder {
 export function readContent(request: OrderContentDto): AmendableContent {
   const totalCents = parseMoney(request.total);
   return {
+    store: request.store ?? null,
     totalCents,
     eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
     items: request.items.map(({ id, price, description, quantity }) => ({
@@ -127,6 +129,7 @@ export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
     }),
     payment_methods: paymentMethodsOf(order.paymentMethods),
     metadata: order.metadata ?? {},
+    store: order.store,
   };
 }
 

@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { UserNames } from '../auth/user-names.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import type { Caller } from '../common/caller.js';
 import { parseMoney } from '../common/money.js';
 import { type Fault, validationFailed } from '../common/problem.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
-import type { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
+import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
 import { type OrderUseCase, OrderTransactionsService } from './order-transactions.service.js';
 import { parsePaymentMethods, readContent } from './order-content.js';
 import type { Order, Versions } from './order.entity.js';
-import { toOrderDto } from './order.mapper.js';
+import { authorsOf, toOrderDto } from './order.mapper.js';
 
 /**
  * What happens to an order until it is completed or cancelled. Repeating a request that has succeeded returns the same
@@ -16,15 +18,18 @@ import { toOrderDto } from './order.mapper.js';
  */
 @Injectable()
 export class OrderLifecycleService {
-  constructor(private readonly transactions: OrderTransactionsService) {}
+  constructor(
+    private readonly transactions: OrderTransactionsService,
+    private readonly names: UserNames,
+  ) {}
 
   /** @throws Problem not_found, and those of `Order.hold`. */
-  hold(merchantId: string, orderId: string, request: SetRedemptionDto, versions: Versions): Promise<OrderDto> {
+  hold(caller: Caller, orderId: string, request: SetRedemptionDto, versions: Versions): Promise<OrderDto> {
     const amountCents = parseMoney(request.amount);
     const expiresAt = request.expires_at === undefined ? undefined : new Date(request.expires_at);
-    return this.#run(merchantId, orderId, {
+    return this.#run(caller, orderId, {
       needs: (order, wallet) => needsOf(order, wallet, amountCents),
-      perform: (order, wallet) => order.hold(wallet, amountCents, expiresAt, versions),
+      perform: (order, wallet) => order.hold(wallet, amountCents, expiresAt, { by: caller.apiUserId, versions }),
     });
   }
 
@@ -32,38 +37,39 @@ export class OrderLifecycleService {
    * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order; and those of
    *   `Order.amend`.
    */
-  amend(merchantId: string, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
+  amend(caller: Caller, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
     const content = readContent(request);
     const lowersHold = request.redeem === 'maximum';
-    return this.#run(merchantId, orderId, {
+    return this.#run(caller, orderId, {
       needs: ({ heldCents }) => (lowersHold ? { spendCents: heldCents } : {}),
       perform: (order, wallet) => {
         refuseOtherIdentity(order, request);
-        order.amend(wallet, content, lowersHold, versions);
+        order.amend(wallet, content, lowersHold, { by: caller.apiUserId, versions });
       },
     });
   }
 
   /** @throws Problem not_found, and those of `Order.complete`. */
-  complete(merchantId: string, orderId: string, request: CompleteOrderDto, versions: Versions): Promise<OrderDto> {
+  complete(caller: Caller, orderId: string, request: CompleteOrderDto, versions: Versions): Promise<OrderDto> {
     const sent = {
       redeemCents: request.redeem === undefined ? undefined : parseMoney(request.redeem),
       paymentMethods: request.payment_methods && parsePaymentMethods(request.payment_methods),
     };
-    return this.#run(merchantId, orderId, {
+    return this.#run(caller, orderId, {
       needs: (order, wallet) => needsOf(order, wallet, sent.redeemCents ?? order.heldCents),
-      perform: (order, wallet) => order.complete(wallet, sent, versions),
+      perform: (order, wallet) => order.complete(wallet, sent, { by: caller.apiUserId, versions }),
     });
   }
 
   /** @throws Problem not_found, and those of `Order.cancel`. */
-  cancel(merchantId: string, orderId: string, versions: Versions): Promise<OrderDto> {
-    return this.#run(merchantId, orderId, { perform: (order, wallet) => order.cancel(wallet, versions) });
+  cancel(caller: Caller, orderId: string, { reason }: CancelOrderDto, versions: Versions): Promise<OrderDto> {
+    const origin = { by: caller.apiUserId, versions };
+    return this.#run(caller, orderId, { perform: (order, wallet) => order.cancel(wallet, reason ?? null, origin) });
   }
 
-  async #run(merchantId: string, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
+  async #run({ merchantId }: Caller, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
     const { order, wallet } = await this.transactions.run(merchantId, orderId, useCase);
-    return toOrderDto(order, wallet.availableCents, wallet.now);
+    return toOrderDto(order, wallet.availableCents, wallet.now, await this.names.of(authorsOf(order)));
   }
 }
 

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
+import { readUserNames } from '../auth/user-names.service.js';
 import { availableOf } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { OrderPageDto } from './dto/list-orders.dto.js';
 import { Order } from './order.entity.js';
-import { toOrderDto } from './order.mapper.js';
+import { authorsOf, toOrderDto } from './order.mapper.js';
 import { cursorAfter, findPage, type OrderFilter, type PageRow } from './order-page.query.js';
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
@@ -43,8 +44,9 @@ export class OrderListingService {
       const last = page.length < found.length ? page.at(-1) : undefined;
       const orders = await load(manager, merchantId, page);
       const availableIn = await availableOf(manager, orders, now);
+      const whoIs = await readUserNames(manager, orders.flatMap(authorsOf));
       return {
-        data: orders.map((order) => toOrderDto(order, availableIn(order), now)),
+        data: orders.map((order) => toOrderDto(order, availableIn(order), now, whoIs)),
         next_cursor: last === undefined ? null : cursorAfter(filter, last),
       };
     });

@@ -9,7 +9,7 @@ import { ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const CONTENT = {
-  ...{ totalCents: 10_000, eligibleTotalCents: null, metadata: null },
+  ...{ totalCents: 10_000, eligibleTotalCents: null, metadata: null, store: null },
   ...{ items: [{ id: 'sku-1', priceCents: 10_000 }], paymentMethods: [{ id: 'pix', amountCents: 10_000 }] },
 };
 
@@ -17,6 +17,10 @@ let rows: WalletInMemory;
 beforeEach(() => {
   rows = new WalletInMemory();
 });
+
+const USER = 'the user';
+/** What a refund only keeps. */
+const TOLD = { reason: 'defective', store: 'RJ-003', metadata: null };
 
 const after = (ms: number): Date => new Date(+rows.now + ms);
 const wait = (ms: number): void => void (rows.now = after(ms));
@@ -27,26 +31,27 @@ function anOrder(policy: Partial<Policy> = {}): Order {
     merchantId: rows.sums.merchantId,
     policy: { ...DEFAULT_POLICY, ...policy },
     contentDigest: Buffer.alloc(32),
+    createdBy: USER,
   };
   return Order.create({ ...CONTENT, ...requested }, given, rows.now);
 }
 const grant = (amountCents: number, ms = 30 * DAY_MS): unknown =>
-  rows.change((wallet) => wallet.grant(amountCents, { availableAt: rows.now, expiresAt: after(ms) }, null));
+  rows.change((wallet) => wallet.grant({ by: USER, store: null }, amountCents, { availableAt: rows.now, expiresAt: after(ms) }, null));
 const expire = (order: Order): void => rows.change((wallet) => order.expireIfDue(wallet));
 const hold = (order: Order, cents: number, expiresAt?: Date, versions?: Versions): void =>
-  rows.change((wallet) => order.hold(wallet, cents, expiresAt, versions));
+  rows.change((wallet) => order.hold(wallet, cents, expiresAt, { by: USER, versions }));
 const amend = (order: Order, totalCents: number, lowersHold = false, versions?: Versions): void =>
-  rows.change((wallet) => order.amend(wallet, { ...CONTENT, totalCents, paymentMethods: [] }, lowersHold, versions));
+  rows.change((wallet) => order.amend(wallet, { ...CONTENT, totalCents, paymentMethods: [] }, lowersHold, { by: USER, versions }));
 const complete = (
   order: Order,
   redeemCents?: number,
   versions?: Versions,
   paymentMethods?: Completion['paymentMethods'],
-) => rows.change((wallet) => order.complete(wallet, { redeemCents, paymentMethods }, versions));
-const cancel = (order: Order, versions?: Versions): void => rows.change((wallet) => order.cancel(wallet, versions));
+) => rows.change((wallet) => order.complete(wallet, { redeemCents, paymentMethods }, { by: USER, versions }));
+const cancel = (order: Order, versions?: Versions): void => rows.change((wallet) => order.cancel(wallet, 'sold out', { by: USER, versions }));
 const refund = (order: Order, amountCents: number, eligibleCents: number | null = null, versions?: Versions) =>
   rows.change(
-    (wallet) => order.refund(wallet, { externalId: newId(rows.now), amountCents, eligibleCents }, versions),
+    (wallet) => order.refund(wallet, { externalId: newId(rows.now), amountCents, eligibleCents, ...TOLD }, { by: USER, versions }),
     order.id,
   );
 

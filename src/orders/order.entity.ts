@@ -3,20 +3,23 @@ import { cashbackToReceive, redeemableMaximum, type RedeemableMaximum } from '..
 import { refundAmounts, refundParts, type RequestedRefund } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
-import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { WalletSums } from '../cashback/wallet-sums.js';
+import type { By } from '../common/caller.js';
 import type { OrderEventType } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import type { Metadata } from '../common/metadata.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
 import {
+  ByColumn,
   CentsColumn,
   DigestColumn,
   ExactTextColumn,
   IdColumn,
   InstantColumn,
   PrimaryId,
+  TextColumn,
   WordColumn,
 } from '../database/columns.js';
 import { Merchant } from '../merchants/merchant.entity.js';
@@ -42,8 +45,9 @@ import {
 } from './order-transitions.js';
 import type { Refund } from './refund.entity.js';
 
-type OrderEvent =
-  { type: Exclude<OrderEventType, 'order.refunded'>; refund?: never } | { type: 'order.refunded'; refund: Refund };
+type OrderEvent = { madeBy: By } & (
+  { type: Exclude<OrderEventType, 'order.refunded'>; refund?: never } | { type: 'order.refunded'; refund: Refund }
+);
 
 /** A change of an order: its event, and the order and the sums of the wallet after it. */
 export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
@@ -52,8 +56,7 @@ export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
  * An order of a customer. Only its methods change it: each asks the table of transitions, moves cashback in the wallet,
  * and makes a new version. Content that a request can set must also go into `contentOf`.
  *
- * `versions` are the versions that the caller allows to change; undefined allows any. A request that changes nothing is
- * not refused for its versions, unless a different version was completed.
+ * A request that changes nothing is not refused for its versions, unless a different version was completed.
  */
 @Entity('orders')
 @Index('uq_orders_merchant_external_id', ['merchantId', 'externalId'], { unique: true })
@@ -78,6 +81,10 @@ export class Order {
 
   @WordColumn('document', 36)
   document!: string;
+
+  /** Where it is made; null if that is not known. */
+  @TextColumn('store', 100)
+  store!: string | null;
 
   @CentsColumn('total_cents')
   totalCents!: number;
@@ -176,11 +183,23 @@ export class Order {
   @InstantColumn('cashback_expires_at', { nullable: true })
   cashbackExpiresAt!: Date | null;
 
+  @ByColumn('created_by')
+  createdBy!: string;
+
+  @ByColumn('completed_by', { nullable: true })
+  completedBy!: By;
+
+  @ByColumn('cancelled_by', { nullable: true })
+  cancelledBy!: By;
+
+  @TextColumn('cancel_reason', 500)
+  cancelReason!: string | null;
+
   readonly #changes: OrderChange[] = [];
 
   static create(
     content: RequestedOrder,
-    given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest'>,
+    given: Pick<Order, 'merchantId' | 'policy' | 'contentDigest' | 'createdBy'>,
     now: Date,
   ): Order {
     return Object.assign(new Order(), given, content, {
@@ -204,11 +223,19 @@ export class Order {
       cancelledAt: null,
       cashbackAvailableAt: null,
       cashbackExpiresAt: null,
+      completedBy: null,
+      cancelledBy: null,
+      cancelReason: null,
     });
   }
 
   get isOpen(): boolean {
     return this.status === 'pending' || this.status === 'expired';
+  }
+
+  /** Whether the customer was erased: a pseudonym, which is a UUID, replaced the document. */
+  get isErased(): boolean {
+    return this.document.includes('-');
   }
 
   get wasCompleted(): boolean {
@@ -255,9 +282,10 @@ export class Order {
   /** Expires the order, if it is due: what it held is released. */
   expireIfDue(wallet: WalletAggregate): void {
     if (!this.isDue(wallet.now)) return;
-    wallet.hold(this.id, 0, this.expiresAt);
+    wallet.hold(this.#cause(null), 0, this.expiresAt);
     const { heldCents: lapsedCents } = this;
-    this.#nextVersion('expire', { type: 'order.expired' }, wallet, { status: 'expired', heldCents: 0, lapsedCents });
+    const values = { status: 'expired', heldCents: 0, lapsedCents } as const;
+    this.#nextVersion('expire', { type: 'order.expired', madeBy: null }, wallet, values);
   }
 
   /**
@@ -266,19 +294,20 @@ export class Order {
    * @throws Problem invalid_transition; validation_failed if the expiry is out of bounds; precondition_failed;
    *   redemption_exceeds_maximum.
    */
-  hold(wallet: WalletAggregate, amountCents: number, requested: Date | undefined, versions: Versions): void {
+  hold(wallet: WalletAggregate, amountCents: number, requested: Date | undefined, origin: Origin): void {
     const transition = this.status === 'expired' ? 'renew' : 'hold';
     requireTransition(this, transition);
     if (this.#hadHold(amountCents, requested)) return;
     const expiresAt = this.#newExpiry(requested, wallet.now);
     const isChanged = this.heldCents !== amountCents;
     if (!isChanged && +expiresAt === +this.expiresAt) return;
-    this.#requireVersion(versions);
+    this.#requireVersion(origin);
     refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
-    wallet.hold(this.id, amountCents);
+    wallet.hold(this.#cause(origin.by), amountCents);
     const type = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
     const values = { status: 'pending', heldCents: amountCents, expiresAt } as const;
-    this.#nextVersion(transition, { type: isChanged ? type : 'order.renewed' }, wallet, values);
+    const event = { type: isChanged ? type : 'order.renewed', madeBy: origin.by } as const;
+    this.#nextVersion(transition, event, wallet, values);
   }
 
   /**
@@ -287,16 +316,17 @@ export class Order {
    * @param lowersHold whether a hold above the new maximum is lowered.
    * @throws Problem invalid_transition; precondition_failed; redemption_exceeds_maximum.
    */
-  amend(wallet: WalletAggregate, content: AmendableContent, lowersHold: boolean, versions: Versions): void {
+  amend(wallet: WalletAggregate, content: AmendableContent, lowersHold: boolean, origin: Origin): void {
     requireTransition(this, 'amend');
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
-    if (isChanged) this.#requireVersion(versions);
+    if (isChanged) this.#requireVersion(origin);
     const maximum = redeemableMaximum(content, wallet.availableCents + this.heldCents, this.policy);
     if (!lowersHold) refuseAboveMaximum(maximum, this.heldCents);
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
-    wallet.hold(this.id, heldCents);
-    this.#nextVersion('amend', { type: 'order.amended' }, wallet, { ...content, heldCents });
+    wallet.hold(this.#cause(origin.by), heldCents);
+    const event = { type: 'order.amended', madeBy: origin.by } as const;
+    this.#nextVersion('amend', event, wallet, { ...content, heldCents });
   }
 
   /**
@@ -306,10 +336,10 @@ export class Order {
    * @throws Problem invalid_transition, also if it was completed with different values; precondition_failed;
    *   payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum; redemption_no_longer_available.
    */
-  complete(wallet: WalletAggregate, sent: Completion, versions: Versions): void {
-    if (this.wasCompleted) return this.#refuseOtherCompletion(sent, versions);
+  complete(wallet: WalletAggregate, sent: Completion, origin: Origin): void {
+    if (this.wasCompleted) return this.#refuseOtherCompletion(sent, origin);
     requireTransition(this, 'complete');
-    this.#requireVersion(versions);
+    this.#requireVersion(origin);
     const maximum = this.maximum(wallet.availableCents);
     if (sent.redeemCents === undefined) this.#refuseLapsed(maximum);
     const redeemedCents = sent.redeemCents ?? this.heldCents;
@@ -318,16 +348,18 @@ export class Order {
     const finalPaymentMethods = sent.paymentMethods ?? null;
     const earnedCents = this.#earnedCents(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
     const validity = validityOf(this.policy, wallet.now);
-    wallet.hold(this.id, redeemedCents);
-    wallet.redeem(this.id);
-    if (earnedCents > 0) wallet.earn(this.id, earnedCents, validity);
-    this.#nextVersion('complete', { type: 'order.completed' }, wallet, {
+    const cause = this.#cause(origin.by);
+    wallet.hold(cause, redeemedCents);
+    wallet.redeem(cause);
+    if (earnedCents > 0) wallet.earn(cause, earnedCents, validity);
+    this.#nextVersion('complete', { type: 'order.completed', madeBy: origin.by }, wallet, {
       status: 'completed',
       heldCents: 0,
       redeemedCents,
       earnedCents,
       finalPaymentMethods,
       completedAt: wallet.now,
+      completedBy: origin.by,
       completedVersion: this.version,
       cashbackAvailableAt: validity.availableAt,
       cashbackExpiresAt: validity.expiresAt,
@@ -335,19 +367,21 @@ export class Order {
   }
 
   /**
-   * Releases the hold and ends the order. Cancelling again changes nothing.
+   * Releases the hold and ends the order. Cancelling again changes nothing, also not the reason.
    *
    * @throws Problem invalid_transition; precondition_failed.
    */
-  cancel(wallet: WalletAggregate, versions: Versions): void {
+  cancel(wallet: WalletAggregate, cancelReason: string | null, origin: Origin): void {
     if (this.cancelledAt !== null) return;
     requireTransition(this, 'cancel');
-    this.#requireVersion(versions);
-    wallet.hold(this.id, 0);
-    this.#nextVersion('cancel', { type: 'order.cancelled' }, wallet, {
+    this.#requireVersion(origin);
+    wallet.hold(this.#cause(origin.by), 0);
+    this.#nextVersion('cancel', { type: 'order.cancelled', madeBy: origin.by }, wallet, {
       status: 'cancelled',
       heldCents: 0,
       cancelledAt: wallet.now,
+      cancelledBy: origin.by,
+      cancelReason,
     });
   }
 
@@ -357,23 +391,28 @@ export class Order {
    *
    * @throws Problem invalid_transition; precondition_failed; refund_exceeds_total, with the bounds.
    */
-  refund(wallet: WalletAggregate, sent: RequestedRefund, versions: Versions): Refund {
+  refund(wallet: WalletAggregate, sent: SentRefund, origin: Origin): Refund {
     requireTransition(this, 'refund');
-    this.#requireVersion(versions);
+    this.#requireVersion(origin);
     const amounts = refundAmounts(this, sent);
     const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id));
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
-    const { externalId } = sent;
-    const refund = {
+    const { externalId, reason, store, metadata } = sent;
+    const refund: Refund = {
       id: newId(wallet.now),
       orderId,
       merchantId,
       externalId,
       ...amounts,
       ...parts,
+      reason,
+      store,
+      metadata,
       createdAt: wallet.now,
+      createdBy: origin.by,
     };
-    wallet.refund({ orderId, refundId: refund.id, returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
+    const cause = { ...this.#cause(origin.by), refundId: refund.id, store: store ?? this.store };
+    wallet.refund(cause, { returnedBeforeCents, ...parts, timeZone: this.policy.timeZone });
     const refundedCents = this.refundedCents + amounts.amountCents;
     const isWhole = refundedCents === this.totalCents;
     const values = {
@@ -383,8 +422,12 @@ export class Order {
       returnedCents: this.returnedCents + parts.returnedCents,
       takenBackCents: this.takenBackCents + parts.takenBackCents,
     } as const;
-    this.#nextVersion('refund', { type: 'order.refunded', refund }, wallet, values);
+    this.#nextVersion('refund', { type: 'order.refunded', madeBy: origin.by, refund }, wallet, values);
     return refund;
+  }
+
+  #cause(by: By): Cause {
+    return { orderId: this.id, by, store: this.store };
   }
 
   #earnedCents(paymentMethods: OrderPaymentMethod[], redeemedCents: number): number {
@@ -423,7 +466,7 @@ export class Order {
   }
 
   /** @throws Problem precondition_failed. */
-  #requireVersion(versions: Versions): void {
+  #requireVersion({ versions }: Origin): void {
     const { version } = this;
     if (versions === undefined || versions.includes(String(version))) return;
     throw new Problem('precondition_failed', {
@@ -458,7 +501,7 @@ export class Order {
    * A repeat has the same values and names the version that was completed. With another version it is another request,
    * perhaps for a second charge.
    */
-  #refuseOtherCompletion({ redeemCents, paymentMethods }: Completion, versions: Versions): void {
+  #refuseOtherCompletion({ redeemCents, paymentMethods }: Completion, { versions }: Origin): void {
     const sent = {
       redeem: redeemCents ?? this.redeemedCents,
       payment_methods: paymentMethodsOf(paymentMethods ?? this.effectivePaymentMethods),
@@ -474,6 +517,15 @@ export class Order {
 }
 
 export type Versions = readonly string[] | undefined;
+
+/** Who changes an order, and the versions that they allow to change; undefined allows any. */
+export interface Origin {
+  by: string;
+  versions: Versions;
+}
+
+/** A refund that a request asks for. */
+export type SentRefund = RequestedRefund & Pick<Refund, 'reason' | 'store' | 'metadata'>;
 
 /** What a completion asks for; by default, the hold and the payment methods of the order. */
 export interface Completion {

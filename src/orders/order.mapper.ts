@@ -1,5 +1,7 @@
+import type { WhoIs } from '../auth/user-names.service.js';
 import { rateOf, type RedeemableMaximum } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
+import type { By } from '../common/caller.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
@@ -10,8 +12,15 @@ import type { Order } from './order.entity.js';
 import type { OrderPaymentMethod } from './order-content.js';
 import type { Refund } from './refund.entity.js';
 
+/** Who made the changes that an order shows. */
+export const authorsOf = ({ createdBy, completedBy, cancelledBy }: Order): By[] => [
+  createdBy,
+  completedBy,
+  cancelledBy,
+];
+
 /** Builds the response for an order. @param availableCents what the customer can spend, without held amounts. */
-export function toOrderDto(order: Order, availableCents: number, now: Date): OrderDto {
+export function toOrderDto(order: Order, availableCents: number, now: Date, whoIs: WhoIs): OrderDto {
   const { heldCents, lapsedCents, redeemedCents, returnedCents } = order;
   const maximum = order.maximum(availableCents);
   return {
@@ -20,6 +29,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
     status: order.status,
     version: order.version,
     document: order.document,
+    store: order.store,
     currency: 'BRL',
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
@@ -41,10 +51,14 @@ export function toOrderDto(order: Order, availableCents: number, now: Date): Ord
       amount_to_pay_back: formatMoney(order.refundedCents - returnedCents),
     },
     created_at: order.createdAt,
+    created_by: whoIs(order.createdBy)!,
     updated_at: order.updatedAt,
     expires_at: order.expiresAt,
     completed_at: order.completedAt,
+    completed_by: whoIs(order.completedBy),
     cancelled_at: order.cancelledAt,
+    cancelled_by: whoIs(order.cancelledBy),
+    cancel_reason: order.cancelReason,
   };
 }
 
@@ -111,7 +125,7 @@ function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
   return order.validity.availableAt <= now ? 'available' : 'pending';
 }
 
-export function toRefundDto(refund: Refund): RefundDto {
+export function toRefundDto(refund: Refund, whoIs: WhoIs): RefundDto {
   return {
     id: refund.id,
     external_id: refund.externalId,
@@ -121,7 +135,11 @@ export function toRefundDto(refund: Refund): RefundDto {
     cashback_returned: formatMoney(refund.returnedCents),
     cashback_taken_back: formatMoney(refund.takenBackCents),
     amount_to_pay_back: formatMoney(refund.amountCents - refund.returnedCents),
+    reason: refund.reason,
+    store: refund.store,
+    metadata: refund.metadata ?? {},
     created_at: refund.createdAt,
+    created_by: whoIs(refund.createdBy)!,
   };
 }
 

@@ -3,12 +3,13 @@ import { ApiBody, ApiParam } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
+import type { Caller } from '../common/caller.js';
+import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
-import { CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
+import { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { SearchOrdersDto } from './dto/search-orders.dto.js';
@@ -36,11 +37,11 @@ export class OrdersController {
   @ApiCreated(OrderDto, 'The order in its current state')
   @ApiProblems.create('payments_exceed_total')
   async createOrder(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @Body() body: CreateOrderDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderDto> {
-    const { order, replayed } = await this.orders.create(merchantId, body);
+    const { order, replayed } = await this.orders.create(caller, body);
     markCreated(response, `/orders/${order.id}`, replayed);
     return order;
   }
@@ -115,12 +116,12 @@ export class OrdersController {
   @LocksRows()
   @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
   amendOrder(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: AmendOrderDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.amend(merchantId, id, body, versions);
+    return this.lifecycle.amend(caller, id, body, versions);
   }
 
   /**
@@ -135,12 +136,12 @@ export class OrdersController {
   @LocksRows()
   @ApiProblems.write('precondition_failed', 'redemption_exceeds_maximum')
   holdRedemption(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: SetRedemptionDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.hold(merchantId, id, body, versions);
+    return this.lifecycle.hold(caller, id, body, versions);
   }
 
   /**
@@ -163,29 +164,32 @@ export class OrdersController {
     'redemption_exceeds_maximum',
   )
   completeOrder(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: CompleteOrderDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.complete(merchantId, id, body, versions);
+    return this.lifecycle.complete(caller, id, body, versions);
   }
 
   /**
    * Cancel an order
    *
-   * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order.
+   * @remarks Cancels a `pending` or `expired` order and releases its hold. Cancelling again returns the order
+   * with its first reason.
    */
   @Post(':id/cancel')
   @Requires('sell')
   @LocksRows()
   @HttpCode(200)
+  @ApiBody({ type: CancelOrderDto, required: false })
   @ApiProblems.write('precondition_failed')
   cancelOrder(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
+    @Body() body: CancelOrderDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
-    return this.lifecycle.cancel(merchantId, id, versions);
+    return this.lifecycle.cancel(caller, id, body, versions);
   }
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ErasureService } from './erasure.service.js';
@@ -15,7 +16,7 @@ import { RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
-  imports: [CashbackModule, MerchantsModule],
+  imports: [ApiUsersModule, CashbackModule, MerchantsModule],
   controllers: [OrdersController, RefundsController, QuotesController, PolicyController],
   providers: [
     OrdersService,

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { UserNames } from '../auth/user-names.service.js';
 import { BalancesService } from '../cashback/balances.service.js';
 import { eligibleTotal } from '../cashback/refund-parts.js';
 import { Replays } from '../cashback/replay.js';
+import type { Caller } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
 import { DomainEvents } from '../common/domain-event.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
@@ -13,7 +15,7 @@ import type { OrderDto } from './dto/order.dto.js';
 import { findOrdersWithBalances, insertOrders, type OrderKey, type OrderWithBalance } from './shared-orders.js';
 import { Order } from './order.entity.js';
 import { contentOf, differingExpiry, expiryProblem, type RequestedOrder, readOrder } from './order-content.js';
-import { toOrderDto } from './order.mapper.js';
+import { authorsOf, toOrderDto } from './order.mapper.js';
 
 @Injectable()
 export class OrdersService {
@@ -27,6 +29,7 @@ export class OrdersService {
     private readonly balances: BalancesService,
     private readonly merchants: MerchantsService,
     private readonly replays: Replays,
+    private readonly names: UserNames,
     private readonly clock: Clock,
   ) {
     // Requests that share a statement have one instant.
@@ -45,24 +48,28 @@ export class OrdersService {
    * @returns the order in its current state, and whether it existed before.
    * @throws Problem payments_exceed_total; external_id_conflict, which points to each member that differs.
    */
-  async create(merchantId: string, request: CreateOrderDto): Promise<{ order: OrderDto; replayed: boolean }> {
+  async create(
+    { merchantId, apiUserId: createdBy }: Caller,
+    request: CreateOrderDto,
+  ): Promise<{ order: OrderDto; replayed: boolean }> {
     const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now(merchantId);
     const contentDigest = this.replays.digest(contentOf(requested));
-    const order = Order.create(requested, { merchantId, policy, contentDigest }, createdAt);
+    const order = Order.create(requested, { merchantId, policy, contentDigest, createdBy }, createdAt);
     const { requestedExpiresAt } = requested;
     const refusal = requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt);
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
-      if (isNew) return { order: toOrderDto(order, availableCents, this.clock.now(merchantId)), replayed: false };
+      const now = this.clock.now(merchantId);
+      if (isNew) return { order: await this.#view({ order, availableCents, now }), replayed: false };
     }
     // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
     const existing = await this.#findSame({ merchantId, ...requested });
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');
-    return { order: this.#view(existing), replayed: true };
+    return { order: await this.#view(existing), replayed: true };
   }
 
   /** @throws Problem not_found, also for an order of another merchant. */
@@ -79,8 +86,8 @@ export class OrdersService {
     return this.#view(found);
   }
 
-  #view({ order, availableCents, now }: OrderWithBalance): OrderDto {
-    return toOrderDto(order, availableCents, now);
+  async #view({ order, availableCents, now }: OrderWithBalance): Promise<OrderDto> {
+    return toOrderDto(order, availableCents, now, await this.names.of(authorsOf(order)));
   }
 
   /**

@@ -1,5 +1,14 @@
-import { Entity, ForeignKey, Index } from 'typeorm';
-import { CentsColumn, ExactTextColumn, IdColumn, InstantColumn, PrimaryId } from '../database/columns.js';
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import type { Metadata } from '../common/metadata.js';
+import {
+  ByColumn,
+  CentsColumn,
+  ExactTextColumn,
+  IdColumn,
+  InstantColumn,
+  PrimaryId,
+  TextColumn,
+} from '../database/columns.js';
 
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
@@ -39,6 +48,20 @@ export class Refund {
   @CentsColumn('taken_back_cents')
   takenBackCents!: number;
 
+  /** Why it was made; null like the store and the metadata if the request had none. */
+  @TextColumn('reason', 500)
+  reason!: string | null;
+
+  /** Where it was made. */
+  @TextColumn('store', 100)
+  store!: string | null;
+
+  @Column({ name: 'metadata', type: 'json', nullable: true })
+  metadata!: Metadata | null;
+
   @InstantColumn('created_at')
   createdAt!: Date;
+
+  @ByColumn('created_by')
+  createdBy!: string;
 }

@@ -2,7 +2,8 @@ import { Body, Get, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
-import { IdParam, IfMatch, MerchantId } from '../http/decorators.js';
+import type { Caller } from '../common/caller.js';
+import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
@@ -26,13 +27,13 @@ export class RefundsController {
   @ApiCreated(RefundDto, 'The refund')
   @ApiProblems.write('external_id_conflict', 'precondition_failed', 'refund_exceeds_total')
   async createRefund(
-    @MerchantId() merchantId: string,
+    @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
     @Body() body: CreateRefundDto,
     @IfMatch() versions: string[] | undefined,
     @Res({ passthrough: true }) response: Response,
   ): Promise<RefundDto> {
-    const { refund, replayed } = await this.refunds.create(merchantId, id, body, versions);
+    const { refund, replayed } = await this.refunds.create(caller, id, body, versions);
     markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
     return refund;
   }

@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { RequestedRefund } from '../cashback/refund-parts.js';
+import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
+import type { Caller } from '../common/caller.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
+import { readMetadata } from '../common/metadata.js';
 import { parseMoney } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
-import { Order, type Versions } from './order.entity.js';
+import { Order, type SentRefund, type Versions } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
 
@@ -18,6 +20,7 @@ export class RefundsService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly transactions: OrderTransactionsService,
+    private readonly names: UserNames,
   ) {}
 
   /**
@@ -27,7 +30,7 @@ export class RefundsService {
    * @throws Problem not_found; external_id_conflict; and those of `Order.refund`.
    */
   async create(
-    merchantId: string,
+    { merchantId, apiUserId: by }: Caller,
     orderId: string,
     request: CreateRefundDto,
     versions: Versions,
@@ -37,12 +40,13 @@ export class RefundsService {
       refundExternalId: sent.externalId,
       needs: (order) => (order.wasCompleted ? { takeBackCents: order.earnedCents - order.takenBackCents } : {}),
       perform: (order, wallet, existing) => {
-        if (existing === undefined) return { refund: order.refund(wallet, sent, versions), replayed: false };
-        refuseDifferences(sent, existing);
+        if (existing === undefined) return { refund: order.refund(wallet, sent, { by, versions }), replayed: false };
+        refuseDifferences(sent, existing, order);
         return { refund: existing, replayed: true };
       },
     });
-    return { refund: toRefundDto(result.refund), replayed: result.replayed };
+    const { refund, replayed } = result;
+    return { refund: toRefundDto(refund, await this.names.of([refund.createdBy])), replayed };
   }
 
   /**
@@ -58,7 +62,11 @@ export class RefundsService {
       await requireOrder(manager, merchantId, orderId);
       const rows = await refundsBefore(manager, { merchantId, orderId }, before, limit + 1);
       const { page, next_cursor } = pageOf(list, rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
-      return { data: page.map(toRefundDto), next_cursor };
+      const whoIs = await readUserNames(
+        manager,
+        page.map(({ createdBy }) => createdBy),
+      );
+      return { data: page.map((refund) => toRefundDto(refund, whoIs)), next_cursor };
     });
   }
 
@@ -68,28 +76,34 @@ export class RefundsService {
       await requireOrder(manager, merchantId, orderId);
       const refund = await manager.findOneBy(Refund, { id: refundId, merchantId, orderId });
       if (refund === null) throw notFound('no refund of this order has this ID');
-      return toRefundDto(refund);
+      return toRefundDto(refund, await readUserNames(manager, [refund.createdBy]));
     });
   }
 }
 
 /** Reads a request whose members have been validated individually. */
-function readRefund(request: CreateRefundDto): RequestedRefund {
+function readRefund(request: CreateRefundDto): SentRefund {
   return {
     externalId: request.external_id,
     amountCents: parseMoney(request.amount),
     eligibleCents: request.eligible_amount === undefined ? null : parseMoney(request.eligible_amount),
+    reason: request.reason ?? null,
+    store: request.store ?? null,
+    metadata: readMetadata(request.metadata),
   };
 }
 
+const contentOf = ({ amountCents, eligibleCents, reason, store, metadata }: Omit<SentRefund, 'externalId'>) => {
+  return { amount: amountCents, eligible_amount: eligibleCents, reason, store, metadata: metadata ?? {} };
+};
+
 /** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
-function refuseDifferences({ amountCents, eligibleCents }: RequestedRefund, existing: Refund): void {
+function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Order): void {
   // An earlier request without the member is the same as one with what that meant.
-  const eligible_amount = eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
-  const errors = differences(
-    { amount: amountCents, eligible_amount: eligibleCents },
-    { amount: existing.amountCents, eligible_amount },
-  );
+  const eligibleCents = sent.eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
+  // What an erasure removed is not compared.
+  const { reason, metadata } = isErased ? sent : existing;
+  const errors = differences(contentOf(sent), contentOf({ ...existing, eligibleCents, reason, metadata }));
   if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
 }
 

@@ -1,19 +1,24 @@
 import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
 import { Requires } from '../auth/caller.guard.js';
+import { UserNames } from '../auth/user-names.service.js';
 import type { Caller } from '../common/caller.js';
-import { GrantsService } from '../cashback/grants.service.js';
+import { GrantsService, type GrantState } from '../cashback/grants.service.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { CurrentCaller, IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { LocksRows } from '../http/admission.js';
-import { CreateGrantDto, GrantDto } from './dto/grant.dto.js';
+import { CreateGrantDto, GrantDto, VoidGrantDto } from './dto/grant.dto.js';
 import { readGrant, toGrantDto } from './grant.mapper.js';
 
 @MerchantController('grants', 'wallets')
 export class GrantsController {
-  constructor(private readonly grants: GrantsService) {}
+  constructor(
+    private readonly grants: GrantsService,
+    private readonly names: UserNames,
+  ) {}
 
   /**
    * Grant cashback
@@ -28,13 +33,13 @@ export class GrantsController {
   @ApiCreated(GrantDto, 'The grant in its current state')
   @ApiProblems.create('validation_failed', 'grant_exceeds_maximum')
   async createGrant(
-    @CurrentCaller() { merchantId, apiUserId }: Caller,
+    @CurrentCaller() { merchantId, apiUserId: by }: Caller,
     @Body() body: CreateGrantDto,
     @Res({ passthrough: true }) response: Response,
   ): Promise<GrantDto> {
-    const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), apiUserId });
+    const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), by });
     markCreated(response, `/grants/${credit.id}`, replayed);
-    return toGrantDto(await this.grants.get(merchantId, credit.id));
+    return this.#view(await this.grants.get(merchantId, credit.id));
   }
 
   /**
@@ -46,7 +51,7 @@ export class GrantsController {
   @Requires()
   @ApiProblems.read()
   async getGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return toGrantDto(await this.grants.get(merchantId, id));
+    return this.#view(await this.grants.get(merchantId, id));
   }
 
   /**
@@ -60,8 +65,17 @@ export class GrantsController {
   @Requires('grants')
   @LocksRows()
   @HttpCode(200)
-  @ApiProblems.read()
-  async voidGrant(@MerchantId() merchantId: string, @IdParam('The grant') id: string): Promise<GrantDto> {
-    return toGrantDto(await this.grants.void(merchantId, { creditId: id }));
+  @ApiBody({ type: VoidGrantDto, required: false })
+  @ApiProblems.read('validation_failed')
+  async voidGrant(
+    @CurrentCaller() { merchantId, apiUserId }: Caller,
+    @IdParam('The grant') creditId: string,
+    @Body() { reason }: VoidGrantDto,
+  ): Promise<GrantDto> {
+    return this.#view(await this.grants.void(merchantId, { creditId }, apiUserId, reason));
+  }
+
+  async #view(state: GrantState): Promise<GrantDto> {
+    return toGrantDto(state, await this.names.of([state.grant.createdBy, state.grant.voidedBy]));
   }
 }

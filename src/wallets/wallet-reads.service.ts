@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, LessThan, MoreThan } from 'typeorm';
+import { readUserNames } from '../auth/user-names.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { summarize, type WalletSummary } from '../cashback/wallet-sums.js';
@@ -85,7 +86,11 @@ export class WalletReadsService {
       const found = await manager.find(Entry, { where, order: { seq: 'DESC' }, take: limit + 1 });
       const { page, next_cursor } = pageOf(list, found, limit, ({ seq }) => [seq]);
       const names = await readNames(manager, merchantId, page);
-      return { data: page.map((entry) => toEntryDto(entry, names)), next_cursor };
+      const whoIs = await readUserNames(
+        manager,
+        page.map(({ madeBy }) => madeBy),
+      );
+      return { data: page.map((entry) => toEntryDto(entry, names, whoIs)), next_cursor };
     });
   }
 

@@ -1,3 +1,4 @@
+import type { WhoIs } from '../auth/user-names.service.js';
 import type { Credit } from '../cashback/credit.entity.js';
 import type { Entry } from '../cashback/entry.entity.js';
 import { expiresOn } from '../cashback/validity.js';
@@ -20,7 +21,7 @@ function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
   return next && { amount: formatMoney(next.cents), at: next.at };
 }
 
-export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames): EntryDto {
+export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames, whoIs: WhoIs): EntryDto {
   const { orderId, refundId, creditId } = entry;
   const grant = grants.get(creditId ?? '');
   return {
@@ -39,6 +40,8 @@ export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNa
     reason: grant?.reason ?? null,
     effective_at: entry.effectiveAt,
     created_at: entry.createdAt,
+    by: whoIs(entry.madeBy),
+    store: entry.store,
   };
 }
 
@@ -51,6 +54,7 @@ export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: stri
     available_at: credit.availableAt,
     expires_at: credit.expiresAt,
     expires_on: expiresOn(credit.expiresAt, timeZone),
+    store: credit.store,
     source: toSourceDto(credit, names),
   };
 }

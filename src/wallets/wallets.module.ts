@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { GrantsController } from './grants.controller.js';
@@ -7,7 +8,7 @@ import { WalletsController } from './wallets.controller.js';
 
 /** The HTTP API of customers' wallets. The rules are in `cashback`, which has no HTTP. */
 @Module({
-  imports: [CashbackModule, MerchantsModule],
+  imports: [ApiUsersModule, CashbackModule, MerchantsModule],
   controllers: [WalletsController, GrantsController],
   providers: [WalletReadsService],
 })

@@ -111,7 +111,8 @@ describe('POST /orders/{id}/refunds', () => {
       const order = await anOrderOf(total, redeem);
       const answers: Answer<Refund>[] = [];
       for (const amount of amounts) answers.push(await refund(order, amount));
-      const each = (member: keyof Refund): string[] => answers.map(({ body }) => body[member]);
+      const each = (member: 'cashback_returned' | 'cashback_taken_back' | 'amount_to_pay_back'): string[] =>
+        answers.map(({ body }) => body[member]);
       expect({
         returned: each('cashback_returned'),
         takenBack: each('cashback_taken_back'),

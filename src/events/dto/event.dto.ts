@@ -1,5 +1,6 @@
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { ByDto } from '../../auth/dto/by.dto.js';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
 import { IsQueryInteger, IsQueryWords } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
@@ -36,6 +37,7 @@ export class EventOrderDto extends OmitType(OrderDto, ['document', 'items']) {}
 const GRANT = [
   'id',
   'external_id',
+  'store',
   'amount',
   'available_at',
   'expires_at',
@@ -128,6 +130,10 @@ export class EventDto {
    * @example 2026-11-20T13:45:00.000Z
    */
   readonly timestamp!: Date;
+
+  /** Who did it; null for what a date does. */
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly by!: ByDto | null;
 
   readonly data!: EventDataDto;
 }

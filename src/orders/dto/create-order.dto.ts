@@ -97,7 +97,15 @@ export class OrderContentDto {
   readonly payment_methods!: PaymentMethodDto[];
 
   /**
-   * What you keep with the order, such as the store: at most 20 strings of up to 500 characters. Keys have 1 to 40
+   * Where the order is made, for reports by store: at most 100 characters.
+   * @example SP-014
+   */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
+
+  /**
+   * What you keep with the order, such as the till: at most 20 strings of up to 500 characters. Keys have 1 to 40
    * letters, digits, `_`, `.` and `-`.
    */
   @IsOptional()

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { IsInstant, IsListOf, IsMoney } from '../../http/validators.js';
+import { IsInstant, IsListOf, IsMoney, IsText } from '../../http/validators.js';
 import { PAYMENT_METHODS, PaymentMethodDto } from './create-order.dto.js';
 
 /** The amount of cashback to hold for an order. */
@@ -41,4 +41,15 @@ export class CompleteOrderDto {
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   @ApiProperty({ example: [{ id: 'credit_card', amount: '130.00' }] })
   readonly payment_methods?: PaymentMethodDto[];
+}
+
+/** Why an order is cancelled. The body is optional. */
+export class CancelOrderDto {
+  /**
+   * For your records, at most 500 characters. Do not write names or addresses.
+   * @example Out of stock
+   */
+  @IsOptional()
+  @IsText(500)
+  readonly reason?: string;
 }

@@ -1,3 +1,4 @@
+import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
 import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
@@ -195,6 +196,10 @@ export class OrderDto {
   /** @example "52998224725" */
   readonly document!: string;
 
+  /** Where the order was made; null if it does not say. */
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+
   /** @example BRL */
   readonly currency!: string;
 
@@ -228,6 +233,8 @@ export class OrderDto {
   /** @example 2026-11-20T13:45:00.000Z */
   readonly created_at!: Date;
 
+  readonly created_by!: ByDto;
+
   /**
    * When the order last changed.
    * @example 2026-11-20T13:45:00.000Z
@@ -243,6 +250,15 @@ export class OrderDto {
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly completed_at!: Date | null;
 
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly completed_by!: ByDto | null;
+
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly cancelled_at!: Date | null;
+
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly cancelled_by!: ByDto | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly cancel_reason!: string | null;
 }

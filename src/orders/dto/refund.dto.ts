@@ -1,5 +1,8 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { IsCallerId, IsMoney } from '../../http/validators.js';
+import { ByDto } from '../../auth/dto/by.dto.js';
+import type { Metadata } from '../../common/metadata.js';
+import { ApiMetadata, IsCallerId, IsMetadata, IsMoney, IsText } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** A full or partial refund of a completed order. */
@@ -28,6 +31,30 @@ export class CreateRefundDto {
   @IsOptional()
   @IsMoney({ zero: true })
   readonly eligible_amount?: string;
+
+  /**
+   * Why, for your records: at most 500 characters. Do not write names or addresses.
+   * @example Defective
+   */
+  @IsOptional()
+  @IsText(500)
+  readonly reason?: string;
+
+  /**
+   * Where the refund is made. Reports count it there; by default, where the order was made.
+   * @example RJ-003
+   */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
+
+  /**
+   * What you keep with the refund: at most 20 strings of up to 500 characters. Keys have 1 to 40 letters, digits, `_`,
+   * `.` and `-`.
+   */
+  @IsOptional()
+  @IsMetadata()
+  readonly metadata?: Metadata;
 }
 
 /** A refund and its effects. It never changes. */
@@ -78,7 +105,18 @@ export class RefundDto {
   @ApiMoney()
   readonly amount_to_pay_back!: string;
 
+  @ApiProperty({ type: String, nullable: true, example: 'Defective' })
+  readonly reason!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'RJ-003' })
+  readonly store!: string | null;
+
+  /** What you keep with the refund; empty by default. */
+  @ApiMetadata()
+  readonly metadata!: Metadata;
+
   readonly created_at!: Date;
+  readonly created_by!: ByDto;
 }
 
 /** A page of an order's refunds, newest first. */

@@ -66,6 +66,10 @@ export class CreditDto {
   @ApiProperty({ type: String, format: 'date' })
   readonly expires_on!: string;
 
+  /** The store that owes it: where it was earned or granted; null if that is not known. */
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+
   readonly source!: CreditSourceDto;
 }
 

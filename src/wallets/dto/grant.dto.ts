@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
 import { ApiMetadata, IsCallerId, IsDay, IsDocument, IsMetadata, IsMoney, IsText } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
@@ -28,12 +29,28 @@ export class CreateGrantDto {
   readonly amount!: string;
 
   /**
-   * The reason, for your records. Do not write names or addresses.
+   * The reason that the customer sees in the statement. Do not write names or addresses.
    * @example Late delivery
    */
   @IsOptional()
   @IsText(500)
   readonly reason?: string;
+
+  /**
+   * A note for staff, which the statement does not show.
+   * @example Third complaint
+   */
+  @IsOptional()
+  @IsText(500)
+  readonly note?: string;
+
+  /**
+   * The store that owes it, for reports by store: at most 100 characters.
+   * @example SP-014
+   */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
 
   /**
    * What you keep with the grant, such as the campaign: at most 20 strings of up to 500 characters. Keys have 1 to 40
@@ -103,6 +120,12 @@ export class GrantDto {
   @ApiProperty({ type: String, nullable: true, example: 'Late delivery' })
   readonly reason!: string | null;
 
+  @ApiProperty({ type: String, nullable: true, example: 'Third complaint' })
+  readonly note!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
+
   /** What you keep with the grant; empty by default. */
   @ApiMetadata()
   readonly metadata!: Metadata;
@@ -125,8 +148,27 @@ export class GrantDto {
   readonly expires_on!: string;
 
   readonly created_at!: Date;
+  readonly created_by!: ByDto;
 
   /** When it was first voided, even if nothing was left to void; null if it was never voided. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   readonly voided_at!: Date | null;
+
+  /** Who did that. */
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly voided_by!: ByDto | null;
+
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly void_reason!: string | null;
+}
+
+/** Why a grant is voided. The body is optional. */
+export class VoidGrantDto {
+  /**
+   * For your records, at most 500 characters.
+   * @example Granted by mistake
+   */
+  @IsOptional()
+  @IsText(500)
+  readonly reason?: string;
 }

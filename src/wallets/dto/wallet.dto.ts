@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ByDto } from '../../auth/dto/by.dto.js';
 import { IsDocument } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 import { ENTRY_KINDS, type EntryKind } from '../../cashback/entry.entity.js';
@@ -140,6 +141,14 @@ export class EntryDto {
   readonly effective_at!: Date;
 
   readonly created_at!: Date;
+
+  /** Who did it; null for what a date does. */
+  @ApiProperty({ type: ByDto, nullable: true })
+  readonly by!: ByDto | null;
+
+  /** Where it happened; null if that is not known. */
+  @ApiProperty({ type: String, nullable: true, example: 'SP-014' })
+  readonly store!: string | null;
 }
 
 /** A page of a wallet's statement, newest first. */

@@ -3,6 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { WalletAggregate } from '../../../src/cashback/wallet-aggregate.js';
 import { WalletStore } from '../../../src/cashback/wallet.store.js';
 import type { Recorder } from '../../../src/common/domain-event.js';
+import type { Caller } from '../../../src/common/caller.js';
 import type { CreateOrderDto } from '../../../src/orders/dto/create-order.dto.js';
 import { Order } from '../../../src/orders/order.entity.js';
 import { type LoadedOrder, OrderStore } from '../../../src/orders/order.store.js';
@@ -69,13 +70,13 @@ export class NaiveOrders extends OrdersService {
   @Inject(DataSource) private readonly dataSource!: DataSource;
   readonly #barrier = new Barrier(4);
 
-  override async create(merchantId: string, request: CreateOrderDto): ReturnType<OrdersService['create']> {
+  override async create(caller: Caller, request: CreateOrderDto): ReturnType<OrdersService['create']> {
     const isKnown = await this.dataSource.manager.existsBy(Order, {
-      merchantId,
+      merchantId: caller.merchantId,
       externalId: request.external_id,
     });
     await this.#barrier.arrive();
-    return { ...(await super.create(merchantId, request)), replayed: isKnown };
+    return { ...(await super.create(caller, request)), replayed: isKnown };
   }
 }
 

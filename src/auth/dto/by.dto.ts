@@ -1,0 +1,13 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ApiId } from '../../openapi/decorators.js';
+
+/** Who made a change. */
+export class ByDto {
+  /** The API user; null for the operator of the service. */
+  @ApiId({ nullable: true })
+  readonly user_id!: string | null;
+
+  /** The user's current name, or `operator`. */
+  @ApiProperty({ example: 'Caixa 3' })
+  readonly name!: string;
+}
