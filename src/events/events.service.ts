@@ -10,8 +10,9 @@ import { toEventDtos } from './event.mapper.js';
 /** How many events are looked through for a page of some types, however few of them are found. */
 const READ_FOR_TYPES = 2000;
 
-/** A response ends here, in characters, because metadata can be large. It has at least one event. */
-const MAX_PAGE_SIZE = 1024 * 1024;
+/** A list of events ends here, because metadata can be large, and what is around the events in its JSON. */
+const MAX_BYTES = 1024 * 1024;
+const FRAME_BYTES = 100;
 
 const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
@@ -19,13 +20,12 @@ const ID = /^evt_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 export class EventsService {
   constructor(private readonly unitOfWork: UnitOfWork) {}
 
-  /** Returns a page of at most about 1 MiB. */
+  /** Returns a page of at most 1 MiB. */
   async list(merchantId: string, query: ListEventsDto): Promise<EventPageDto> {
     const page = await this.read(merchantId, query);
-    let size = 0;
-    const end = page.data.findIndex((event, at) => (size += JSON.stringify(event).length) > MAX_PAGE_SIZE && at > 0);
-    if (end === -1) return page;
-    return { data: page.data.slice(0, end), next_after: page.data[end - 1]!.sequence, has_more: true };
+    const data = firstMebibyte(page.data);
+    if (data.length === page.data.length) return page;
+    return { data, next_after: data.at(-1)!.sequence, has_more: true };
   }
 
   /**
@@ -59,6 +59,14 @@ export class EventsService {
       return event;
     });
   }
+}
+
+/** Returns the first events whose JSON has at most 1 MiB, but at least one if there is any. */
+export function firstMebibyte(events: EventDto[]): EventDto[] {
+  let bytes = FRAME_BYTES;
+  const sizeOf = (event: EventDto): number => Buffer.byteLength(JSON.stringify(event)) + ','.length;
+  const end = events.findIndex((event, at) => (bytes += sizeOf(event)) > MAX_BYTES && at > 0);
+  return end === -1 ? events : events.slice(0, end);
 }
 
 /** @param place where the request has `after`. @throws Problem events_expired; validation_failed. */
