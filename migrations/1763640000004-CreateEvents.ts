@@ -63,6 +63,7 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         merchant_id     ${ID} NOT NULL,
         url             VARCHAR(2000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
         types           JSON NULL,
+        batch           INT NOT NULL,
         secrets         JSON NOT NULL,
         status          ${word()} NOT NULL,
         \`cursor\`      BIGINT NOT NULL,
@@ -77,7 +78,8 @@ export class CreateEvents1763640000004 implements MigrationInterface {
         INDEX ix_webhook_endpoints_merchant (merchant_id),
         INDEX ix_webhook_endpoints_due (status, next_attempt_at),
         CONSTRAINT fk_webhook_endpoints_feed FOREIGN KEY (merchant_id) REFERENCES event_feeds (merchant_id) ${NO_ACTION},
-        CONSTRAINT ck_webhook_endpoints_status CHECK (status IN ('active', 'disabled'))
+        CONSTRAINT ck_webhook_endpoints_status CHECK (status IN ('active', 'disabled')),
+        CONSTRAINT ck_webhook_endpoints_batch CHECK (batch BETWEEN 1 AND 100)
       ) ${TABLE_OPTIONS}`);
   }
 

@@ -10,6 +10,7 @@ interface Options {
   merchant: string;
   url: string;
   types?: FeedEventType[];
+  batch?: number;
   after: number;
 }
 
@@ -49,7 +50,7 @@ function addChanges(ofOne: (name: string, description: string) => Command): void
       })),
     );
   const update: Action = (all, id, { merchant, ...content }) => all.replace(merchant, id, content);
-  withContent(add('update', 'replace the URL and the types', update));
+  withContent(add('update', 'replace the URL, the types and the batch', update));
   add('delete', 'delete an endpoint', (all, id, { merchant }) => all.delete(merchant, id));
   const ping: Action = (all, id, { merchant }) => all.ping(merchant, id);
   add('ping', 'send a test event, and print the outcome', ping, signing);
@@ -68,7 +69,8 @@ function addChanges(ofOne: (name: string, description: string) => Command): void
 const withContent = (command: Command): Command =>
   command
     .requiredOption('--url <url>', 'where to send events')
-    .addOption(new Option('--types <types...>', 'the types to send; default: all').choices(FEED_EVENT_TYPES));
+    .addOption(new Option('--types <types...>', 'the types to send; default: all').choices(FEED_EVENT_TYPES))
+    .option('--batch <events>', 'the events of a request, at most; default: 1', wholeNumber(1, 100));
 
 const endpointsOf = (services: INestApplicationContext): WebhookEndpointsService =>
   services.get(WebhookEndpointsService);

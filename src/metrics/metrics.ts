@@ -62,7 +62,7 @@ export class Metrics {
 
   readonly #attempts = this.#counter(
     'webhook_attempts_total',
-    'Attempts to send an event: delivered, failed, or disabled if the endpoint was disabled for it',
+    'Attempts to send an event or a batch: delivered, failed, or disabled if the endpoint was disabled for it',
     'result',
   );
 

@@ -59,7 +59,7 @@ function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
       tags: ['webhooks'],
       operationId: type,
       summary,
-      description: 'Signed as in Standard Webhooks.',
+      description: 'Signed as in Standard Webhooks. With a `batch` above 1, the body is `{ "data": [event, …] }`.',
       security: [],
       requestBody: { required: true, content },
       responses: { '2XX': { description: 'The event was accepted' } },

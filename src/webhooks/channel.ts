@@ -16,32 +16,37 @@ export interface Sent {
   retryAfterMs: number;
 }
 
-/** Sends events to a URL, one after another over one connection. */
+/** Sends events to an endpoint's URL, one request after another over one connection. */
 export class Channel {
   readonly #url: URL;
   readonly #agent: http.Agent;
 
   /** @param allowsPrivate whether it may connect to an address that is not public, whatever the name resolves to. */
   constructor(
-    url: string,
+    private readonly endpoint: { url: string; batch: number },
     private readonly signers: readonly Webhook[],
     allowsPrivate: boolean,
   ) {
-    this.#url = new URL(url);
+    this.#url = new URL(endpoint.url);
     const allowed = { allowPrivateIPAddress: allowsPrivate, allowMetaIPAddress: allowsPrivate };
-    this.#agent = useAgent(url, { keepAlive: true, maxSockets: 1, ...allowed });
+    this.#agent = useAgent(endpoint.url, { keepAlive: true, maxSockets: 1, ...allowed });
   }
 
-  /** Sends an event, signed (Standard Webhooks). It never throws: what fails is the outcome of the attempt. */
-  async send(event: { id: string }, now: Date, timeoutMs: number): Promise<Sent> {
+  /**
+   * Sends events in one request, signed (Standard Webhooks) with the ID of the last one. It never throws: what fails is
+   * the outcome of the attempt.
+   */
+  async send(events: readonly { id: string }[], now: Date, timeoutMs: number): Promise<Sent> {
     const startedAt = performance.now();
-    const outcome = await this.#post(event, now, timeoutMs).catch((error: unknown) => {
+    const { id } = events.at(-1)!;
+    const body = JSON.stringify(this.endpoint.batch > 1 ? { data: events } : events[0]);
+    const outcome = await this.#post(id, body, now, timeoutMs).catch((error: unknown) => {
       return { status: null, error: messageOf(error, timeoutMs), response: null, retryAfterMs: 0 };
     });
     const { retryAfterMs, status, error, response } = outcome;
     const duration_ms = Math.round(performance.now() - startedAt);
     return {
-      attempt: { at: now.toISOString(), event_id: event.id, status, error, duration_ms, response },
+      attempt: { at: now.toISOString(), event_id: id, status, error, duration_ms, response },
       retryAfterMs,
     };
   }
@@ -51,16 +56,15 @@ export class Channel {
     this.#agent.destroy();
   }
 
-  async #post(event: { id: string }, now: Date, timeoutMs: number) {
+  async #post(id: string, body: string, now: Date, timeoutMs: number) {
     if (this.signers.length === 0) throw new Error('the secret of the endpoint cannot be read: rotate it');
-    const body = JSON.stringify(event);
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'user-agent': 'cashback-order-service',
-      'webhook-id': event.id,
+      'webhook-id': id,
       'webhook-timestamp': Math.floor(+now / SECOND_MS),
-      'webhook-signature': this.signers.map((signer) => signer.sign(event.id, now, body)).join(' '),
+      'webhook-signature': this.signers.map((signer) => signer.sign(id, now, body)).join(' '),
     };
     const { request } = this.#url.protocol === 'https:' ? https : http;
     const signal = AbortSignal.timeout(timeoutMs);

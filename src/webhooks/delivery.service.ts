@@ -7,7 +7,7 @@ import type { SweepProgress, SweepTask } from '../common/sweep.js';
 import { Config } from '../config/config.js';
 import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import { EventsService } from '../events/events.service.js';
+import { EventsService, firstMebibyte } from '../events/events.service.js';
 import { Channel, type Sent } from './channel.js';
 import { WebhookEndpoint } from './webhook-endpoint.entity.js';
 import { WebhookSecrets } from './webhook-secrets.js';
@@ -36,8 +36,8 @@ const GIVE_UP_AFTER_MS = 3 * DAY_MS;
 /** The status by which a receiver says that it wants no more events. */
 const GONE = 410;
 
-/** The events that are read at a time, and how long they may wait: a customer may be erased meanwhile. */
-const PAGE = 50;
+/** The events that are read at a time, at most, and how long they may wait: a customer may be erased meanwhile. */
+const PAGE = 100;
 const FRESH_MS = 5 * SECOND_MS;
 
 const BEHIND = `/* ${ALL_MERCHANTS} */
@@ -51,7 +51,7 @@ type Behind = Pick<WebhookEndpoint, 'id' | 'merchantId'> & Record<'events' | 'is
 
 type Leased = WebhookEndpoint & { lease: string };
 
-/** Sends to endpoints the events after their cursors, in order, one after another. Every instance does so. */
+/** Sends to endpoints the events after their cursors, in order, one request after another. Every instance does so. */
 @Injectable()
 export class DeliveryService implements SweepTask {
   readonly #log = new Logger('Webhooks');
@@ -96,7 +96,7 @@ export class DeliveryService implements SweepTask {
 
   /** Opens a connection to an endpoint. The caller closes it. */
   open(endpoint: WebhookEndpoint): Channel {
-    return new Channel(endpoint.url, this.secrets.signersOf(endpoint), this.config.WEBHOOK_ALLOW_PRIVATE);
+    return new Channel(endpoint, this.secrets.signersOf(endpoint), this.config.WEBHOOK_ALLOW_PRIVATE);
   }
 
   /** @returns null if another instance has it. */
@@ -135,20 +135,24 @@ export class DeliveryService implements SweepTask {
   /** @returns whether there is more to send. */
   async #sendPage(endpoint: Leased, channel: Channel): Promise<boolean> {
     const staleAt = after(this.clock.now(), FRESH_MS);
-    const { merchantId, types } = endpoint;
-    const position = { after: endpoint.cursor, limit: PAGE, types: types ?? undefined };
+    const { merchantId, types, batch } = endpoint;
+    // Whole batches, so that a page does not end with a small one.
+    const limit = PAGE - (PAGE % batch);
+    const position = { after: endpoint.cursor, limit, types: types ?? undefined };
     const page = await this.events
       .read(merchantId, position)
       .catch((error: unknown) => this.#noteExpired(endpoint, error));
     if (page === undefined) return false;
-    for (const event of page.data) {
+    for (let waiting = page.data; waiting.length > 0;) {
       if (this.#isStopped) return false;
       if (this.clock.now() > staleAt) return true;
-      const sent = await channel.send(event, this.clock.now(), ATTEMPT_MS);
+      const events = firstMebibyte(waiting.slice(0, batch));
+      waiting = waiting.slice(events.length);
+      const sent = await channel.send(events, this.clock.now(), ATTEMPT_MS);
       const { status } = sent.attempt;
       const isAccepted = status !== null && status >= 200 && status <= 299;
       if (!isAccepted) return this.#noteFailure(endpoint, sent);
-      if (!(await this.#advance(endpoint, event.sequence, sent))) return false;
+      if (!(await this.#advance(endpoint, events.at(-1)!.sequence, sent))) return false;
     }
     // Events of other types are passed over.
     if (page.next_after > endpoint.cursor && !(await this.#advance(endpoint, page.next_after))) return false;

@@ -29,6 +29,10 @@ export class WebhookEndpoint {
   @Column({ name: 'types', type: 'json', nullable: true })
   types!: FeedEventType[] | null;
 
+  /** The events of a request, at most. Above 1 the body is a list. */
+  @Column({ name: 'batch', type: 'int' })
+  batch!: number;
+
   /** The latest first. */
   @Column({ name: 'secrets', type: 'json' })
   secrets!: StoredSecret[];

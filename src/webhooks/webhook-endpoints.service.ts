@@ -82,12 +82,12 @@ export class WebhookEndpointsService {
     return this.unitOfWork.snapshot(async (manager) => show(manager, await find(manager, { id, merchantId })));
   }
 
-  /** Replaces URL and types, and forgets failures. The cursor stays. */
+  /** Replaces URL, types and batch, and forgets failures. The cursor stays. */
   replace(merchantId: string, id: string, content: WebhookEndpointRequestDto): Promise<WebhookEndpointDto> {
     return this.#change(merchantId, id, async (_endpoint, _feed, manager) => {
-      const { url, types } = this.#contentOf(content);
-      await refuseTaken(manager, { id, merchantId, url });
-      return { url, types, ...dueNow(this.clock.now()) };
+      const replaced = this.#contentOf(content);
+      await refuseTaken(manager, { id, merchantId, url: replaced.url });
+      return { ...replaced, ...dueNow(this.clock.now()) };
     });
   }
 
@@ -103,7 +103,7 @@ export class WebhookEndpointsService {
     const channel = this.deliveries.open(endpoint);
     const now = this.clock.now();
     const event = { id: `evt_${newId(now)}`, type: 'ping', timestamp: now };
-    const { attempt } = await channel.send(event, now, PING_MS).finally(() => channel.close());
+    const { attempt } = await channel.send([event], now, PING_MS).finally(() => channel.close());
     return attempt;
   }
 
@@ -136,9 +136,9 @@ export class WebhookEndpointsService {
     );
   }
 
-  #contentOf({ url, types }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types'> {
+  #contentOf({ url, types, batch }: WebhookEndpointRequestDto): Pick<WebhookEndpoint, 'url' | 'types' | 'batch'> {
     const detail = urlFault(url, this.config.WEBHOOK_ALLOW_PRIVATE);
-    if (detail === undefined) return { url: new URL(url).href, types: types ?? null };
+    if (detail === undefined) return { url: new URL(url).href, types: types ?? null, batch: batch ?? 1 };
     throw new Problem('webhook_url_refused', { errors: [{ pointer: '/url', detail }] });
   }
 
@@ -182,13 +182,15 @@ async function refuseTaken(manager: EntityManager, { id, merchantId, url }: Key 
 }
 
 async function show(manager: EntityManager, endpoint: WebhookEndpoint): Promise<WebhookEndpointDto> {
-  const { id, merchantId, url, types, status, cursor, failures, nextAttemptAt, lastAttempt, createdAt } = endpoint;
+  const { id, merchantId, url, types, batch, status, cursor, failures } = endpoint;
+  const { nextAttemptAt, lastAttempt, createdAt } = endpoint;
   const { lastSequence } = await manager.findOneByOrFail(EventFeed, { merchantId });
   const next = await manager.findOneBy(FeedEvent, { merchantId, sequence: cursor + 1 });
   return {
     id,
     url,
     types,
+    batch,
     status,
     cursor,
     behind: Math.max(0, lastSequence - cursor),

@@ -29,8 +29,8 @@ export class WebhooksController {
   /**
    * Create a webhook endpoint
    *
-   * @remarks Sends it each event of the feed from now on, one after another. Only this response has the `secret`. If it
-   * is lost, the same request returns 409 with the `existing_id`, whose secret you can rotate.
+   * @remarks Sends it each event of the feed from now on, in order. Only this response has the `secret`. If it is lost,
+   * the same request returns 409 with the `existing_id`, whose secret you can rotate.
    */
   @Post()
   @Heavy()
@@ -72,7 +72,8 @@ export class WebhooksController {
   /**
    * Change a webhook endpoint
    *
-   * @remarks Replaces the URL and the types. What an active endpoint waits for is sent at once, to the new URL.
+   * @remarks Replaces the URL, the types and the batch. What an active endpoint waits for is sent at once, to the new
+   * URL.
    */
   @Put(':id')
   @Heavy()

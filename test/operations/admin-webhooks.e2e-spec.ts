@@ -52,6 +52,22 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
     expect((await merchant.client.get<{ data: Endpoint[] }>('/webhook-endpoints')).body.data).toHaveLength(1);
   });
 
+  it('`webhook create` takes a batch, and refuses one that is not from 1 to 100', async () => {
+    const create = (...options: string[]): string[] => [
+      'webhook',
+      'create',
+      ...of(merchant),
+      '--url',
+      receiver.url,
+      ...options,
+    ];
+    for (const batch of ['0', '101', '1.5', 'x', ''])
+      expect(await admin.refusal(...create('--batch', batch))).toContain('--batch');
+    const { id, batch } = await admin.json(...create('--batch', '100'));
+    expect([batch, (await endpointOf(merchant, { id })).batch]).toEqual([100, 100]);
+    expect(await admin.list('webhook', 'list', ...of(merchant))).toMatchObject([{ id, batch: 100 }]);
+  });
+
   it('`webhook create` refuses an unknown merchant and says so', async () => {
     const refusal = await admin.refusal('webhook', 'create', '--merchant', UNKNOWN, '--url', receiver.url);
     expect(refusal).toContain('merchant');
@@ -75,12 +91,13 @@ describe('`webhook create`, `webhook list` and `webhook show`', () => {
 });
 
 describe('the commands that change an endpoint', () => {
-  it('`webhook update` replaces the URL and the types', async () => {
-    const { id } = await anEndpoint(merchant, receiver, { types: ['order.completed'] });
+  it('`webhook update` replaces the URL, the types and the batch', async () => {
+    const { id } = await anEndpoint(merchant, receiver, { types: ['order.completed'], batch: 5 });
     const update = ['webhook', 'update', id, ...of(merchant), '--url'];
     const url = `${receiver.url}/new`;
-    expect(await admin.json(...update, url)).toMatchObject({ id, url, types: null });
-    expect(await endpointOf(merchant, { id })).toMatchObject({ url, types: null });
+    expect(await admin.json(...update, url, '--batch', '9')).toMatchObject({ batch: 9 });
+    expect(await admin.json(...update, url)).toMatchObject({ id, url, types: null, batch: 1 });
+    expect(await endpointOf(merchant, { id })).toMatchObject({ url, types: null, batch: 1 });
     const { id: taken } = await anEndpoint(merchant, receiver);
     expect(await admin.refusal(...update, receiver.url)).toContain(taken);
   });

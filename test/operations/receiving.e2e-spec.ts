@@ -10,7 +10,7 @@ import { freePort } from '../support/built-service.js';
 import { deliver, type Receiver, startReceiver } from '../support/receiver.js';
 import { describeIf } from '../support/requirements.js';
 import { useService } from '../support/use-service.js';
-import type { Endpoint, EndpointWithSecret, FeedEvent } from '../support/shop.js';
+import type { Endpoint, EndpointWithSecret, EventPage, FeedEvent } from '../support/shop.js';
 
 const PAGE = readFileSync('docs/events.md', 'utf8');
 const MINUTE = 60;
@@ -203,6 +203,23 @@ for (const language of LANGUAGES) {
       const { body } = await merchant.client.post<{ event_id: string }>(`/webhook-endpoints/${endpoint.id}/ping`);
       expect(body).toMatchObject({ status: 204, error: null });
       expect(program.printed()).toContain(`${body.event_id} ping`);
+    });
+
+    it(`the ${name} code of docs/events.md accepts a batch and its ping, and prints each event`, async () => {
+      const path = `/webhook-endpoints/${endpoint.id}`;
+      await merchant.client.put(path, { url: program.url, batch: 10 });
+      const orders = [await merchant.completed(), await merchant.completed()].map(({ id }) => id);
+      await deliver(service);
+      const { body } = await merchant.client.get<Endpoint>(path);
+      expect(body).toMatchObject({ behind: 0, failures: 0, last_attempt: { status: 204 } });
+      const { data } = (await merchant.client.get<EventPage>(`/events?after=${body.cursor - 2}`)).body;
+      expect(data.map((event) => event.data.order?.id)).toEqual(orders);
+      const [first, second] = data.map(({ id }) => program.printed().indexOf(`${id} order.completed`));
+      expect(first).toBeGreaterThan(-1);
+      expect(second).toBeGreaterThan(first!);
+      const { body: ping } = await merchant.client.post<{ event_id: string }>(`${path}/ping`);
+      expect(program.printed()).toContain(`${ping.event_id} ping`);
+      await merchant.client.put(path, { url: program.url });
     });
 
     it(`the ${name} code of docs/events.md accepts events with the earlier secret after a rotation`, async () => {

@@ -15,6 +15,9 @@ export interface Received {
   rawHeaders: string[];
   /** The body as it arrived, which the signature is about. */
   raw: string;
+  /** What the body has: one event, or those of a batch. */
+  events: FeedEvent[];
+  /** The event, or the last one of a batch. */
   event: FeedEvent;
 }
 
@@ -54,8 +57,9 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
     request.on('end', () => {
       const raw = Buffer.concat(chunks).toString();
       const { method = '', url: path = '', headers, rawHeaders } = request;
-      const event = (raw === '' ? undefined : JSON.parse(raw)) as FeedEvent;
-      const one = { method, path, headers, rawHeaders, raw, event };
+      const body = (raw === '' ? {} : JSON.parse(raw)) as FeedEvent | { data: FeedEvent[] };
+      const events = Array.isArray(body.data) ? body.data : [body as FeedEvent];
+      const one = { method, path, headers, rawHeaders, raw, events, event: events.at(-1)! };
       received.push(one);
       receiver.answer(one, response);
     });
@@ -65,7 +69,7 @@ export async function startReceiver(answer: Answering = accept): Promise<Receive
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
     received,
-    sequences: () => received.map(({ event }) => event.sequence),
+    sequences: () => received.flatMap(({ events }) => events.map(({ sequence }) => sequence)),
     connections: () => connections,
     answer,
     stop: async () => {

@@ -32,8 +32,14 @@ describe('POST /webhook-endpoints', () => {
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`/webhook-endpoints/${body.id}`);
     expect(body).toEqual({
-      ...{ id: expect.any(String), url, types: null, status: 'active', cursor: 2, behind: 0, oldest_waiting_at: null },
-      ...{ failures: 0, next_attempt_at: null, last_attempt: null, created_at: expect.any(String) },
+      ...{ id: expect.any(String), url, types: null, batch: 1, status: 'active', cursor: 2, behind: 0 },
+      ...{
+        oldest_waiting_at: null,
+        failures: 0,
+        next_attempt_at: null,
+        last_attempt: null,
+        created_at: expect.any(String),
+      },
       secret: expect.stringMatching(SECRET),
     });
     const { secret: _, ...shown } = body;
@@ -211,6 +217,10 @@ describe('the members of a webhook endpoint', () => {
     [{ url: 'http://127.0.0.1/', types: [null] }, ['/types']],
     [{ url: 'http://127.0.0.1/', types: Array(101).fill('order.completed') }, ['/types']],
     [{ url: 'http://127.0.0.1/', types: { 0: 'order.completed' } }, ['/types']],
+    ...[0, 101, -1, 1.5, '5', true, [5]].map((batch): [unknown, string[]] => [
+      { url: 'http://127.0.0.1/', batch },
+      ['/batch'],
+    ]),
     [{ url: 'http://127.0.0.1/', secret: 'whsec_x' }, ['/secret']],
     [{ url: 'http://127.0.0.1/', cursor: 0, status: 'disabled' }, ['/cursor', '/status']],
     [{ url: 'http://127.0.0.1/', merchant_id: 'x' }, ['/merchant_id']],
@@ -238,6 +248,26 @@ describe('the members of a webhook endpoint', () => {
     const answer = await merchant.client.post(`/webhook-endpoints/${valid.id}/seek`, body);
     expectProblem(answer, 400, 'validation_failed');
     expect(pointersOf(answer)).toEqual([pointer]);
+  });
+
+  it('an endpoint has a batch of 1 unless the request says otherwise, also after a replacement', async () => {
+    const url = aUrl();
+    const { id, batch } = await anEndpoint(other, { url }, { batch: 100 });
+    expect([batch, (await endpointOf(other, { id })).batch]).toEqual([100, 100]);
+    const replaced = async (members: object): Promise<unknown> => {
+      const { body } = await other.client.put<Endpoint>(`/webhook-endpoints/${id}`, { url, ...members });
+      expect(await endpointOf(other, { id })).toEqual(body);
+      return body.batch;
+    };
+    expect(await replaced({ batch: 7 })).toBe(7);
+    expect(await replaced({})).toBe(1);
+    expect([await replaced({ batch: 2 }), await replaced({ batch: null })]).toEqual([2, 1]);
+    expect((await anEndpoint(other, { url: aUrl() }, { batch: null })).batch).toBe(1);
+  });
+
+  it.each([0, 101])('the database refuses a batch of %i', async (batch) => {
+    const update = 'UPDATE webhook_endpoints SET batch = ? WHERE id = ?';
+    await expect(service.dataSource.query(update, [batch, valid.id])).rejects.toThrow('ck_webhook_endpoints_batch');
   });
 
   it('types of null mean all types, as does a body without them', async () => {

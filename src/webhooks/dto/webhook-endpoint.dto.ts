@@ -9,6 +9,7 @@ export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 const TYPES = { message: `must be a list of one or more of ${FEED_EVENT_TYPES.join(', ')}` };
 const MAX_TYPES = 100;
+const MAX_BATCH = 100;
 
 /** The content of a webhook endpoint. */
 export class WebhookEndpointRequestDto {
@@ -34,6 +35,15 @@ export class WebhookEndpointRequestDto {
     example: ['order.completed', 'order.refunded'],
   })
   readonly types?: FeedEventType[];
+
+  /**
+   * The events of a request, at most. Above 1 the body is `{ "data": [event, …] }`, also for one event. It has what
+   * waits, at most 1 MiB. Default: 1.
+   * @example 100
+   */
+  @IsOptional()
+  @IsWholeNumber(1, MAX_BATCH)
+  readonly batch?: number;
 }
 
 /** Where a webhook endpoint goes on. */
@@ -46,13 +56,13 @@ export class SeekDto {
   readonly after!: number;
 }
 
-/** The outcome of an attempt to send an event. */
+/** The outcome of an attempt to send an event or a batch. */
 @InOrder()
 export class WebhookAttemptDto {
   @ApiProperty({ type: String, format: 'date-time' })
   readonly at!: string;
 
-  /** The event; null if it is no longer kept. */
+  /** The event, of a batch the last one; null if it is no longer kept. */
   @ApiProperty({
     type: String,
     pattern: '^evt_[0-9a-f-]{36}$',
@@ -78,7 +88,7 @@ export class WebhookAttemptDto {
   readonly response!: string | null;
 }
 
-/** A webhook endpoint: a cursor over the feed, which the service advances with each event that the endpoint accepts. */
+/** A webhook endpoint: a cursor over the feed, which the service advances with what the endpoint accepts. */
 @InOrder()
 export class WebhookEndpointDto {
   @ApiId()
@@ -90,6 +100,13 @@ export class WebhookEndpointDto {
   /** The types that are sent; null for all. */
   @ApiProperty({ enum: FEED_EVENT_TYPES, enumName: 'EventType', isArray: true, nullable: true })
   readonly types!: FeedEventType[] | null;
+
+  /**
+   * The events of a request, at most.
+   * @example 1
+   */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: MAX_BATCH })
+  readonly batch!: number;
 
   /** The service disables an endpoint after 3 days of failures, or a 410. */
   @ApiProperty({ enum: ENDPOINT_STATUSES, enumName: 'WebhookEndpointStatus' })
