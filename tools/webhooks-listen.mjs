@@ -1,10 +1,12 @@
 // @ts-check
 //
-// npm run webhooks:listen              prints the events of the demo merchant of `npm start`, sent as webhooks
-// npm run webhooks:listen -- --json    prints them in full
+// npm run webhooks:listen                   prints the events of the demo merchant of `npm start`, sent as webhooks
+// npm run webhooks:listen -- --json         prints them in full
+// npm run webhooks:listen -- --batch 100    gets up to 100 of them per request
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { parseArgs } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { EMAIL, PASSWORD } from './demo.mjs';
 import { isPortFree } from './support/ports.mjs';
@@ -12,6 +14,10 @@ import { messageOf, onInterrupt, PROJECT } from './support/processes.mjs';
 
 /** The path by which this program recognizes its own endpoints. */
 const PATH = '/webhooks-listen';
+
+const { values: options } = parseArgs({
+  options: { json: { type: 'boolean' }, batch: { type: 'string', default: '1' } },
+});
 
 process.chdir(PROJECT);
 if (existsSync('.env')) process.loadEnvFile('.env');
@@ -73,6 +79,14 @@ function summaryOf({ timestamp, sequence = '', type, data: { order, refund, gran
   return `${time} ${String(sequence).padStart(6)}  ${type.padEnd(25)} ${parts.join(' ')}`.trimEnd();
 }
 
+/** Prints the event of a request, or those of a batch. @param {any} body */
+function print(body) {
+  const isBatch = Array.isArray(body.data);
+  if (isBatch) console.error(`A batch of ${body.data.length}:`);
+  for (const event of isBatch ? body.data : [body])
+    console.log(options.json ? JSON.stringify(event, null, 2) : summaryOf(event));
+}
+
 /** Registers this program as an endpoint, and prints what arrives. Returns a function that deletes the endpoint. */
 async function listen() {
   const call = await logIn();
@@ -82,8 +96,7 @@ async function listen() {
     try {
       const body = Buffer.concat(await request.toArray());
       if (webhook === undefined) throw new Error('the secret is not known yet');
-      const event = webhook.verify(body, /** @type {Record<string, string>} */ (request.headers));
-      console.log(process.argv.includes('--json') ? JSON.stringify(event, null, 2) : summaryOf(event));
+      print(webhook.verify(body, /** @type {Record<string, string>} */ (request.headers)));
       response.writeHead(204).end();
     } catch (error) {
       console.error(`Refused ${request.method} ${request.url}: ${messageOf(error)}`);
@@ -92,7 +105,8 @@ async function listen() {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  const endpoint = await call('POST', '/webhook-endpoints', { url: `http://127.0.0.1:${port}${PATH}` });
+  const url = `http://127.0.0.1:${port}${PATH}`;
+  const endpoint = await call('POST', '/webhook-endpoints', { url, batch: Number(options.batch) });
   webhook = new Webhook(endpoint.secret);
   console.error(`Waiting for the events of ${EMAIL} at ${BASE}. Ctrl-C ends, and deletes the endpoint.`);
   return async () => (await logIn())('DELETE', `/webhook-endpoints/${endpoint.id}`);

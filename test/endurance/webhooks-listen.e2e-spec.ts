@@ -115,6 +115,16 @@ describe('npm run webhooks:listen', () => {
     await listener.end(10_000);
   });
 
+  it('npm run webhooks:listen -- --batch 5 prints how many events a batch has, and one line per event', async () => {
+    const listener = await listen(service.url, '--batch', '5');
+    await listener.until('Waiting for');
+    const externalId = await complete();
+    const printed = await listener.until(externalId);
+    expect(printed).toMatch(/^A batch of [1-5]:$/m);
+    expect(printed).toMatch(new RegExp(`^\\d\\d:\\d\\d:\\d\\d +\\d+ +order\\.completed +${externalId} completed`, 'm'));
+    await listener.end(10_000);
+  });
+
   it('npm run webhooks:listen refuses a request without a valid signature and does not print it as an event', async () => {
     const listener = await listen(service.url);
     await listener.until('Waiting for');
