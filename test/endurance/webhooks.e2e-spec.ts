@@ -11,6 +11,11 @@ const { service, merchant, aReceiver } = useWebhooks();
 
 const range = (to: number): number[] => Array.from({ length: to }, (_, n) => n + 1);
 
+/** Makes an endpoint due that a killed instance had leased. */
+async function endLease({ id }: { id: string }): Promise<void> {
+  await service.dataSource.query('UPDATE webhook_endpoints SET leased_until = ? WHERE id = ?', [new Date(0), id]);
+}
+
 // First, because the clock of the other process is the real one, and later tests move that of the service.
 describe('an instance that is killed between sending an event and storing that it was accepted', () => {
   it('another instance sends the same event after the lease, nothing is lost and nothing overtakes', async () => {
@@ -35,15 +40,58 @@ describe('an instance that is killed between sending an event and storing that i
     const { leased_until: leasedUntil } = await rowOf(service, endpoint);
     expect(Number(leasedUntil) - Date.now()).toBeLessThanOrEqual(60_000);
     expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 2, failures: 0 });
-    await service.dataSource.query('UPDATE webhook_endpoints SET leased_until = ? WHERE id = ?', [
-      new Date(0),
-      endpoint.id,
-    ]);
+    await endLease(endpoint);
     await deliver(service);
     expect(receiver.sequences()).toEqual([1, 2, 3, 3, 4, 5, 6]);
     const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
     expect(ids[2]).toBe(ids[3]);
     expect([...new Set(ids)]).toEqual((await readFeed(merchant)).map(({ id }) => id));
+  });
+
+  it('an endpoint with a batch gets each event once by its ID and in order, although instances were killed', async () => {
+    const receiver = await aReceiver();
+    await someEvents(merchant, 12);
+    await numberEvents(service);
+    const endpoint = await anEndpoint(merchant, receiver, { batch: 8 });
+    await merchant.client.post(`/webhook-endpoints/${endpoint.id}/seek`, { after: 0 });
+    const sent = (): number => receiver.received.length;
+    for (let kill = 0; kill < 3; kill++) {
+      const before = sent();
+      receiver.answer = (received, response) => (sent() > before + 1 ? hang : answerWith(204))(received, response);
+      const built = await startBuiltService(service.databaseUrl);
+      try {
+        await until('the second batch arrives', () => sent() === before + 2);
+        await deliver(service);
+        expect(sent()).toBe(before + 2);
+      } finally {
+        await built.kill();
+      }
+      const cursor = 8 * (kill + 1);
+      expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor, behind: 4, failures: 0 });
+      // The next instance repeats these 4 events with 4 more, and then sends 4.
+      await someEvents(merchant, 8);
+      await deliver(service);
+      await endLease(endpoint);
+    }
+    receiver.answer = answerWith(204);
+    await deliver(service);
+    expect(receiver.received.map(({ events }) => events.map(({ sequence }) => sequence))).toEqual(
+      [
+        [1, 8],
+        [9, 12],
+        [9, 16],
+        [17, 20],
+        [17, 24],
+        [25, 28],
+        [25, 32],
+        [33, 36],
+      ].map(([first, last]) => range(last!).slice(first! - 1)),
+    );
+    const [, killed, retry] = receiver.received.map(({ headers }) => headers['webhook-id']);
+    expect(killed).not.toBe(retry);
+    const ids = new Set(receiver.received.flatMap(({ events }) => events.map(({ id }) => id)));
+    expect([...ids]).toEqual((await readFeed(merchant)).map(({ id }) => id));
+    expect(await endpointOf(merchant, endpoint)).toMatchObject({ cursor: 36, behind: 0, failures: 0 });
   });
 
   it('an instance that lost its lease while it waited stores nothing, and the events after it come once', async () => {
