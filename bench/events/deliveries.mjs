@@ -11,35 +11,53 @@ const BACKLOG = 20_000;
 /** Endpoints of one merchant: at most 20. */
 const FEW = 20;
 
-/** Endpoints of each merchant. */
-const CASES = [[1], [FEW, FEW, 10]];
+/** @typedef {{ endpointsEach: number[], batch: number, delay: number }} Case endpoints of each merchant; ms to answer */
+
+/** An endpoint of the last one is 50 ms away. */
+const CASES = /** @type {Case[]} */ ([
+  { endpointsEach: [1], batch: 1, delay: 0 },
+  { endpointsEach: [FEW, FEW, 10], batch: 1, delay: 0 },
+  { endpointsEach: [1], batch: 100, delay: 50 },
+]);
+
+/** Events per second of the last case. */
+const GOAL = 1500;
 
 /** Receivers on loopback are allowed only outside production. */
 const ENVIRONMENT = { NODE_ENV: 'development', WEBHOOK_ALLOW_PRIVATE: 'true' };
 
 /**
- * Webhooks with a backlog, to a receiver in another process that answers at once.
+ * Webhooks with a backlog, to a receiver in another process.
  *
  * @param {Lab} lab @param {Plan} plan
  */
 export async function measureDeliveries(lab, plan) {
   const deliveries = [];
-  for (const endpoints of CASES) deliveries.push(await measureCase(lab, endpoints, plan));
+  for (const each of CASES) deliveries.push(await measureCase(lab, each, plan));
   printTable(
-    'Webhooks to a receiver that answers at once',
-    ['endpoints', 'events/s', 'per endpoint'],
-    deliveries.map(({ endpoints, perSecond }) => [
-      ...[String(endpoints), perSecond.toFixed(0)],
+    'Webhooks',
+    ['endpoints', 'batch', 'answered after', 'events/s', 'per endpoint'],
+    deliveries.map(({ endpoints, batch, delay, perSecond }) => [
+      ...[String(endpoints), String(batch), `${delay} ms`, perSecond.toFixed(0)],
       (perSecond / endpoints).toFixed(0),
     ]),
   );
-  return { deliveries, goals: /** @type {Goal[]} */ ([]) };
+  const { perSecond } = /** @type {(typeof deliveries)[number]} */ (deliveries.at(-1));
+  const goals = [
+    {
+      what: 'events/s to one endpoint 50 ms away in batches of 100',
+      measured: perSecond.toFixed(0),
+      goal: `at least ${GOAL}`,
+      isMet: perSecond >= GOAL,
+    },
+  ];
+  return { deliveries, goals: /** @type {Goal[]} */ (goals) };
 }
 
-/** @param {Lab} lab @param {number[]} endpointsEach @param {Plan} plan */
-async function measureCase(lab, endpointsEach, { rounds, seconds }) {
+/** @param {Lab} lab @param {Case} each @param {Plan} plan */
+async function measureCase(lab, { endpointsEach, batch, delay }, { rounds, seconds }) {
   const endpoints = endpointsEach.reduce((sum, count) => sum + count, 0);
-  const shop = await openShop(lab, `bench_webhooks_${endpoints}`);
+  const shop = await openShop(lab, `bench_webhooks_${endpoints}_${batch}`);
   const receiver = await lab.startReceiver(shop.schema);
   const service = await lab.startService(shop.schema, ENVIRONMENT);
   const start = [];
@@ -49,17 +67,17 @@ async function measureCase(lab, endpointsEach, { rounds, seconds }) {
     const token = await logIn(service.url, email);
     await addEvents(lab, merchant, { url: service.url, token, count: BACKLOG, prefix: `0195000${nth}` });
     for (let own = 0; own < count; own += 1) {
-      const url = `${receiver.url}/${nth}/${own}`;
-      const { id } = await call(service.url, token, '/webhook-endpoints', { url });
+      const url = `${receiver.url}/${nth}/${own}?delay=${delay}`;
+      const { id } = await call(service.url, token, '/webhook-endpoints', { url, batch });
       start.push(() => call(service.url, token, `/webhook-endpoints/${id}/seek`, { after: 0 }));
     }
   }
-  lab.say(`${endpoints} webhook endpoints`);
+  lab.say(`${endpoints} webhook endpoints, batches of ${batch}, answered after ${delay} ms`);
   for (const seek of start) await seek();
   const perSecond = await receivedPerSecond(lab, receiver, rounds, seconds);
   await service.stop();
   await receiver.stop();
-  return { endpoints, perSecond };
+  return { endpoints, batch, delay, perSecond };
 }
 
 /** @param {Lab} lab @param {Target} receiver @param {number} rounds @param {number} seconds @returns the median of the rounds */

@@ -15,10 +15,10 @@ import { printTable } from '../report.mjs';
  */
 export async function measureEvents(lab, plan) {
   const { goals: lag, ...changes } = await measureChanges(lab, plan);
-  const deliveries = await measureDeliveries(lab, plan);
+  const { goals: sent, ...deliveries } = await measureDeliveries(lab, plan);
   const { goals: middle, ...pages } = await measurePages(lab, plan);
   const { goals: beside, ...sweeps } = await measureSweeps(lab, plan);
-  const goals = [...lag, ...middle, ...beside];
+  const goals = [...lag, ...sent, ...middle, ...beside];
   printTable(
     'Against the goals',
     ['', 'measured', 'goal', 'met'],
