@@ -35,7 +35,7 @@ export function merchantCommands(): Command {
     merchant
       .command('set')
       .description('change a merchant; existing orders keep their policy')
-      .argument('<id>', 'the merchant')
+      .argument('<merchant>', 'the merchant')
       .option('--name <name>', "the merchant's name", shortText),
   ).action((id: string, { name, ...options }: MerchantOptions) => {
     const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { readId } from '../common/ids.js';
 import { Problem } from '../common/problem.js';
 import { cashbackCommands } from './cashback-commands.js';
 import { auditCommands, reconcileCommand, sessionCommands } from './maintenance-commands.js';
@@ -16,7 +17,7 @@ import { webhookCommands } from './webhook-commands.js';
  */
 export async function runAdmin(args: string[]): Promise<void> {
   const program = adminProgram();
-  preventExit(program);
+  prepare(program);
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -26,10 +27,20 @@ export async function runAdmin(args: string[]): Promise<void> {
   }
 }
 
-/** By default, Commander exits the process after an error and after help. */
-function preventExit(command: Command): void {
+/** The options and arguments that are an ID of what their name says. */
+const IDS = ['merchant', 'order', 'wallet', 'grant', 'webhook-endpoint'];
+
+/**
+ * Prepares a command and its subcommands. IDs are checked here, so that no command forgets it: the database compares
+ * only ASCII texts with them. By default, Commander exits the process after an error and after help.
+ */
+function prepare(command: Command): void {
   command.exitOverride();
-  command.commands.forEach(preventExit);
+  for (const given of [...command.options, ...command.registeredArguments]) {
+    const unknown = `no ${given.name().replace('-', ' ')} has this ID`;
+    if (IDS.includes(given.name())) given.argParser((text: string) => readId(text, unknown));
+  }
+  command.commands.forEach(prepare);
 }
 
 function describe(error: unknown): string {

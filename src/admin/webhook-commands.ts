@@ -33,7 +33,8 @@ export function webhookCommands(): Command {
         return { result, changed: { endpoint_id: result.id } };
       }),
   );
-  const ofOne = (name: string, description: string): Command => of(name, description).argument('<id>', 'the endpoint');
+  const ofOne = (name: string, description: string): Command =>
+    of(name, description).argument('<webhook-endpoint>', 'the endpoint');
   ofOne('show', 'show an endpoint with its last attempt').action((id: string, { merchant }: Options) =>
     runWithServices((services) => endpointsOf(services).get(merchant, id)),
   );

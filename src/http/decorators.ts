@@ -1,7 +1,8 @@
 import { createParamDecorator, type ExecutionContext, Param, type PipeTransform, SetMetadata } from '@nestjs/common';
 import { ApiHeader, ApiParam } from '@nestjs/swagger';
 import type { Caller } from '../common/caller.js';
-import { notFound, Problem } from '../common/problem.js';
+import { readId } from '../common/ids.js';
+import { Problem } from '../common/problem.js';
 import type { AppRequest } from './app-request.js';
 
 export const IS_PUBLIC = 'isPublic';
@@ -18,15 +19,8 @@ function callerOf(context: ExecutionContext): Caller {
   return user;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** An ID that is not a UUID can't exist, so it needs no lookup. */
 const uuidOrNotFound: PipeTransform<string, string> = {
-  transform(value, { data }) {
-    const id = value.toLowerCase();
-    if (!UUID.test(id)) throw notFound(`the ${data} in the path must be the UUID that the service gave it`);
-    return id;
-  },
+  transform: (value, { data }) => readId(value, `the ${data} in the path must be the UUID that the service gave it`),
 };
 
 /** The `{id}` of a path, or another ID by its name. Anything but a UUID is a 404. */

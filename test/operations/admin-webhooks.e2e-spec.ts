@@ -160,7 +160,7 @@ describe('the commands that change an endpoint', () => {
   ])('`webhook %s` refuses an endpoint of another merchant, and changes nothing', async (command, options) => {
     const endpoint = await anEndpoint(other, receiver);
     const row = await rowOf(service, endpoint);
-    for (const id of [endpoint.id, UNKNOWN])
+    for (const id of [endpoint.id, UNKNOWN, 'Preço'])
       expect(await admin.refusal('webhook', command, id, ...of(merchant), ...options)).toContain(
         'no webhook endpoint has this ID',
       );

@@ -28,6 +28,14 @@ const levelsOf = (command: Command, path: string[] = []): string[][] => [
   ...command.commands.flatMap((below) => levelsOf(below, [...path, below.name()])),
 ];
 
+/** @returns each option of a command and of its subcommands that takes an ID of the service, with its command. */
+const idOptionsOf = (command: Command, path: string[] = []): string[][] => [
+  ...command.options
+    .filter(({ flags, long }) => flags.endsWith('<id>') && long !== '--external-id')
+    .map(({ long }) => [...path, long!]),
+  ...command.commands.flatMap((below) => idOptionsOf(below, [...path, below.name()])),
+];
+
 describe('the admin CLI', () => {
   it('the admin CLI prints help for every command', async () => {
     const levels = levelsOf(adminProgram());
@@ -37,6 +45,25 @@ describe('the admin CLI', () => {
       expect({ level, code, stderr }).toEqual({ level, code: 0, stderr: '' });
       expect(stdout).toContain(`Usage: ${['admin', ...level].join(' ')}`);
     }
+  });
+
+  it('each option of the admin CLI for an ID answers a text that is not a UUID like an unknown ID', async () => {
+    const options = idOptionsOf(adminProgram());
+    expect(options.map((path) => path.join(' '))).toEqual(
+      expect.arrayContaining(['user create --merchant', 'report ledger --merchant', 'order show --order']),
+    );
+    for (const path of options)
+      for (const text of ['Preço', 'Loja', ''])
+        expect([...path, await admin.refusal(...path, text)]).toEqual([
+          ...path,
+          `error: no ${path.at(-1)!.slice(2)} has this ID\n`,
+        ]);
+    expect(await admin.refusal('merchant', 'set', 'Preço', '--name', 'Shop')).toBe('error: no merchant has this ID\n');
+  });
+
+  it('the admin CLI accepts an ID in capital letters', async () => {
+    const id = await aMerchantId();
+    expect(await admin.json('merchant', 'set', id.toUpperCase(), '--name', 'Same')).toMatchObject({ id });
   });
 
   it('the admin CLI prints help without a database or configuration', async () => {
