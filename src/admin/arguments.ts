@@ -3,7 +3,7 @@ import { isEmail } from 'class-validator';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
 import { type Permission, PERMISSIONS } from '../common/caller.js';
-import { isDocument } from '../common/document.js';
+import { isDocument, withoutPunctuation } from '../common/document.js';
 import { isCalendarDay } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isSamePaymentMethod } from '../merchants/policy.js';
@@ -40,10 +40,9 @@ const textThat =
 const textOf = (most: number): ((text: string) => string) =>
   textThat((text) => text.trim() !== '' && [...text].length <= most, `It must be 1 to ${most} characters.`);
 
-export const documentNumber = textThat(
-  isDocument,
-  'It must be a CPF of 11 digits or a CNPJ of 14 characters, without punctuation.',
-);
+const plainDocument = textThat(isDocument, 'It must be a CPF of 11 digits or a CNPJ of 14 characters.');
+const documentNumber = (text: string): string => plainDocument(withoutPunctuation(text));
+
 export const day = textThat(isCalendarDay, 'It must be a day in the years 1970 to 9998, such as 2026-11-20.');
 
 export const month = textThat(
@@ -115,7 +114,7 @@ export interface PasswordOptions {
 
 export function withDocument(command: Command): Command {
   return command
-    .option('--document <document>', `the customer's CPF or CNPJ, without punctuation; ${VISIBLE}`, documentNumber)
+    .option('--document <document>', `the customer's CPF or CNPJ, such as 529.982.247-25; ${VISIBLE}`, documentNumber)
     .addOption(new Option('--document-stdin', "read the customer's CPF or CNPJ from stdin").conflicts('document'));
 }
 

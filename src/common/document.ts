@@ -7,6 +7,9 @@ export function isDocument(text: string): boolean {
   return DOCUMENT_PATTERN.test(text);
 }
 
+/** `529.982.247-25` as it is stored, `52998224725`. */
+export const withoutPunctuation = (text: string): string => text.replace(/[./-]/g, '');
+
 export function hasValidCheckDigits(text: string): boolean {
   if (!isDocument(text) || /^(\d)\1+$/.test(text)) return false;
   // The weights from the right: 2 to 11 for a CPF; 2 to 9, then from 2 again, for a CNPJ.

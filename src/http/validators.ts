@@ -13,7 +13,7 @@ import {
   type ValidationArguments,
   type ValidationOptions,
 } from 'class-validator';
-import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument } from '../common/document.js';
+import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument, withoutPunctuation } from '../common/document.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
@@ -188,7 +188,7 @@ export const documentFault: FaultOf = (value) => {
   if (typeof value === 'number') return 'must be a string, in quotes, such as "52998224725"';
   const text = typeof value === 'string' && value.length <= 30 ? value : '';
   if (isDocument(text)) return undefined;
-  const unpunctuated = text.replace(/[./-]/g, '');
+  const unpunctuated = withoutPunctuation(text);
   if (unpunctuated !== text) return unpunctuated.length > 11 ? 'must have no punctuation' : 'must have digits only';
   if (isDocument(text.toUpperCase())) return 'must have capital letters';
   return 'must be a CPF of 11 digits or a CNPJ of 14 characters (twelve digits or capital letters, then two digits)';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { atOnce, Client } from '../support/client.js';
 import { expectInvariants, expectProblem } from '../support/expectations.js';
-import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, punctuated, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 import type { Credit, Entry, Tokens } from '../support/shop.js';
@@ -59,15 +59,18 @@ describe('admin commands for cashback and wallets', () => {
     const of = ['--merchant', merchant.id, '--document-stdin'];
     const credit = await admin.builtJson(['cashback', 'grant', ...of, '--amount', '3.00'], `${document}\n`);
     expect(await merchant.wallet(document)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
-    expect(await admin.builtJson(['wallet', 'show', ...of], document)).toMatchObject({ available: '3.00' });
+    const written = punctuated(document);
+    for (const input of [document, `${written}\n`])
+      expect(await admin.builtJson(['wallet', 'show', ...of], input)).toMatchObject({ id: credit.wallet_id });
+    expect(await shownWallet(written)).toMatchObject({ id: credit.wallet_id, available: '3.00' });
     expect(await admin.builtJson(['customer', 'erase', ...of], document)).toMatchObject({ wallets: 1 });
     expect((await merchant.wallet(document)).id).toBeNull();
-    const invalid = await admin.built(['wallet', 'show', ...of], '529.982.247-25\n');
+    const invalid = await admin.built(['wallet', 'show', ...of], '529.982.247-2\n');
     expect(invalid).toMatchObject({
       code: 1,
       stdout: '',
       stderr:
-        "error: option '--document-stdin' is invalid. It must be a CPF of 11 digits or a CNPJ of 14 characters, without punctuation.\n",
+        "error: option '--document-stdin' is invalid. It must be a CPF of 11 digits or a CNPJ of 14 characters.\n",
     });
     expect(await admin.refusal('cashback', 'grant', '--merchant', merchant.id, '--amount', '3.00')).toContain(
       '--document-stdin',

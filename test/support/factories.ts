@@ -45,6 +45,12 @@ export function aCnpj(): string {
   );
 }
 
+/** A document as people write it: `529.982.247-25` or `12.345.678/0001-95`. */
+export const punctuated = (document: string): string =>
+  document.length === 11
+    ? document.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
+    : document.replace(/(..)(...)(...)(....)(..)/, '$1.$2.$3/$4-$5');
+
 /** Grants cashback to a customer like the operator does. */
 export function grant(
   service: Service,
