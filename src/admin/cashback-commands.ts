@@ -82,7 +82,7 @@ function addImport(cashback: Command): void {
     .requiredOption('--merchant <id>', 'the merchant with which they can be spent')
     .requiredOption(
       '--file <path>',
-      'a file in UTF-8 whose first line names the columns document,amount,external_id,available_on,expires_on',
+      'a CSV file whose first line names the columns document,amount,external_id and, if you need them, available_on,expires_on,reason,metadata.<key>',
     )
     .action(({ merchant, file }: { merchant: string; file: string }) => importFile(merchant, file));
 }

@@ -1,12 +1,27 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { parse } from 'csv-parse/sync';
+import iconv from 'iconv-lite';
+import { withoutPunctuation } from '../common/document.js';
+import { METADATA_KEY } from '../common/metadata.js';
 import { Problem } from '../common/problem.js';
 import type { NamedGrant } from '../cashback/grant-content.js';
 import type { RequestValidationPipe } from '../http/validation.pipe.js';
 import { CreateGrantDto } from '../wallets/dto/grant.dto.js';
 import { readGrant } from '../wallets/grant.mapper.js';
 
-/** The columns of a file, in any order. The last two are optional. */
-const COLUMNS = ['document', 'amount', 'external_id', 'available_on', 'expires_on'];
-const REQUIRED = 3;
+/** The members of `POST /grants` that a file can have as columns, in any order, and how each is read. */
+const COLUMNS = new Map([
+  ['document', withoutPunctuation],
+  ['amount', plainAmount],
+  ['external_id', String],
+  ['available_on', plainDay],
+  ['expires_on', plainDay],
+  ['reason', String],
+]);
+const REQUIRED = ['document', 'amount', 'external_id'];
+
+/** The prefix of a column for one key of the metadata. */
+const METADATA = 'metadata.';
 
 /** A grant in a file, or the errors of its line. */
 export type CreditLine =
@@ -39,11 +54,15 @@ function layoutOf(line: Line): Layout {
   const header = 'text' in line ? line.text : '';
   const separator = header.includes(';') ? ';' : ',';
   const columns = fieldsOf(header, separator)?.map((name) => name.trim()) ?? [];
-  const isComplete = COLUMNS.slice(0, REQUIRED).every((name) => columns.includes(name));
-  if (!isComplete || columns.some((name) => !COLUMNS.includes(name)) || new Set(columns).size < columns.length)
-    throw new Error(`the first line must name the columns ${COLUMNS.join(',')}; the last two are optional`);
+  const known = [...COLUMNS.keys(), `${METADATA}<key>`].join(',');
+  const isComplete = REQUIRED.every((name) => columns.includes(name));
+  if (!isComplete || !columns.every(isColumn) || new Set(columns).size < columns.length)
+    throw new Error(`the first line must name columns of ${known}; ${REQUIRED.join(',')} are required`);
   return { separator, columns };
 }
+
+const isColumn = (name: string): boolean =>
+  COLUMNS.has(name) || (name.startsWith(METADATA) && METADATA_KEY.test(name.slice(METADATA.length)));
 
 function creditOf(line: Line, { separator, columns }: Layout, rules: RequestValidationPipe): CreditLine {
   const { number } = line;
@@ -52,10 +71,17 @@ function creditOf(line: Line, { separator, columns }: Layout, rules: RequestVali
   if (fields === undefined) return { number, errors: ['the quotes are not closed, or text is next to them'] };
   if (fields.length !== columns.length)
     return { number, errors: [`has ${fields.length} fields instead of ${columns.length}`] };
-  const members = columns.map((name, at) => [name, fields[at]] as const).filter(([, text]) => text !== '');
-  const row = Object.fromEntries(members) as Record<string, string>;
+  const row: Record<string, string> = {};
+  const metadata = new Map<string, string>();
+  for (const [at, name] of columns.entries()) {
+    const [read, text] = [COLUMNS.get(name), fields[at]!];
+    if (text === '') continue;
+    if (read === undefined) metadata.set(name.slice(METADATA.length), text);
+    else row[name] = read(text);
+  }
   try {
-    const valid = rules.transform(row, { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
+    const content = { ...row, metadata: Object.fromEntries(metadata) };
+    const valid = rules.transform(content, { type: 'body', metatype: CreateGrantDto }) as CreateGrantDto;
     return { number, grant: readGrant(valid) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -69,10 +95,10 @@ export function errorsOf(problem: Problem): string[] {
 }
 
 /** The longest line that is read. A longer one is reported and skipped, so that memory stays bounded. */
-const MAX_LINE_BYTES = 4096;
+const MAX_LINE_BYTES = 65_536;
 
 /** A line of a file: its number, from 1, and its text, or the error with which it could not be read. */
-export type Line = { number: number; text: string } | { number: number; error: string };
+type Line = { number: number; text: string } | { number: number; error: string };
 
 const LINE_FEED = 0x0a;
 
@@ -80,16 +106,18 @@ const LINE_FEED = 0x0a;
  * Splits bytes into lines, which end with LF or CRLF. Each line is decoded separately, so a bad one does not affect
  * others.
  */
-export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   let number = 0;
   let parts: Buffer[] = [];
   let bytes = 0;
+  const decoded = lineDecoder();
   const add = (part: Buffer): void => {
     bytes += part.length;
     if (bytes <= MAX_LINE_BYTES) parts.push(part);
   };
   const end = (): Line => {
-    const line = bytes > MAX_LINE_BYTES ? { error: `is longer than ${MAX_LINE_BYTES} bytes` } : decoded(parts);
+    const line =
+      bytes > MAX_LINE_BYTES ? { error: `is longer than ${MAX_LINE_BYTES} bytes` } : decoded(Buffer.concat(parts));
     [parts, bytes] = [[], 0];
     return { number: ++number, ...line };
   };
@@ -105,35 +133,41 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Li
   if (bytes > 0) yield end();
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** The decoder drops a byte order mark. */
-function decoded(parts: Buffer[]): { text: string } | { error: string } {
-  try {
-    return { text: utf8.decode(Buffer.concat(parts)).replace(/\r$/, '') };
-  } catch {
-    return { error: 'is not UTF-8' };
-  }
+/**
+ * Returns a decoder of lines. The first line that is not ASCII decides about the encoding of the file, as does a byte
+ * order mark, which is dropped. A line in another one is refused, because its characters can only be guessed.
+ */
+function lineDecoder(): (line: Buffer) => { text: string } | { error: string } {
+  let encoding: 'UTF-8' | 'Windows-1252' | undefined;
+  return (line) => {
+    const own = isAscii(line) ? encoding : isUtf8(line) ? 'UTF-8' : 'Windows-1252';
+    encoding ??= own;
+    if (own !== encoding) return { error: `is not ${encoding} like the lines before it` };
+    // `TextDecoder` of some supported Node versions takes Windows-1252 for ISO 8859-1.
+    return { text: iconv.decode(line, encoding ?? 'UTF-8').replace(/\r$/, '') };
+  };
 }
 
 /**
- * Splits a line into fields (RFC 4180). A field with a separator or a quote is in quotes, and a quote in it is doubled.
- * A field contains no line break: with a general parser, one open quote would spoil all later lines.
+ * Splits a line into fields (RFC 4180). A field contains no line break: otherwise one open quote would spoil all later
+ * lines.
  *
  * @returns undefined if the quotes are not closed, or if text is before or after them.
  */
-export function fieldsOf(line: string, separator: ',' | ';'): string[] | undefined {
-  const fields: string[] = [];
-  for (let at = 0; ;) {
-    const rest = line.slice(at);
-    const quoted = /^"((?:[^"]|"")*)"/.exec(rest);
-    const end = rest.indexOf(separator);
-    const raw = quoted?.[0] ?? (end < 0 ? rest : rest.slice(0, end));
-    if (quoted === null && raw.includes('"')) return undefined;
-    fields.push(quoted?.[1]?.replaceAll('""', '"') ?? raw);
-    at += raw.length;
-    if (at === line.length) return fields;
-    if (line[at] !== separator) return undefined;
-    at++;
+function fieldsOf(line: string, separator: ',' | ';'): string[] | undefined {
+  try {
+    return parse(line, { delimiter: separator, recordDelimiter: '\n' })[0];
+  } catch {
+    return undefined;
   }
+}
+
+/** `1.234,56` as the API writes it, `1234.56`. The API's rules refuse what can be read in two ways, such as `1.234`. */
+function plainAmount(text: string): string {
+  return /^(\d+|\d{1,3}(\.\d{3})+),\d+$/.test(text) ? text.replaceAll('.', '').replace(',', '.') : text;
+}
+
+/** `31/12/2026` as the API writes it. `1/2/2026` is refused: who writes no zeros may begin with the month. */
+function plainDay(text: string): string {
+  return text.replace(/^(\d{2})\/(\d{2})\/(\d{4})$/, '$3-$2-$1');
 }

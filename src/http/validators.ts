@@ -169,7 +169,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const MONEY_FAULTS: [RegExp, string][] = [
   [/^\d+,\d+$/, 'must have a point as decimal separator'],
   [/^[\d.]*,[\d.,]*$/, 'must have a point as decimal separator, and no other separator'],
-  [/^\d+\.\d{3,}$/, 'has more than two decimals'],
+  [/^\d+\.\d{3,}$/, 'must have at most two decimals, and no thousands separator'],
   [/^[1-9]\d{9,}(\.\d*)?$/, 'must be at most "999999999.99"'],
   [/^-\d/, 'must not be negative'],
 ];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../support/build.js';
 import { atOnce } from '../support/client.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aCnpj, aDocument, aMerchant, type TestMerchant } from '../support/factories.js';
+import { aCnpj, aDocument, aMerchant, punctuated, type TestMerchant } from '../support/factories.js';
 import { useAdmin } from '../support/use-admin.js';
 import { rowsOf } from '../support/wallets.js';
 
@@ -146,9 +146,9 @@ describe('`cashback import`', () => {
       `\ufeff${HEADER}`,
       good[0]!, // 2
       aLine({ document: '1234', amount: '-1.00', external_id: 'BAD-1' }),
-      aLine({ amount: '"10,00"', external_id: 'BAD-2' }),
+      aLine({ amount: '"1,234.56"', external_id: 'BAD-2' }),
       aLine({ external_id: '' }),
-      aLine({ external_id: 'BAD-3', available_on: '31/12/2026' }),
+      aLine({ external_id: 'BAD-3', available_on: '31/02/2026' }),
       aLine({ external_id: 'BAD-4', expires_on: '2020-01-01' }),
       'one,two', // 8
       `${aLine()},more`,
@@ -160,6 +160,7 @@ describe('`cashback import`', () => {
       repeated,
       repeated.replace('10.00', '11.00'), // 16
       `${good[2]}\r`,
+      aLine({ external_id: 'BAD\r5' }), // 18
     ]);
     const { code, bad, summary } = await importFile(file);
     expect(code).toBe(1);
@@ -173,13 +174,96 @@ describe('`cashback import`', () => {
       [8, undefined, 'has 2 fields instead of 5'],
       [9, undefined, 'has 6 fields instead of 5'],
       [10, undefined, expect.stringMatching(/quotes/)],
-      [12, undefined, 'is not UTF-8'],
-      [13, undefined, 'is longer than 4096 bytes'],
+      [12, undefined, 'is not UTF-8 like the lines before it'],
+      [13, undefined, 'is longer than 65536 bytes'],
       [16, 'TWICE', expect.stringMatching(/^amount differs/)],
+      [18, 'BAD\r5', 'external_id must not have control characters'],
     ]);
-    expect(summary).toEqual({ lines: 16, granted: 4, existing: 1, bad: 11 });
+    expect(summary).toEqual({ lines: 17, granted: 4, existing: 1, bad: 12 });
     expect(JSON.stringify(bad)).not.toContain('1234');
     await expectInvariants(service);
+  });
+
+  it('`cashback import` takes what Excel in Brazil writes, and grants what the same requests to the API grant', async () => {
+    const [cpf, cnpj] = [aDocument(), aCnpj()];
+    // Excel writes Windows-1252: the dash is 0x96.
+    const text = [
+      'document;amount;external_id;expires_on;reason;metadata.campaign;metadata.store',
+      `${punctuated(cpf)};1.000,00;EXCEL-1;31/12/2098;"Atenção \x96 ""ação""; até já";Natal;SP-014`,
+      `${punctuated(cnpj)};80,00;EXCEL-2;01/02/2098;;;`,
+      `${cpf};0,5;AÇÃO-3;;;Réveillon;`,
+    ].join('\r\n');
+    const file = await aFile([Buffer.from(text, 'latin1')]);
+    expect(await importFile(file)).toMatchObject({ bad: [], summary: { granted: 3 } });
+    for (const content of [
+      {
+        ...{ document: cpf, amount: '1000.00', external_id: 'EXCEL-1', expires_on: '2098-12-31' },
+        ...{ reason: 'Atenção – "ação"; até já', metadata: { campaign: 'Natal', store: 'SP-014' } },
+      },
+      { document: cnpj, amount: '80.00', external_id: 'EXCEL-2', expires_on: '2098-02-01' },
+      { document: cpf, amount: '0.50', external_id: 'AÇÃO-3', metadata: { campaign: 'Réveillon' } },
+    ]) {
+      const { headers, body } = await merchant.client.post('/grants', content);
+      expect([headers.get('idempotency-replayed'), body]).toMatchObject(['true', content]);
+    }
+    expect(await merchant.wallet(cpf)).toMatchObject({ available: '1000.50' });
+  });
+
+  it.each([
+    ['amount', '1.234', 'must have at most two decimals, and no thousands separator'],
+    ['amount', '1,234', 'must have at most two decimals, and no thousands separator'],
+    ['amount', '1.234,567', 'must have at most two decimals, and no thousands separator'],
+    ['amount', '1,234.56', 'must have a point as decimal separator, and no other separator'],
+    ['amount', '12.34,56', 'must have a point as decimal separator, and no other separator'],
+    ['amount', 'R$ 80,00', 'must be a decimal string such as "49.90", at most "999999999.99"'],
+    ['amount', '0,00', 'must be greater than zero'],
+    ['expires_on', '1/2/2098', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
+    ['expires_on', '12/31/2098', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
+    ['expires_on', '31/12/98', 'must be a calendar day in the years 1970 to 9998, such as "2026-11-20"'],
+    ['document', '529.982.247-2', expect.stringMatching(/^must be a CPF of 11 digits or a CNPJ/)],
+    ['document', '5,29982E+10', expect.stringMatching(/^must be a CPF of 11 digits or a CNPJ/)],
+  ])('`cashback import` refuses the %s %j and says what is right', async (member, value, detail) => {
+    const file = await aFile([HEADER, aLine({ external_id: 'GUESS', [member]: `"${value}"` }), aLine()]);
+    const { bad, summary } = await importFile(file);
+    expect(bad).toEqual([{ line: 2, external_id: 'GUESS', errors: [expect.any(String)] }]);
+    expect(bad[0]!.errors[0]!.replace(`${member} `, '')).toEqual(detail);
+    expect(summary).toMatchObject({ granted: 1, bad: 1 });
+  });
+
+  it.each([
+    ['UTF-8', 'utf8', 'latin1'],
+    ['Windows-1252', 'latin1', 'utf8'],
+  ] as const)(
+    '`cashback import` refuses a line in another encoding than that of a file in %s',
+    async (name, encoding, other) => {
+      const file = await aFile([
+        HEADER,
+        aLine(),
+        Buffer.from(aLine({ external_id: `São ${name}` }), encoding),
+        aLine(),
+        Buffer.from(aLine({ external_id: `Açúcar ${name}` }), other),
+        Buffer.from(aLine({ external_id: `Café ${name}` }), encoding),
+      ]);
+      const { bad, summary } = await importFile(file);
+      expect(bad).toEqual([{ line: 5, errors: [`is not ${name} like the lines before it`] }]);
+      expect(summary).toMatchObject({ granted: 4, bad: 1 });
+      const rows = await rowsOf(service, 'SELECT external_id FROM cashback_grants WHERE external_id LIKE ?', [
+        `% ${name}`,
+      ]);
+      expect(rows.map(({ external_id }) => String(external_id)).sort()).toEqual([`Café ${name}`, `São ${name}`]);
+    },
+  );
+
+  it('`cashback import` accepts twenty long members of metadata in a line and refuses more', async () => {
+    const keys = Array.from({ length: 21 }, (_, at) => `k${at}`);
+    const file = await aFile([
+      `document,amount,external_id,${keys.map((key) => `metadata.${key}`).join(',')}`,
+      `${aDocument()},1.00,MANY-20,${keys.map((_, at) => (at === 3 ? '' : 'é'.repeat(500))).join(',')}`,
+      `${aDocument()},1.00,MANY-21,${keys.map(() => 'x').join(',')}`,
+    ]);
+    const { bad, summary } = await importFile(file);
+    expect(bad).toEqual([{ line: 3, external_id: 'MANY-21', errors: ['metadata must have at most 20 members'] }]);
+    expect(summary).toMatchObject({ granted: 1 });
   });
 
   it('`cashback import` reports a conflict with a grant of the API and recognizes an identical one', async () => {
@@ -250,6 +334,9 @@ describe('`cashback import`', () => {
     ['lacks a column', ['document,amount']],
     ['has an unknown column', [`${HEADER},reson`]],
     ['has a column twice', [`${HEADER},amount`]],
+    ['has a column for no key of metadata', [`${HEADER},metadata.`]],
+    ['has a column for a bad key of metadata', [`${HEADER},metadata.store number`]],
+    ['has a column with the name of a member of objects', [`${HEADER},constructor`]],
   ])('`cashback import` grants nothing and exits with 1 if the file %s', async (_title, lines) => {
     const file = await aFile(lines);
     if (lines.length === 0) await writeFile(file, '');

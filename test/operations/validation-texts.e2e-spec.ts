@@ -37,8 +37,8 @@ describe('the errors of a validation', () => {
   it.each([
     [49.9, 'must be a string, in quotes, such as "49.90"'],
     [0, 'must be a string, in quotes, such as "49.90"'],
-    ['10.005', 'has more than two decimals'],
-    ['1.000', 'has more than two decimals'],
+    ['10.005', 'must have at most two decimals, and no thousands separator'],
+    ['1.000', 'must have at most two decimals, and no thousands separator'],
     ['150,00', 'must have a point as decimal separator'],
     ['1.500,00', 'must have a point as decimal separator, and no other separator'],
     ['1,500.00', 'must have a point as decimal separator, and no other separator'],
