@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { dayOf } from '../common/calendar-days.js';
+import { Clock } from '../common/clock.js';
 import { formatMoney } from '../common/money.js';
 import { runWithServices } from './application.js';
 import { month, wholeNumber } from './arguments.js';
@@ -53,6 +55,9 @@ function membersOf({ expiringCents, ...others }: Outstanding): Row {
 function ledger({ month: of, merchant, format = usualFormat() }: ReportOptions & { month: string }): Promise<void> {
   return runWithServices(async (services) => {
     const rows = await services.get(LedgerService).report(of, merchant);
+    const now = services.get(Clock).now(merchant);
+    if (rows.some(({ timeZone }) => dayOf(now, timeZone) < `${of}-01`))
+      console.error(`warning: ${of} has not begun: its opening and closing are what the customers own now`);
     printAs(
       format,
       rows.map(({ merchantId, name, timeZone, isClosed, ...amounts }) => ({
