@@ -17,6 +17,7 @@ import { ExpiringService } from './expiring.service.js';
 import { LedgerService } from './ledger.service.js';
 import { OutstandingService } from './outstanding.service.js';
 import { RecordsService } from './records.service.js';
+import { printRecord } from './rows.js';
 import { ErasureService } from '../orders/erasure.service.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { EventsService } from '../events/events.service.js';
@@ -58,7 +59,7 @@ class AdminModule {
 }
 
 /**
- * Runs a command with the service's modules and prints its result, if any, as JSON on stdout. It connects to the
+ * Runs a command with the service's modules and prints its result, if any, on stdout. It connects to the
  * database only here, so that `--help` needs none.
  */
 export async function runWithServices(command: (services: INestApplicationContext) => Promise<unknown>): Promise<void> {
@@ -71,7 +72,7 @@ export async function runWithServices(command: (services: INestApplicationContex
   });
   try {
     const result = await command(services);
-    if (result !== undefined) console.log(JSON.stringify(result, null, 2));
+    if (result !== undefined) printRecord(result as object);
   } finally {
     await services.close();
   }

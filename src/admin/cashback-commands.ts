@@ -17,6 +17,7 @@ import {
   withDocument,
 } from './arguments.js';
 import { runChange } from './application.js';
+import { printRows } from './rows.js';
 
 interface GrantOptions extends DocumentOptions {
   merchant: string;
@@ -93,7 +94,7 @@ function importFile(merchant: string, file: string): Promise<void> {
     // Only this command needs the rules of the HTTP API. Loading them takes a quarter of the time of a short command.
     const { importCredits } = await import('./credit-import.js');
     const summary = await importCredits(services, merchant, file);
-    console.log(JSON.stringify(summary));
+    printRows([{ ...summary }]);
     if (summary.bad > 0) process.exitCode = 1;
     return { result: undefined, changed: { ...summary } };
   });

@@ -72,7 +72,7 @@ async function reconcile(services: INestApplicationContext, metricsFile?: string
   for (const warning of result.warnings) console.error(`warning: ${warning}`);
   if (result.findings > 0) process.exitCode = 1;
   if (metricsFile !== undefined) await writeMetrics(metricsFile, result, Date.now() - startedAt);
-  console.log(JSON.stringify(result));
+  printRows([{ ...result }]);
 }
 
 /** Replaces the file at once, because a collector can read it at any time. */

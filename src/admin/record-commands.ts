@@ -1,10 +1,12 @@
+import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { ErasureService } from '../orders/erasure.service.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { runChange, runWithServices } from './application.js';
 import { type DocumentOptions, documentOf, externalId, withDocument } from './arguments.js';
-import { RecordsService } from './records.service.js';
+import { type OrderName, RecordsService } from './records.service.js';
+import { limitOption, usualFormat } from './rows.js';
 
 interface CustomerOptions extends DocumentOptions {
   merchant: string;
@@ -36,6 +38,7 @@ export function customerCommands(): Command {
 }
 
 interface OrderOptions {
+  limit: number;
   order?: string;
   merchant?: string;
   externalId?: string;
@@ -45,7 +48,8 @@ export function orderCommands(): Command {
   const order = new Command('order').description("customers' orders");
   order
     .command('show')
-    .description('show an order with its policy, its latest refunds and its latest ledger entries, at most 100 of each')
+    .description('show an order with its policy, its latest refunds and its latest ledger entries')
+    .addOption(limitOption())
     .option('--merchant <id>', 'the merchant')
     .option('--external-id <id>', "the merchant's own ID of the order", externalId)
     .addOption(
@@ -54,19 +58,32 @@ export function orderCommands(): Command {
         'externalId',
       ]),
     )
-    .action(({ order: id, merchant, externalId: ofMerchant }: OrderOptions) => {
-      if (id !== undefined) return showOrder({ id });
-      if (merchant === undefined || ofMerchant === undefined)
-        throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
-      return showOrder({ merchantId: merchant, externalId: ofMerchant });
+    .action((options: OrderOptions) => {
+      const name = orderNameOf(options);
+      return show(options, (services) => services.get(RecordsService).order(name, options.limit));
     });
   return order;
 }
 
-const showOrder = (name: Parameters<RecordsService['order']>[0]): Promise<void> =>
-  runWithServices((services) => services.get(RecordsService).order(name));
+function orderNameOf({ order: id, merchant, externalId: ofMerchant }: OrderOptions): OrderName {
+  if (id !== undefined) return { id };
+  if (merchant === undefined || ofMerchant === undefined)
+    throw new Error("either '--order' or both '--merchant' and '--external-id' are required");
+  return { merchantId: merchant, externalId: ofMerchant };
+}
+
+/** Shows a record with lists of at most `limit` rows. */
+async function show(
+  { limit }: { limit: number },
+  read: (services: INestApplicationContext) => Promise<object>,
+): Promise<void> {
+  await runWithServices(read);
+  if (usualFormat() === 'table')
+    console.log(`\nat most ${limit} row${limit === 1 ? '' : 's'} of each list; for more, use --limit`);
+}
 
 interface WalletOptions extends DocumentOptions {
+  limit: number;
   merchant?: string;
   wallet?: string;
 }
@@ -76,7 +93,8 @@ export function walletCommands(): Command {
   withDocument(
     wallet
       .command('show')
-      .description("show a customer's wallet, its open credits and its latest ledger entries, at most 100 of each")
+      .description("show a customer's wallet, its open credits and its latest ledger entries")
+      .addOption(limitOption())
       .option('--merchant <id>', 'the merchant')
       .addOption(
         new Option(
@@ -89,7 +107,7 @@ export function walletCommands(): Command {
       throw new Error("one of '--wallet' and '--merchant' is required");
     const of =
       walletId === undefined ? { merchantId: merchant ?? '', document: await documentOf(options) } : { walletId };
-    await runWithServices((services) => services.get(WalletReadsService).show(of));
+    await show(options, (services) => services.get(WalletReadsService).show(of, options.limit));
   });
   return wallet;
 }

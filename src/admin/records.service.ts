@@ -11,13 +11,12 @@ import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { FeedEvent } from '../events/event.entity.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
+import type { RefundDto } from '../orders/dto/refund.dto.js';
 import { Order } from '../orders/order.entity.js';
+import { toRefundDto } from '../orders/order.mapper.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { Refund } from '../orders/refund.entity.js';
 import { toJson } from './rows.js';
-
-/** Maximum number of refunds and of entries that `order` lists. */
-const SHOWN = 100;
 
 /** The number of IDs per statement. */
 const IDS_PER_STATEMENT = 1000;
@@ -37,13 +36,15 @@ export class RecordsService {
 
   /**
    * Returns an order as the API shows it, with its merchant, the policy that it keeps, its latest refunds and its
-   * latest ledger entries, at most 100 of each.
+   * latest ledger entries.
    *
+   * @param take the maximum number of each.
    * @throws Problem not_found.
    */
   async order(
     name: OrderName,
-  ): Promise<OrderDto & { merchant_id: string; policy: object; refunds: Rows; entries: Rows }> {
+    take: number,
+  ): Promise<OrderDto & { merchant_id: string; policy: object; refunds: RefundDto[]; entries: Rows }> {
     const stored = await this.unitOfWork.statement((manager) =>
       manager.findOne(Order, { where: name, ...('id' in name && { comment: ALL_MERCHANTS }) }),
     );
@@ -51,14 +52,14 @@ export class RecordsService {
     const { id: orderId, merchantId, policy } = stored;
     const where = { orderId, merchantId };
     const rows = await this.unitOfWork.snapshot(async (manager) => ({
-      refunds: await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take: SHOWN }),
-      entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take: SHOWN }),
+      refunds: await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take }),
+      entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
     }));
     return {
       ...(await this.orders.get(merchantId, orderId)),
       merchant_id: merchantId,
       policy: toJson(policy),
-      refunds: rows.refunds.map(toJson),
+      refunds: rows.refunds.map(toRefundDto),
       entries: rows.entries.map(toJson),
     };
   }

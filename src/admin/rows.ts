@@ -1,5 +1,8 @@
 import { Option } from 'commander';
+import { localTime } from '../common/calendar-days.js';
+import { UUID } from '../common/ids.js';
 import { formatMoney, formatPercent } from '../common/money.js';
+import { wholeNumber } from './arguments.js';
 
 export type Row = Record<string, unknown>;
 
@@ -11,6 +14,12 @@ export const formatOption = (): Option =>
     '--format <format>',
     'table, json (one line per row) or csv; default: table on a terminal, otherwise json',
   ).choices(['table', 'json', 'csv']);
+
+/** `--limit` of a record with lists. */
+export const limitOption = (): Option =>
+  new Option('--limit <n>', 'maximum number of rows of each list')
+    .default(process.stdout.isTTY ? 10 : 100, '10 on a terminal, otherwise 100')
+    .argParser(wholeNumber(1, 10_000));
 
 export const usualFormat = (): Format => (process.stdout.isTTY ? 'table' : 'json');
 
@@ -33,6 +42,41 @@ export function printAs(format: Format, rows: readonly Row[]): void {
       console.log(fields.map((field) => csvField(textOf(field))).join(','));
 }
 
+/**
+ * Prints a record as JSON or, on a terminal, as its values and a table for each of its lists. The values of a part are
+ * those of `part.member`. Instants are in the record's time zone, if it has one. The tables have no IDs of the service.
+ */
+export function printRecord(record: object): void {
+  if (usualFormat() === 'json') return console.log(JSON.stringify(record, null, 2));
+  const { time_zone: own, policy } = record as { time_zone?: string; policy?: { time_zone: string } };
+  const timeZone = own ?? policy?.time_zone;
+  const members = Object.entries(flat(record, timeZone));
+  const width = Math.max(...members.map(([name]) => name.length));
+  for (const [name, value] of members)
+    if (!isList(value)) console.log(`${cellOf(name).padEnd(width)}  ${cellOf(value)}`.trimEnd());
+  for (const [name, value] of members) {
+    if (!isList(value)) continue;
+    const rows = value.map((row) => flat(row, timeZone));
+    const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+    const isId = (column: string, cell: string): boolean => UUID.test(cell) && !column.endsWith('external_id');
+    const isShown = (column: string): boolean =>
+      rows.map((row) => cellOf(row[column])).some((cell) => cell !== '' && !isId(column, cell));
+    for (const line of ['', name, ...tableOf(columns.filter(isShown), rows)]) console.log(line);
+  }
+}
+
+const isList = (value: unknown): value is object[] => Array.isArray(value) && value.every(isObject);
+
+function flat(row: object, timeZone: string | undefined, prefix = ''): Row {
+  const parts = Object.entries(row).map(([member, value]: [string, unknown]) => {
+    const name = `${prefix}${member}`;
+    if (value instanceof Date && timeZone !== undefined) return { [name]: localTime(value, timeZone) };
+    const isPart = isObject(value) && !Array.isArray(value) && !(value instanceof Date);
+    return isPart ? flat(value, timeZone, `${name}.`) : { [name]: value };
+  });
+  return Object.assign({}, ...parts) as Row;
+}
+
 function tableOf(columns: readonly string[], rows: readonly Row[]): string[] {
   if (rows.length === 0) return ['(none)'];
   const padders = columns.map((column) => {
@@ -46,7 +90,7 @@ function tableOf(columns: readonly string[], rows: readonly Row[]): string[] {
       .map((cell, at) => padders[at]!(cell))
       .join('  ')
       .trimEnd();
-  return [lineOf([...columns]), ...rows.map((row) => lineOf(columns.map((column) => cellOf(row[column]))))];
+  return [lineOf(columns.map(cellOf)), ...rows.map((row) => lineOf(columns.map((column) => cellOf(row[column]))))];
 }
 
 /** A control character in a name must not move the cursor. */

@@ -28,6 +28,12 @@ export function dayOf(instant: Date, timeZone: string): string {
   return [addDays(day, 1), day].find(hasBegun) ?? addDays(day, -1);
 }
 
+/** Returns an instant as people of the time zone read it, such as `2026-11-20 10:45:00-03:00`. */
+export function localTime(instant: Date, timeZone: string): string {
+  const local = Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone);
+  return local.toString({ smallestUnit: 'second', timeZoneName: 'never' }).replace('T', ' ');
+}
+
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().replace(/T.*/, '');
 }

@@ -6,7 +6,7 @@ export function newId(at: Date): string {
   return v7({ msecs: at.getTime() });
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * Returns an ID that a caller gave, as it is stored. What is not a UUID can't exist, so it needs no lookup.

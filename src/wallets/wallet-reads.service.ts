@@ -18,9 +18,6 @@ import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
 import { readNames } from './external-names.js';
 import { toCreditDto, toEntryDto, toWalletDto } from './wallet.mapper.js';
 
-/** Maximum number of credits and of entries that `show` lists. */
-const SHOWN = 100;
-
 const NO_WALLET = 'no wallet has this ID';
 
 const ZERO = formatMoney(0);
@@ -35,7 +32,7 @@ const UNKNOWN_CUSTOMER: WalletDto = {
 };
 
 /** A wallet as the operator sees it. */
-type ShownWallet = WalletDto & { open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
+type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
 
 @Injectable()
 export class WalletReadsService {
@@ -95,13 +92,13 @@ export class WalletReadsService {
   }
 
   /**
-   * Returns a wallet for the operator: its open credits, earliest expiry first, and its latest entries, at most 100 of
-   * each, and the number of open credits.
+   * Returns a wallet for the operator: its open credits, earliest expiry first, and its latest entries, at most `limit`
+   * of each, and the number of open credits.
    *
    * @param of a customer of a merchant, or a wallet's ID, because an erased customer has no document.
    * @throws Problem not_found.
    */
-  async show(of: WalletOwner | { walletId: string }): Promise<ShownWallet> {
+  async show(of: WalletOwner | { walletId: string }, limit: number): Promise<ShownWallet> {
     const owner =
       'walletId' in of ? await this.unitOfWork.statement((manager) => find(manager, { id: of.walletId })) : of;
     const { merchantId } = owner;
@@ -114,11 +111,12 @@ export class WalletReadsService {
       return {
         ...toWalletDto(wallet),
         id,
+        time_zone: timeZone,
         open_credits: await manager.countBy(Credit, open),
-        credits: (await this.#credits(manager, { id, merchantId }, timeZone, { limit: SHOWN })).data,
+        credits: (await this.#credits(manager, { id, merchantId }, timeZone, { limit })).data,
       };
     });
-    const { data: entries } = await this.entries(merchantId, shown.id, { limit: SHOWN });
+    const { data: entries } = await this.entries(merchantId, shown.id, { limit });
     return { ...shown, entries };
   }
 

@@ -96,6 +96,34 @@ describe('admin commands for cashback and wallets', () => {
     const shown = await shownWallet(document);
     expect(shown).toMatchObject({ available: '103.00', open_credits: 103 });
     expect([shown.credits.length, shown.entries.length]).toEqual([100, 100]);
+    const of = ['wallet', 'show', '--merchant', merchant.id, '--document', document];
+    for (const limit of [1, 103]) {
+      const { credits, entries } = await admin.json<typeof shown>(...of, '--limit', String(limit));
+      expect([credits.length, entries.length]).toEqual([limit, limit]);
+    }
+    for (const limit of ['0', '10001', 'all'])
+      expect(await admin.refusal(...of, '--limit', limit)).toContain('a whole number from 1 to 10000');
+  });
+
+  it('`wallet show` prints a summary and the latest entries with local times on a terminal', async () => {
+    const document = aDocument();
+    for (let granted = 0; granted < 12; granted++) await merchant.credit(document, `${granted + 1}.00`);
+    const order = await merchant.completed({ document }, { redeem: '2.00' });
+    const of = ['wallet', 'show', '--merchant', merchant.id, '--document', document];
+    const { credits, entries } = await admin.json<{ credits: object[]; entries: object[] }>(...of);
+    expect([credits.length, entries.length]).toEqual([12, 15]);
+    const shown = await admin.onTerminal(...of);
+    const sections = shown.join('\n').split('\n\n');
+    expect(sections.map((section) => section.split('\n').length)).toEqual([11, 12, 12, 1]);
+    const [values, creditTable, entryTable, hint] = sections;
+    expect(values).toMatch(/^available +76.00\npending +\S+\nheld +0.00\ndebt +0.00\nnext_release.amount +/m);
+    expect(values).toMatch(/^next_expiry.at +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00$/m);
+    expect(values).toMatch(/^time_zone +America\/Sao_Paulo\nopen_credits +12$/m);
+    expect(creditTable).toMatch(/^credits\namount +remaining .* expires_on +source.type +source.external_id /);
+    expect(entryTable).toMatch(/^entries\nseq +kind +amount +balance +debt +order_external_id +/);
+    expect(entryTable).toMatch(new RegExp(`^ 15 +earn +\\d+\\.\\d\\d .* ${order.external_id} .*-03:00$`, 'm'));
+    expect(hint).toBe('at most 10 rows of each list; for more, use --limit');
+    expect((await admin.onTerminal(...of, '--limit', '100')).length).toBe(shown.length + 2 + 5);
   });
 
   it('`cashback grant` grants once per external ID, also when repeated or concurrent', async () => {

@@ -207,6 +207,11 @@ describe('`cashback import`', () => {
       expect([headers.get('idempotency-replayed'), body]).toMatchObject(['true', content]);
     }
     expect(await merchant.wallet(cpf)).toMatchObject({ available: '1000.50' });
+    const shown = await admin.onTerminal(...command(file));
+    expect(shown.map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['lines', 'granted', 'existing', 'bad'],
+      ['3', '0', '3', '0'],
+    ]);
   });
 
   it.each([

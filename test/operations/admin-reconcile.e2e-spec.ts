@@ -16,6 +16,11 @@ describe('the reconcile command', () => {
       findings: 0,
       warnings: [],
     });
+    const [header, counts] = await admin.onTerminal('reconcile');
+    expect([header, counts]).toEqual([
+      expect.stringMatching(/findings +warnings$/),
+      expect.stringMatching(/ 0 +\[\]$/),
+    ]);
   });
 
   it('`reconcile` prints one JSON line per finding, then the counts, and exits with 1', async () => {

@@ -33,7 +33,7 @@ describe('`order show`', () => {
       ...(await merchant.order(order)),
       merchant_id: merchant.id,
       policy: expect.objectContaining({ earn_rate: '7.5%', redeem_share: '50%', release_days: 0 }),
-      refunds: [expect.objectContaining({ id: refund.id, external_id: 'DEV-1', amount: '50.00', returned: '5.00' })],
+      refunds: [refund],
       entries: expect.any(Array),
     });
     const movements = (entries: Entry[]): string[] =>
@@ -41,6 +41,22 @@ describe('`order show`', () => {
     expect(movements(shown.entries)).toEqual(movements(await merchant.statement(document)).reverse());
     const named = ['--merchant', merchant.id, '--external-id', order.external_id];
     expect(await admin.json('order', 'show', ...named)).toEqual(shown);
+  });
+
+  it('`order show` prints sections with the names of the API and local times on a terminal', async () => {
+    const { order } = await aCustomer(merchant);
+    await merchant.refund(order, '10.00', { external_id: 'DEV-2' });
+    const shown = await admin.onTerminal('order', 'show', '--order', order.id, '--limit', '1');
+    const text = shown.join('\n');
+    expect(text).toMatch(/^id +[0-9a-f-]{36}\nexternal_id +PED-.*\nstatus +partially_refunded$/m);
+    expect(text).toMatch(/^cashback.to_redeem.redeemed +10.00$/m);
+    expect(text).toMatch(/^policy.earn_rate +7.5%$/m);
+    expect(text).toMatch(/\n\nitems\nid +price +quantity +description\nsku-1 +100.00 +1 +Café em grãos\n\n/);
+    expect(text).toMatch(
+      /\n\nrefunds\nexternal_id +amount +eligible_amount +cashback_returned +cashback_taken_back +amount_to_pay_back +created_at\nDEV-2 +10.00 +10.00 +1.00 +\S+ +9.00 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-03:00\n\nentries\nseq +kind /,
+    );
+    expect(shown.at(-1)).toBe('at most 1 row of each list; for more, use --limit');
+    expect(text).not.toContain('DEV-1');
   });
 
   it('`order show` finds no order of another merchant by its external ID and says which options it needs', async () => {

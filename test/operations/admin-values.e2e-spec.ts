@@ -65,7 +65,28 @@ describe('the output of lists', () => {
     );
     const starts = table.map((line) => line.indexOf('  ')).filter((at) => at > 0);
     expect(Math.min(...starts.slice(1))).toBe(id.length);
-    const changed = await admin.onTerminal('merchant', 'set', id, '--name', 'One');
-    expect(JSON.parse(changed.join('\n'))).toMatchObject({ id, name: 'One' });
+  });
+
+  it('a record is an object in a pipe, and its members with local times on a terminal', async () => {
+    const create = ['merchant', 'create', '--name', 'Loja\u001b[2J', '--time-zone', 'America/Manaus'];
+    const { id, created_at } = await admin.json<{ id: string; created_at: string }>(...create);
+    const shown = await admin.onTerminal(
+      'merchant',
+      'set',
+      id,
+      '--name',
+      'Loja\u001b[2J',
+      '--earn-rate',
+      'p\u001bix=7%',
+    );
+    const values = new Map(shown.map((line) => line.split(/ {2,}/) as [string, string]));
+    expect(Object.fromEntries(values)).toMatchObject({
+      ...{ id, name: 'Loja\uFFFD[2J', 'policy.earn_rate': '5%', 'policy.time_zone': 'America/Manaus' },
+      'policy.earn_rates_by_payment_method.p\uFFFDix': '7%',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-04:00$/),
+    });
+    expect(new Date(values.get('created_at')!).getTime()).toBe(Math.floor(Date.parse(created_at) / 1000) * 1000);
+    const user = await admin.onTerminal('user', 'create', '--merchant', id, '--email', 'caixa@loja.example');
+    expect(user.join('\n')).toMatch(/^permissions +\["orders"\]\ndisabled_at\ncreated_at +\S+T\S+Z\npassword +\S+$/m);
   });
 });
