@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
+import { readUserNames } from '../auth/user-names.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Entry } from '../cashback/entry.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
@@ -51,16 +52,23 @@ export class RecordsService {
     if (stored === null) throw notFound('id' in name ? 'no order has this ID' : 'no order has this external_id');
     const { id: orderId, merchantId, policy } = stored;
     const where = { orderId, merchantId };
-    const rows = await this.unitOfWork.snapshot(async (manager) => ({
-      refunds: await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take }),
-      entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
-    }));
+    const { refunds, entries } = await this.unitOfWork.snapshot(async (manager) => {
+      const found = await manager.find(Refund, { where, order: { createdAt: 'DESC', id: 'DESC' }, take });
+      const whoIs = await readUserNames(
+        manager,
+        found.map(({ createdBy }) => createdBy),
+      );
+      return {
+        refunds: found.map((refund) => toRefundDto(refund, whoIs)),
+        entries: await manager.find(Entry, { where, order: { seq: 'DESC' }, take }),
+      };
+    });
     return {
       ...(await this.orders.get(merchantId, orderId)),
       merchant_id: merchantId,
       policy: toJson(policy),
-      refunds: rows.refunds.map(toRefundDto),
-      entries: rows.entries.map(toJson),
+      refunds,
+      entries: entries.map(toJson),
     };
   }
 

@@ -7,12 +7,21 @@ import type { Order, OrderChange } from './order.entity.js';
 import { toOrderDto, toRefundDto } from './order.mapper.js';
 import type { Refund } from './refund.entity.js';
 
-/** What can be erased, and who did what, is added when an event is read. The items are many, and only an amendment changes them. */
-type OrderAdded = 'document' | 'items' | 'metadata' | 'created_by' | 'completed_by' | 'cancelled_by' | 'cancel_reason';
-type RefundAdded = 'reason' | 'metadata' | 'created_by';
+/** What is added when an event is read: what can be erased, and who did what. Only an amendment changes the items. */
+const ORDER_ADDED = [
+  'document',
+  'items',
+  'metadata',
+  'created_by',
+  'completed_by',
+  'cancelled_by',
+  'cancel_reason',
+] as const satisfies (keyof OrderDto)[];
+const REFUND_ADDED = ['reason', 'metadata', 'created_by'] as const satisfies (keyof RefundDto)[];
 
-type OrderData = Omit<OrderDto, OrderAdded> & { [Member in OrderAdded]?: never };
-type RefundData = Omit<RefundDto, RefundAdded> & { [Member in RefundAdded]?: never };
+type OrderData = Without<OrderDto, (typeof ORDER_ADDED)[number]>;
+type RefundData = Without<RefundDto, (typeof REFUND_ADDED)[number]>;
+type Without<T, Member extends keyof T> = Omit<T, Member> & { [Name in Member]?: never };
 
 declare module '../common/domain-event.js' {
   interface FeedEventDetails extends Record<Exclude<OrderEventType, 'order.refunded'>, { order: OrderData }> {
@@ -33,17 +42,12 @@ export function orderEvent({ type, madeBy, order, wallet: sums, refund }: OrderC
 
 const nobody: WhoIs = () => null;
 
-function orderData(order: Order, availableCents: number): OrderData {
-  const { document, items, metadata, created_by, completed_by, cancelled_by, cancel_reason, ...data } = toOrderDto(
-    order,
-    availableCents,
-    order.updatedAt,
-    nobody,
-  );
-  return data;
-}
+const orderData = (order: Order, availableCents: number): OrderData =>
+  without(toOrderDto(order, availableCents, order.updatedAt, nobody), ORDER_ADDED);
 
-function refundData(refund: Refund): RefundData {
-  const { reason, metadata, created_by, ...data } = toRefundDto(refund, nobody);
-  return data;
+const refundData = (refund: Refund): RefundData => without(toRefundDto(refund, nobody), REFUND_ADDED);
+
+function without<T extends object, Member extends keyof T>(dto: T, members: readonly Member[]): Without<T, Member> {
+  const left = Object.entries(dto).filter(([name]) => !members.includes(name as Member));
+  return Object.fromEntries(left) as Without<T, Member>;
 }

@@ -36,22 +36,32 @@ function anOrder(policy: Partial<Policy> = {}): Order {
   return Order.create({ ...CONTENT, ...requested }, given, rows.now);
 }
 const grant = (amountCents: number, ms = 30 * DAY_MS): unknown =>
-  rows.change((wallet) => wallet.grant({ by: USER, store: null }, amountCents, { availableAt: rows.now, expiresAt: after(ms) }, null));
+  rows.change((wallet) =>
+    wallet.grant({ by: USER, store: null }, amountCents, { availableAt: rows.now, expiresAt: after(ms) }, null),
+  );
 const expire = (order: Order): void => rows.change((wallet) => order.expireIfDue(wallet));
 const hold = (order: Order, cents: number, expiresAt?: Date, versions?: Versions): void =>
   rows.change((wallet) => order.hold(wallet, cents, expiresAt, { by: USER, versions }));
 const amend = (order: Order, totalCents: number, lowersHold = false, versions?: Versions): void =>
-  rows.change((wallet) => order.amend(wallet, { ...CONTENT, totalCents, paymentMethods: [] }, lowersHold, { by: USER, versions }));
+  rows.change((wallet) =>
+    order.amend(wallet, { ...CONTENT, totalCents, paymentMethods: [] }, lowersHold, { by: USER, versions }),
+  );
 const complete = (
   order: Order,
   redeemCents?: number,
   versions?: Versions,
   paymentMethods?: Completion['paymentMethods'],
 ) => rows.change((wallet) => order.complete(wallet, { redeemCents, paymentMethods }, { by: USER, versions }));
-const cancel = (order: Order, versions?: Versions): void => rows.change((wallet) => order.cancel(wallet, 'sold out', { by: USER, versions }));
+const cancel = (order: Order, versions?: Versions): void =>
+  rows.change((wallet) => order.cancel(wallet, 'sold out', { by: USER, versions }));
 const refund = (order: Order, amountCents: number, eligibleCents: number | null = null, versions?: Versions) =>
   rows.change(
-    (wallet) => order.refund(wallet, { externalId: newId(rows.now), amountCents, eligibleCents, ...TOLD }, { by: USER, versions }),
+    (wallet) =>
+      order.refund(
+        wallet,
+        { externalId: newId(rows.now), amountCents, eligibleCents, ...TOLD },
+        { by: USER, versions },
+      ),
     order.id,
   );
 

@@ -5,11 +5,11 @@ import type { By } from '../common/caller.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
-import type { OrderDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
+import type { OrderDto, OrderItemDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
 import type { PolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import type { Order } from './order.entity.js';
-import type { OrderPaymentMethod } from './order-content.js';
+import type { OrderItem, OrderPaymentMethod } from './order-content.js';
 import type { Refund } from './refund.entity.js';
 
 /** Who made the changes that an order shows. */
@@ -34,12 +34,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
     amount_to_pay: formatMoney(order.totalCents - heldCents - redeemedCents),
-    items: order.items.map(({ id, priceCents, description, quantity }) => ({
-      id,
-      price: formatMoney(priceCents),
-      quantity: quantity ?? 1,
-      ...(description !== undefined && { description }),
-    })),
+    items: order.items.map(toItemDto),
     payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order.policy),
     metadata: order.metadata ?? {},
     cashback: {
@@ -60,6 +55,11 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
     cancelled_by: whoIs(order.cancelledBy),
     cancel_reason: order.cancelReason,
   };
+}
+
+function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderItemDto {
+  const price = formatMoney(priceCents);
+  return { id, price, quantity: quantity ?? 1, ...(description !== undefined && { description }) };
 }
 
 export function toPaymentMethodDtos(methods: readonly OrderPaymentMethod[], policy: Policy): OrderPaymentMethodDto[] {
