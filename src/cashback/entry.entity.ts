@@ -79,7 +79,7 @@ export class Entry {
   @InstantColumn('created_at')
   createdAt!: Date;
 
-  /** Null for what a date does, as each `expire`, whoever happens to write it. */
+  /** Null for what a date does, as each `expire`, also if a request happens to write it. */
   @ByColumn('made_by', { nullable: true })
   madeBy!: By;
 

@@ -22,7 +22,7 @@ interface EntryCause {
 export type Cause = EntryCause & { orderId: string };
 type RefundCause = Cause & { refundId: string };
 
-/** Nobody expires cashback, whoever happens to write it. */
+/** Nobody expires cashback, also if a request happens to write it. */
 const BY_DATE: EntryCause = { orderId: null, by: null, store: null };
 
 /** What a refund moves. */
