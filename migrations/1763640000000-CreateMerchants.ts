@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ID, NO_ACTION, TABLE_OPTIONS } from '../src/database/migration-steps.js';
+import { ID, NO_ACTION, TABLE_OPTIONS, word } from '../src/database/migration-steps.js';
 
 /** Merchants with their cashback policies, their API users, and the sessions and token sets of these users. */
 export class CreateMerchants1763640000000 implements MigrationInterface {
@@ -11,6 +11,16 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
         policy     JSON NOT NULL,
         created_at DATETIME(3) NOT NULL,
         PRIMARY KEY (id)
+      ) ${TABLE_OPTIONS}`);
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS policy_versions (
+        merchant_id ${ID} NOT NULL,
+        from_day    ${word(10)} NOT NULL,
+        through_day ${word(10)} NOT NULL,
+        changes     JSON NOT NULL,
+        stored_at   DATETIME(3) NOT NULL,
+        PRIMARY KEY (merchant_id, from_day),
+        CONSTRAINT fk_policy_versions_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS api_users (
@@ -60,7 +70,7 @@ export class CreateMerchants1763640000000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    for (const table of ['token_sets', 'sessions', 'api_users', 'merchants'])
+    for (const table of ['token_sets', 'sessions', 'api_users', 'policy_versions', 'merchants'])
       await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

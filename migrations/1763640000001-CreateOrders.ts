@@ -17,6 +17,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         store                 VARCHAR(100) NULL,
         total_cents           BIGINT NOT NULL,
         eligible_total_cents  BIGINT NULL,
+        earn_amount_cents     BIGINT NULL,
         items                 JSON NOT NULL,
         payment_methods       JSON NOT NULL,
         final_payment_methods JSON NULL,
@@ -30,6 +31,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         refunded_eligible_cents BIGINT NOT NULL,
         returned_cents        BIGINT NOT NULL,
         taken_back_cents      BIGINT NOT NULL,
+        kept_cents            BIGINT NOT NULL,
         content_digest        BINARY(32) NOT NULL,
         version               INT NOT NULL,
         completed_version     INT NULL,
@@ -62,7 +64,8 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT ck_orders_refunded CHECK (refunded_cents BETWEEN 0 AND total_cents),
         CONSTRAINT ck_orders_refunded_eligible CHECK (refunded_eligible_cents BETWEEN 0 AND refunded_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redeemed_cents),
-        CONSTRAINT ck_orders_taken_back CHECK (taken_back_cents BETWEEN 0 AND earned_cents)
+        CONSTRAINT ck_orders_taken_back CHECK (taken_back_cents BETWEEN 0 AND earned_cents),
+        CONSTRAINT ck_orders_kept CHECK (kept_cents BETWEEN 0 AND earned_cents - taken_back_cents)
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS refunds (
@@ -70,9 +73,12 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         order_id                 ${ID} NOT NULL,
         merchant_id              ${ID} NOT NULL,
         external_id              VARBINARY(400) NOT NULL,
+        version                  INT NOT NULL,
         amount_cents             BIGINT NOT NULL,
         eligible_cents           BIGINT NOT NULL,
         requested_eligible_cents BIGINT NULL,
+        due_cents                BIGINT NOT NULL,
+        requested_take_back_cents BIGINT NULL,
         returned_cents           BIGINT NOT NULL,
         taken_back_cents         BIGINT NOT NULL,
         reason                   VARCHAR(500) NULL,
@@ -88,7 +94,8 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT ck_refunds_eligible CHECK (eligible_cents BETWEEN 0 AND amount_cents),
         CONSTRAINT ck_refunds_requested_eligible CHECK (requested_eligible_cents = eligible_cents),
         CONSTRAINT ck_refunds_returned CHECK (returned_cents BETWEEN 0 AND amount_cents),
-        CONSTRAINT ck_refunds_taken_back CHECK (taken_back_cents >= 0)
+        CONSTRAINT ck_refunds_requested_take_back CHECK (requested_take_back_cents = due_cents),
+        CONSTRAINT ck_refunds_taken_back CHECK (taken_back_cents BETWEEN 0 AND due_cents)
       ) ${TABLE_OPTIONS}`);
   }
 

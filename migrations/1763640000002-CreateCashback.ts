@@ -103,12 +103,20 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         CONSTRAINT fk_cashback_grants_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_grants_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS grant_totals (
+        merchant_id   ${ID} NOT NULL,
+        subject_id    ${ID} NOT NULL,
+        day           ${word(10)} NOT NULL,
+        granted_cents BIGINT NOT NULL,
+        PRIMARY KEY (merchant_id, subject_id)
+      ) ${TABLE_OPTIONS}`);
     await createLedger(runner);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await forgetExpression(runner, 'cashback_credits', 'is_open');
-    for (const table of ['cashback_entries', 'cashback_grants', 'cashback_holds', 'cashback_credits', 'wallets'])
+    for (const table of ['cashback_entries', 'grant_totals', 'cashback_grants', 'cashback_holds', 'cashback_credits', 'wallets'])
       await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }

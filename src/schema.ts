@@ -3,12 +3,14 @@ import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiUser } from './auth/api-user.entity.js';
 import { EventFeed } from './merchants/event-feed.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
+import { PolicyVersion } from './merchants/policy-version.entity.js';
 import { Session } from './auth/session.entity.js';
 import { TokenSet } from './auth/token-set.entity.js';
 import { AuditRecord } from './audit/audit-record.entity.js';
 import { Credit } from './cashback/credit.entity.js';
 import { Entry } from './cashback/entry.entity.js';
 import { Grant } from './cashback/grant.entity.js';
+import { GrantTotal } from './cashback/grant-totals.js';
 import { Hold } from './cashback/hold.entity.js';
 import { Wallet } from './cashback/wallet.entity.js';
 import { OutboxRow } from './database/event-outbox.js';
@@ -31,6 +33,7 @@ async function migrations(): Promise<Migration[]> {
 export const SCHEMA = {
   entities: [
     Merchant,
+    PolicyVersion,
     ApiUser,
     Session,
     TokenSet,
@@ -39,6 +42,7 @@ export const SCHEMA = {
     Hold,
     Entry,
     Grant,
+    GrantTotal,
     Order,
     Refund,
     OutboxRow,

@@ -30,6 +30,12 @@ export function positiveMoney(text: string): number {
   return cents;
 }
 
+/** Parses `none` as null, and everything else with another parser. */
+export const orNone =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | null =>
+    text === 'none' ? null : parse(text);
+
 const textThat =
   (isValid: (text: string) => boolean, message: string) =>
   (text: string): string => {

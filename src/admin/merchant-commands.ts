@@ -2,20 +2,31 @@ import { Command } from 'commander';
 import type { Merchant } from '../merchants/merchant.entity.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { Policy } from '../merchants/policy.js';
-import { type EarnRates, earnRate, money, rate, shortText, timeZone, wholeNumber } from './arguments.js';
+import { day, type EarnRates, earnRate, money, orNone, rate, shortText, timeZone, wholeNumber } from './arguments.js';
 import { runChange, runWithServices } from './application.js';
 import { printRows, toJson } from './rows.js';
 
-type Renamed =
-  'earnRateBps' | 'earnRatesByPaymentMethod' | 'redeemShareBps' | 'redeemMinimumTotalCents' | 'grantMaximumCents';
+/** The members of the policy whose options have shorter names. */
+const RENAMED = {
+  earnMinimumTotal: 'earnMinimumTotalCents',
+  earnMaximum: 'earnMaximumCents',
+  earnRateMaximum: 'earnRateMaximumBps',
+  redeemShare: 'redeemShareBps',
+  redeemMinimumTotal: 'redeemMinimumTotalCents',
+  redeemMinimum: 'redeemMinimumCents',
+  grantMaximum: 'grantMaximumCents',
+  grantDailyMaximum: 'grantDailyMaximumCents',
+} as const satisfies Record<string, keyof Policy>;
 
-/** The options have the names of the policy's members, except those that read better on a command line. */
-interface MerchantOptions extends Partial<Omit<Policy, Renamed>> {
+type PolicyOptions = { earnRate?: EarnRates } & { [Option in keyof typeof RENAMED]?: number | null } & Partial<
+    Pick<Policy, 'releaseDays' | 'validityDays' | 'orderTtlMinutes' | 'maxOrderTtlMinutes' | 'timeZone'>
+  >;
+
+interface SetOptions extends PolicyOptions {
   name?: string;
-  earnRate?: EarnRates;
-  redeemShare?: number;
-  redeemMinimumTotal?: number;
-  grantMaximum?: number;
+  from?: string;
+  through?: string;
+  remove?: true;
 }
 
 export function merchantCommands(): Command {
@@ -25,7 +36,7 @@ export function merchantCommands(): Command {
       .command('create')
       .description('create a merchant')
       .requiredOption('--name <name>', "the merchant's name", shortText),
-  ).action(({ name = '', ...options }: MerchantOptions) => {
+  ).action(({ name = '', ...options }: PolicyOptions & { name?: string }) => {
     const policy = policyOf(options);
     return runChange('merchant create', { name, policy: toJson(policy) }, async (services) =>
       changeOf(await services.get(MerchantsService).create(name, policy)),
@@ -36,13 +47,29 @@ export function merchantCommands(): Command {
       .command('set')
       .description('change a merchant; existing orders keep their policy')
       .argument('<merchant>', 'the merchant')
-      .option('--name <name>', "the merchant's name", shortText),
-  ).action((id: string, { name, ...options }: MerchantOptions) => {
-    const changes = { ...(name !== undefined && { name }), policy: policyOf(options) };
+      .option('--name <name>', "the merchant's name", shortText)
+      .option('--from <day>', 'the first of some days for which only these rules change, such as 2026-11-27', day)
+      .option('--through <day>', 'the last of these days', day)
+      .option('--remove', 'remove the rules of these days, until they begin'),
+  ).action((id: string, { name, from, through, remove, ...options }: SetOptions) => {
+    const policy = policyOf(options);
+    if (from !== undefined || through !== undefined || remove)
+      return setVersion(id, { from, through }, remove ? undefined : policy, name);
+    const changes = { ...(name !== undefined && { name }), policy };
     return runChange('merchant set', { merchant_id: id, ...toJson(changes) }, async (services) =>
       changeOf(await services.get(MerchantsService).set(id, changes)),
     );
   });
+  merchant
+    .command('dates')
+    .description('list the rules of a merchant for some days that are not over')
+    .argument('<merchant>', 'the merchant')
+    .action((id: string) =>
+      runWithServices(async (services) => {
+        await services.get(MerchantsService).get(id);
+        printRows((await services.get(MerchantsService).versionsOf(id)).map(toJson));
+      }),
+    );
   merchant
     .command('list')
     .description('list all merchants')
@@ -52,6 +79,26 @@ export function merchantCommands(): Command {
       ),
     );
   return merchant;
+}
+
+/** @param policy undefined removes the rules of these days. */
+function setVersion(
+  id: string,
+  { from: fromDay, through: throughDay }: { from: string | undefined; through: string | undefined },
+  policy: Partial<Policy> | undefined,
+  name: string | undefined,
+): Promise<void> {
+  if (fromDay === undefined || throughDay === undefined) throw new Error('--from and --through belong together');
+  if (name !== undefined || policy?.timeZone !== undefined) throw new Error('--name and --time-zone have no days');
+  if (policy !== undefined && Object.keys(policy).length === 0) throw new Error('name at least one rule, or --remove');
+  // A version with a general rate replaces all rates of methods.
+  const changes = policy?.earnRateBps === undefined ? policy : { earnRatesByPaymentMethod: {}, ...policy };
+  const days = { fromDay, throughDay };
+  const details = { merchant_id: id, from: fromDay, through: throughDay, changes: changes && toJson(changes) };
+  return runChange('merchant set', details, async (services) => {
+    const version = await services.get(MerchantsService).setVersion(id, days, changes);
+    return { result: toJson(version), changed: { merchant_id: id } };
+  });
 }
 
 function withPolicyOptions(command: Command): Command {
@@ -66,6 +113,14 @@ function withPolicyOptions(command: Command): Command {
       "maximum share of an order's eligible total that can be redeemed, such as 50%",
       rate,
     )
+    .option('--earn-minimum-total <amount>', 'orders below this total earn nothing', money)
+    .option('--earn-maximum <amount>', 'the most that one order earns, or none', orNone(money))
+    .option(
+      '--earn-rate-maximum <rate>',
+      "the share of an order's eligible total that it can ask to earn, or none",
+      orNone(rate),
+    )
+    .option('--redeem-minimum <amount>', 'the least that can be redeemed at once', money)
     .option('--redeem-minimum-total <amount>', 'no cashback can be redeemed on orders below this total', money)
     .option(
       '--release-days <n>',
@@ -84,24 +139,24 @@ function withPolicyOptions(command: Command): Command {
       'the most that an API user can grant at once; the commands `cashback grant` and `import` only warn',
       money,
     )
+    .option(
+      '--grant-daily-maximum <amount>',
+      'the most that an API user can grant in a day; all of the merchant grant at most four times as much',
+      money,
+    )
     .option('--time-zone <zone>', 'IANA time zone in which calendar days begin, such as America/Sao_Paulo', timeZone);
 }
 
 /** Only the options that were given, so that `set` changes nothing else. */
-function policyOf({
-  earnRate: { general, byPaymentMethod } = {},
-  redeemShare,
-  redeemMinimumTotal,
-  grantMaximum,
-  ...same
-}: Omit<MerchantOptions, 'name'>): Partial<Policy> {
+function policyOf({ earnRate: { general, byPaymentMethod } = {}, ...options }: PolicyOptions): Partial<Policy> {
+  const members = Object.entries(options).map(([name, value]) => [
+    Object.hasOwn(RENAMED, name) ? RENAMED[name as keyof typeof RENAMED] : name,
+    value,
+  ]);
   return {
-    ...same,
+    ...(Object.fromEntries(members) as Partial<Policy>),
     ...(general !== undefined && { earnRateBps: general }),
     ...(byPaymentMethod !== undefined && { earnRatesByPaymentMethod: byPaymentMethod }),
-    ...(redeemShare !== undefined && { redeemShareBps: redeemShare }),
-    ...(redeemMinimumTotal !== undefined && { redeemMinimumTotalCents: redeemMinimumTotal }),
-    ...(grantMaximum !== undefined && { grantMaximumCents: grantMaximum }),
   };
 }
 

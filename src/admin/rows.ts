@@ -113,7 +113,8 @@ export function toJson(entity: object): Record<string, unknown> {
     Object.entries(entity).map(([member, value]) => {
       const name = member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       if (name.endsWith('_cents')) return [name.slice(0, -'_cents'.length), amountOf(value as number | null)];
-      if (name.endsWith('_bps')) return [name.slice(0, -'_bps'.length), formatPercent(value as number)];
+      if (name.endsWith('_bps'))
+        return [name.slice(0, -'_bps'.length), value === null ? null : formatPercent(value as number)];
       return [name, toValue(name, value)];
     }),
   );

@@ -112,6 +112,7 @@ export function refuseAboveMaximum(content: GrantContent, policy: Policy): void 
   const maximum = formatMoney(policy.grantMaximumCents);
   throw new Problem('grant_exceeds_maximum', {
     maximum,
+    limited_by: 'grant',
     errors: [{ pointer: '/amount', detail: `must be at most ${maximum}` }],
   });
 }

@@ -23,6 +23,7 @@ import {
   type StoredGrant,
   validityOfGrant,
 } from './grant-content.js';
+import { GrantTotals } from './grant-totals.js';
 import { Replays } from './replay.js';
 import { grantEvent } from './wallet-events.js';
 import type { WalletAggregate } from './wallet-aggregate.js';
@@ -110,15 +111,19 @@ export class GrantsService {
     const claimed = requests.filter((request) => request.claim(ownerKey(ownerOf(request.key))));
     const owners = claimed.map(({ key }) => ownerOf(key));
     const { wallets, others } = await this.wallets.lockAll(manager, owners, onLocked);
+    const limited = claimed.flatMap(({ key }) => limitedGrant(key) ?? []);
+    const totals = await GrantTotals.lock(manager, limited);
     const events: NewFeedEvent[] = [];
     const rows: Grant[] = [];
     const outcomes = requests.map((request): Outcome<Credit> => {
       if (!claimed.includes(request)) return AGAIN;
       const { policy, content } = request.key;
+      const ofUser = limitedGrant(request.key);
       const grantTo = (wallet: WalletAggregate): Outcome<Credit> =>
         outcomeOf(() => {
           const validity = validityOfGrant(content, policy, wallet.now);
           const { by = OPERATOR, store = null, reason = null } = content;
+          if (ofUser !== undefined) totals.refuseAboveMaximum(ofUser, content.amountCents, wallet.now);
           return wallet.grant({ by, store }, content.amountCents, validity, reason);
         });
       const owner = ownerKey(ownerOf(request.key));
@@ -126,6 +131,7 @@ export class GrantsService {
       if (wallet === undefined) return unlessRefused(others.get(owner)!, grantTo);
       const outcome = grantTo(wallet);
       if (isDone(outcome)) {
+        if (ofUser !== undefined) totals.add(ofUser, content.amountCents, wallet.now);
         const grant = this.#newGrant(outcome.value, content);
         rows.push(grant);
         const about = { externalId: grant.externalId, timeZone: policy.timeZone, madeBy: grant.createdBy };
@@ -135,6 +141,7 @@ export class GrantsService {
     });
     await this.wallets.save(manager, record, wallets.values());
     await insertRows(manager, Grant, rows);
+    await totals.save(manager);
     events.forEach(record);
     return outcomes;
   }
@@ -243,6 +250,10 @@ export class GrantsService {
     };
   }
 }
+
+/** The operator has no maximum. */
+const limitedGrant = ({ merchantId, policy, content: { by } }: NewGrant) =>
+  by === undefined ? undefined : { merchantId, by, policy };
 
 const ownerOf = ({ merchantId, content: { document } }: NewGrant): WalletOwner => ({ merchantId, document });
 

@@ -3,7 +3,15 @@ import fc from 'fast-check';
 import { MAX_CENTS, parseMoney } from '../common/money.js';
 import { EXAMPLE_RATES, QUOTE_EXAMPLES } from '../../test/support/quote-examples.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
-import { cashbackToReceive, type OrderTotals, rateOf, redeemableMaximum } from './quote.js';
+import {
+  cashbackToReceive,
+  earnAmountProblem,
+  type OrderTotals,
+  type PaidOrder,
+  rateOf,
+  redeemableMaximum,
+  shareOf,
+} from './quote.js';
 
 const aPolicy = (members: Partial<Policy> = {}): Policy => ({
   ...DEFAULT_POLICY,
@@ -12,6 +20,9 @@ const aPolicy = (members: Partial<Policy> = {}): Policy => ({
 });
 /** An order whose whole total is eligible. */
 const whole = (totalCents: number): OrderTotals => ({ totalCents, eligibleTotalCents: null });
+/** What an order earns by the rates, or by what it asks to earn. */
+const earnedOf = (order: Omit<PaidOrder, 'earnAmountCents'> & Partial<PaidOrder>, policy: Policy): number =>
+  cashbackToReceive({ earnAmountCents: null, ...order }, policy).earnedCents;
 const cents = fc.integer({ min: 1, max: MAX_CENTS });
 const bps = fc.integer({ min: 0, max: 10_000 });
 
@@ -29,7 +40,7 @@ describe('worked examples', () => {
         maximumCents: parseMoney(row.maximum),
         limitedBy: row.limitedBy,
       });
-      expect(cashbackToReceive({ ...totals, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
+      expect(earnedOf({ ...totals, paymentMethods, redeemedCents: parseMoney(row.R) }, policy)).toBe(
         parseMoney(row.receive),
       );
     },
@@ -63,6 +74,15 @@ describe('redeemableMaximum', () => {
     const policy = aPolicy({ redeemMinimumTotalCents: 5_000 });
     expect(redeemableMaximum(whole(4_999), 100, policy)).toEqual({ maximumCents: 0, limitedBy: 'minimum_total' });
     expect(redeemableMaximum(whole(5_000), 100, policy)).toEqual({ maximumCents: 100, limitedBy: 'balance' });
+  });
+
+  it('redeemableMaximum is zero where it would be less than the least that can be redeemed at once', () => {
+    const policy = aPolicy({ redeemMinimumCents: 500 });
+    const limited = { maximumCents: 0, limitedBy: 'redeem_minimum' };
+    expect(redeemableMaximum(whole(10_000), 499, policy)).toEqual(limited);
+    expect(redeemableMaximum(whole(10_000), 500, policy)).toEqual({ maximumCents: 500, limitedBy: 'balance' });
+    expect(redeemableMaximum(whole(999), 10_000, policy)).toEqual(limited);
+    expect(redeemableMaximum(whole(1000), 10_000, policy)).toEqual({ maximumCents: 500, limitedBy: 'order_share' });
   });
 
   it('redeemableMaximum never exceeds the balance, the total, or the share', () => {
@@ -107,7 +127,7 @@ describe('cashbackToReceive', () => {
   it('cashbackToReceive with a single rate equals that rate of the paid amount, rounded down once', () => {
     fc.assert(
       fc.property(order, bps, (given, earnRateBps) => {
-        const received = cashbackToReceive(given, aPolicy({ earnRateBps, earnRatesByPaymentMethod: {} }));
+        const received = earnedOf(given, aPolicy({ earnRateBps, earnRatesByPaymentMethod: {} }));
         expect(received).toBe(Number((BigInt(given.totalCents - given.redeemedCents) * BigInt(earnRateBps)) / 10_000n));
       }),
     );
@@ -118,7 +138,7 @@ describe('cashbackToReceive', () => {
       fc.property(order, (given) => {
         const at = (rate: number): number =>
           Number((BigInt(given.totalCents - given.redeemedCents) * BigInt(rate)) / 10_000n);
-        const received = cashbackToReceive(given, aPolicy());
+        const received = earnedOf(given, aPolicy());
         expect(received).toBeGreaterThanOrEqual(at(0));
         expect(received).toBeLessThanOrEqual(at(700));
       }),
@@ -130,8 +150,8 @@ describe('cashbackToReceive', () => {
       fc.property(order, (given) => {
         const { totalCents, redeemedCents } = given;
         const more = { ...given, redeemedCents: Math.min(totalCents, redeemedCents + 1) };
-        expect(cashbackToReceive(more, aPolicy())).toBeLessThanOrEqual(cashbackToReceive(given, aPolicy()));
-        expect(cashbackToReceive({ ...given, redeemedCents: totalCents }, aPolicy())).toBe(0);
+        expect(earnedOf(more, aPolicy())).toBeLessThanOrEqual(earnedOf(given, aPolicy()));
+        expect(earnedOf({ ...given, redeemedCents: totalCents }, aPolicy())).toBe(0);
       }),
     );
   });
@@ -147,7 +167,7 @@ describe('cashbackToReceive', () => {
       { id: 'pix', amountCents: 499 },
     ];
     const of = (paymentMethods: typeof whole): number =>
-      cashbackToReceive({ totalCents: 1001, eligibleTotalCents: null, paymentMethods, redeemedCents: 0 }, aPolicy());
+      earnedOf({ totalCents: 1001, eligibleTotalCents: null, paymentMethods, redeemedCents: 0 }, aPolicy());
     expect(of(cut)).toBe(of(whole));
   });
 
@@ -155,13 +175,58 @@ describe('cashbackToReceive', () => {
     'cashbackToReceive uses the default rate for a payment method named %s',
     (id) => {
       expect(
-        cashbackToReceive(
-          { ...whole(10_000), paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 },
-          aPolicy(),
-        ),
+        earnedOf({ ...whole(10_000), paymentMethods: [{ id, amountCents: 10_000 }], redeemedCents: 0 }, aPolicy()),
       ).toBe(500);
     },
   );
+});
+
+describe('what limits the cashback to receive', () => {
+  const of = (order: Partial<PaidOrder>, policy: Partial<Policy>) =>
+    cashbackToReceive(
+      { ...whole(100_000), paymentMethods: [], redeemedCents: 0, earnAmountCents: null, ...order },
+      aPolicy(policy),
+    );
+
+  it('an order below the minimum total earns nothing, and one of exactly that total does', () => {
+    const policy = { earnMinimumTotalCents: 100_001 };
+    expect(of({}, policy)).toEqual({ earnedCents: 0, limitedBy: 'minimum_total' });
+    expect(of({ earnAmountCents: 10_000 }, policy)).toEqual({ earnedCents: 0, limitedBy: 'minimum_total' });
+    expect(of({}, { earnMinimumTotalCents: 100_000 })).toEqual({ earnedCents: 5_000, limitedBy: null });
+  });
+
+  it('an order earns at most the maximum, which limits only what would be more', () => {
+    expect(of({}, { earnMaximumCents: 4_999 })).toEqual({ earnedCents: 4_999, limitedBy: 'maximum' });
+    expect(of({}, { earnMaximumCents: 5_000 })).toEqual({ earnedCents: 5_000, limitedBy: null });
+    expect(of({}, { earnMaximumCents: 0 })).toEqual({ earnedCents: 0, limitedBy: 'maximum' });
+  });
+
+  it('what an order asks to earn is reduced by what is redeemed, and then the maximum applies', () => {
+    const asked = { earnAmountCents: 10_000, redeemedCents: 50_000 };
+    expect(of(asked, { earnMaximumCents: 5_000 })).toEqual({ earnedCents: 5_000, limitedBy: null });
+    expect(of(asked, { earnMaximumCents: 4_000 })).toEqual({ earnedCents: 4_000, limitedBy: 'maximum' });
+    expect(of({ ...asked, earnAmountCents: 9_999 }, {}).earnedCents).toBe(4_999);
+    expect(of({ ...asked, redeemedCents: 100_000 }, {}).earnedCents).toBe(0);
+    expect(of({ earnAmountCents: 0, eligibleTotalCents: 0 }, {}).earnedCents).toBe(0);
+  });
+
+  it('an order asks to earn at most the share of its eligible total, and nothing if there is no share', () => {
+    const problemOf = (earnAmountCents: number | null, eligibleTotalCents: number | null, bps: number | null) =>
+      earnAmountProblem(
+        { totalCents: 100_000, eligibleTotalCents, earnAmountCents },
+        aPolicy({ earnRateMaximumBps: bps }),
+      );
+    expect(problemOf(10_000, null, 1_000)).toBeUndefined();
+    expect(problemOf(10_001, null, 1_000)?.toBody('', '')).toMatchObject({ maximum: '100.00' });
+    expect(problemOf(5_001, 50_000, 1_000)?.toBody('', '')).toMatchObject({ maximum: '50.00' });
+    expect(problemOf(1, 0, 10_000)?.code).toBe('earn_amount_exceeds_maximum');
+    expect(problemOf(1, null, null)?.message).toContain('no earn_rate_maximum');
+    for (const earned of [null, 0]) expect(problemOf(earned, 0, null)).toBeUndefined();
+  });
+
+  it('shareOf is exact where the product exceeds 2^53', () => {
+    expect(shareOf(MAX_CENTS, 9_999)).toBe(99_989_999_999);
+  });
 });
 
 describe('rateOf', () => {

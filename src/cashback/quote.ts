@@ -1,4 +1,5 @@
-import type { LimitedBy } from '../common/problem.js';
+import { formatMoney } from '../common/money.js';
+import { type EarnLimitedBy, type LimitedBy, Problem } from '../common/problem.js';
 import { isSamePaymentMethod, type Policy } from '../merchants/policy.js';
 import { type Validity, validityOf } from './validity.js';
 
@@ -19,33 +20,86 @@ export interface PaidOrder extends OrderTotals {
   /** They add up to at most the total. */
   paymentMethods: readonly { id: string; amountCents: number }[];
   redeemedCents: number;
+  /** What it earns if nothing is redeemed, instead of the policy's rates; null if they decide. */
+  earnAmountCents: number | null;
 }
+
+export const eligibleTotal = ({ totalCents, eligibleTotalCents }: OrderTotals): number =>
+  eligibleTotalCents ?? totalCents;
+
+/** Returns a share of an amount, in centavos, rounded down. The product can exceed 2^53. */
+export const shareOf = (cents: number, bps: number): number => Number((BigInt(cents) * BigInt(bps)) / 10_000n);
 
 /**
  * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the
- * eligible total, and nothing on orders below the policy's minimum.
+ * eligible total. It is 0 on orders below the policy's minimum total, and where it would be less than the least that can
+ * be redeemed at once.
  *
  * @param balanceCents what the customer could spend on this order, including its own hold.
  */
 export function redeemableMaximum(order: OrderTotals, balanceCents: number, policy: Policy): RedeemableMaximum {
-  const { totalCents, eligibleTotalCents } = order;
+  const { totalCents } = order;
   if (totalCents < policy.redeemMinimumTotalCents) return { maximumCents: 0, limitedBy: 'minimum_total' };
-  const shareCents = Number((BigInt(eligibleTotalCents ?? totalCents) * BigInt(policy.redeemShareBps)) / 10_000n);
+  const shareCents = shareOf(eligibleTotal(order), policy.redeemShareBps);
   const maximumCents = Math.min(balanceCents, shareCents);
+  if (maximumCents < policy.redeemMinimumCents) return { maximumCents: 0, limitedBy: 'redeem_minimum' };
   if (shareCents < balanceCents && shareCents < totalCents) return { maximumCents, limitedBy: 'order_share' };
   return { maximumCents, limitedBy: balanceCents < totalCents ? 'balance' : null };
 }
 
 /**
- * Returns the cashback that a customer receives for an order: the blended rate of what is really paid, applied to the
- * eligible amount that is really paid. Redeemed cashback earns nothing. What neither a payment method nor cashback pays
- * earns the policy's base rate.
- *
- * The products can exceed 2^53, so they are computed as bigint, with a single division and rounding at the end.
- *
- * @returns centavos.
+ * @param pointer the member that has the amount.
+ * @throws Problem redemption_below_minimum if less is redeemed than the least that can be redeemed at once.
  */
-export function cashbackToReceive(order: PaidOrder, policy: Policy): number {
+export function refuseBelowMinimum({ redeemMinimumCents }: Policy, redeemedCents: number, pointer: string): void {
+  if (redeemedCents === 0 || redeemedCents >= redeemMinimumCents) return;
+  const minimum = formatMoney(redeemMinimumCents);
+  const errors = [{ pointer, detail: `must be "0.00" or at least ${minimum}` }];
+  throw new Problem('redemption_below_minimum', { minimum, errors });
+}
+
+/** Returns a refusal if an order asks to earn more than the policy allows; undefined if it does not. */
+export function earnAmountProblem(
+  order: OrderTotals & Pick<PaidOrder, 'earnAmountCents'>,
+  { earnRateMaximumBps }: Policy,
+): Problem | undefined {
+  const maximumCents = shareOf(eligibleTotal(order), earnRateMaximumBps ?? 0);
+  if (order.earnAmountCents === null || order.earnAmountCents <= maximumCents) return undefined;
+  const maximum = formatMoney(maximumCents);
+  const detail = earnRateMaximumBps === null ? 'the policy has no earn_rate_maximum: leave out earn_amount' : undefined;
+  const errors = [{ pointer: '/earn_amount', detail: `must be at most ${maximum}` }];
+  return new Problem('earn_amount_exceeds_maximum', { maximum, errors, ...(detail !== undefined && { detail }) });
+}
+
+/** What a customer receives for an order. */
+export interface EarnedCashback {
+  earnedCents: number;
+  limitedBy: EarnLimitedBy;
+}
+
+/**
+ * Returns the cashback that a customer receives for an order: what the order asks to earn, or the blended rate of what
+ * is really paid, for the eligible amount that is really paid. Redeemed cashback earns nothing.
+ */
+export function cashbackToReceive(order: PaidOrder, policy: Policy): EarnedCashback {
+  if (order.totalCents < policy.earnMinimumTotalCents) return { earnedCents: 0, limitedBy: 'minimum_total' };
+  const { earnMaximumCents } = policy;
+  const earnedCents = order.earnAmountCents === null ? byRates(order, policy) : byAmount(order, order.earnAmountCents);
+  if (earnMaximumCents === null || earnedCents <= earnMaximumCents) return { earnedCents, limitedBy: null };
+  return { earnedCents: earnMaximumCents, limitedBy: 'maximum' };
+}
+
+function byAmount(order: PaidOrder, earnAmountCents: number): number {
+  const eligible = BigInt(eligibleTotal(order));
+  const paid = eligible - BigInt(order.redeemedCents);
+  return eligible === 0n || paid <= 0n ? 0 : Number((BigInt(earnAmountCents) * paid) / eligible);
+}
+
+/**
+ * What neither a payment method nor cashback pays earns the policy's base rate. The products can exceed 2^53, so they
+ * are computed as bigint, with a single division and rounding at the end.
+ */
+function byRates(order: PaidOrder, policy: Policy): number {
   const redeemed = BigInt(order.redeemedCents);
   let paid = 0n;
   let weighted = 0n;
@@ -58,14 +112,14 @@ export function cashbackToReceive(order: PaidOrder, policy: Policy): number {
     paid += unnamed;
     weighted += unnamed * BigInt(policy.earnRateBps);
   }
-  const eligible = BigInt(order.eligibleTotalCents ?? order.totalCents) - redeemed;
+  const eligible = BigInt(eligibleTotal(order)) - redeemed;
   return paid === 0n || eligible <= 0n ? 0 : Number((eligible * weighted) / (paid * 10_000n));
 }
 
 /** What a customer can redeem on an order, and will receive for it. */
 export interface Quote {
   maximum: RedeemableMaximum;
-  earnedCents: number;
+  earned: EarnedCashback;
   validity: Validity;
 }
 
@@ -77,7 +131,7 @@ export interface Quote {
 export function quote(order: PaidOrder, policy: Policy, balanceCents: number, completedAt: Date): Quote {
   return {
     maximum: redeemableMaximum(order, balanceCents, policy),
-    earnedCents: cashbackToReceive(order, policy),
+    earned: cashbackToReceive(order, policy),
     validity: validityOf(policy, completedAt),
   };
 }

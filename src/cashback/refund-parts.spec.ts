@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_CENTS, parseMoney, sumCents } from '../common/money.js';
+import type { Problem } from '../common/problem.js';
 import {
   eligibleBounds,
-  proportionalEligibleCents,
+  type RefundAmounts,
+  refundAmounts,
   type RefundedOrder,
   type RefundParts,
   refundParts,
+  type RequestedRefund,
 } from './refund-parts.js';
 
 type CompletedOrder = Pick<RefundedOrder, 'totalCents' | 'eligibleTotalCents' | 'redeemedCents' | 'earnedCents'>;
@@ -15,31 +18,50 @@ interface Step extends RefundParts {
   eligibleCents: number;
 }
 
-/**
- * Applies refunds one after another.
- *
- * @param eligibleOf chooses the eligible part of the nth refund within the bounds; undefined leaves it to the service.
- * @param expiredCents what had expired unspent before the first refund.
- */
-function refundInTurn(
-  order: CompletedOrder,
-  amounts: readonly number[],
-  eligibleOf: (nth: number, bounds: { minimumCents: number; maximumCents: number }) => number | undefined = () =>
-    undefined,
-  expiredCents = 0,
-): Step[] {
-  const state = { ...order, refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
+interface Choices {
+  /** The eligible part of the nth refund within the bounds; undefined leaves it to the service. */
+  eligibleOf?: (nth: number, bounds: { minimumCents: number; maximumCents: number }) => number | undefined;
+  /** What the nth refund takes back, at most what is left; undefined leaves it to the service. */
+  takeBackOf?: (nth: number, leftCents: number) => number | undefined;
+  /** What had expired unspent before the first refund. */
+  expiredCents?: number;
+  earnRateMaximumBps?: number;
+}
+
+/** Applies refunds one after another. */
+function refundInTurn(order: CompletedOrder, amounts: readonly number[], choices: Choices = {}): Step[] {
+  const { eligibleOf, takeBackOf, expiredCents = 0, earnRateMaximumBps = null } = choices;
+  const state = untouched(order);
   return amounts.map((amountCents, nth) => {
-    const eligibleCents =
-      eligibleOf(nth, eligibleBounds(state, amountCents)) ?? proportionalEligibleCents(state, amountCents);
-    const parts = refundParts(state, { amountCents, eligibleCents }, expiredCents);
+    const eligible = eligibleOf?.(nth, eligibleBounds(state, amountCents)) ?? null;
+    const sent = { externalId: 'DEV-1', amountCents, eligibleCents: eligible };
+    const asked = takeBackOf?.(nth, state.keptCents) ?? null;
+    const refund = amountsOf(state, { ...sent, takeBackCents: asked }, earnRateMaximumBps);
+    const { eligibleCents, dueCents } = refund;
+    const parts = refundParts(state, refund, expiredCents);
     state.refundedCents += amountCents;
     state.refundedEligibleCents += eligibleCents;
     state.returnedCents += parts.returnedCents;
     state.takenBackCents += parts.takenBackCents;
+    state.keptCents -= dueCents;
     return { amountCents, eligibleCents, ...parts };
   });
 }
+
+/** The amounts of a refund, with the nearest bound of `take_back` if what it asks for is outside of them. */
+function amountsOf(order: RefundedOrder, sent: RequestedRefund, earnRateMaximumBps: number | null): RefundAmounts {
+  try {
+    return refundAmounts(order, sent, earnRateMaximumBps);
+  } catch (error) {
+    const { minimum } = (error as Problem).toBody('', '') as { minimum: string };
+    return refundAmounts(order, { ...sent, takeBackCents: parseMoney(minimum) }, earnRateMaximumBps);
+  }
+}
+
+const untouched = (order: CompletedOrder): RefundedOrder => {
+  const nothing = { refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
+  return { ...order, ...nothing, keptCents: order.earnedCents };
+};
 
 const fraction = fc.double({ min: 0, max: 1, noNaN: true });
 
@@ -52,9 +74,11 @@ const scenario = fc
     earned: fraction,
     cuts: fc.array(fraction, { maxLength: 12 }),
     sent: fc.array(fc.option(fc.oneof(fc.constantFrom(0, 1), fraction)), { minLength: 13, maxLength: 13 }),
+    taken: fc.array(fc.option(fc.oneof(fc.constantFrom(0, 1), fraction)), { minLength: 13, maxLength: 13 }),
+    earnRateMaximumBps: fc.integer({ min: 0, max: 10_000 }),
     expired: fraction,
   })
-  .map(({ totalCents, eligible, redeemed, earned, cuts, sent, expired }) => {
+  .map(({ totalCents, eligible, redeemed, earned, cuts, sent, taken, earnRateMaximumBps, expired }) => {
     const eligibleTotalCents = eligible === null ? null : Math.floor(totalCents * eligible);
     const eligibleCents = eligibleTotalCents ?? totalCents;
     const redeemedCents = Math.floor(eligibleCents * redeemed);
@@ -68,6 +92,11 @@ const scenario = fc
         const part = sent[nth] ?? null;
         return part === null ? undefined : minimumCents + Math.floor((maximumCents - minimumCents) * part);
       },
+      takeBackOf: (nth: number, leftCents: number) => {
+        const part = taken[nth] ?? null;
+        return part === null ? undefined : Math.floor(leftCents * part);
+      },
+      earnRateMaximumBps,
       expiredCents: Math.floor(earnedCents * expired),
     };
   });
@@ -121,9 +150,11 @@ describe('refundParts', () => {
       const steps = refundInTurn(
         order,
         refunds.map(([amount]) => parseMoney(amount)),
-        (nth) => {
-          const sent = refunds[nth]?.[1];
-          return typeof sent === 'string' ? parseMoney(sent) : undefined;
+        {
+          eligibleOf: (nth) => {
+            const sent = refunds[nth]?.[1];
+            return typeof sent === 'string' ? parseMoney(sent) : undefined;
+          },
         },
       );
       expect(steps.map(({ takenBackCents }) => takenBackCents)).toEqual(
@@ -135,7 +166,7 @@ describe('refundParts', () => {
   it('refundParts of 10,000 orders add up exactly to each total and are never negative, with and without eligible parts', () => {
     fc.assert(
       fc.property(scenario, ({ order, amounts, eligibleOf }) => {
-        const steps = refundInTurn(order, amounts, eligibleOf);
+        const steps = refundInTurn(order, amounts, { eligibleOf });
         expect(wrong(steps)).toEqual([]);
         expect(sumOf(steps, 'eligibleCents')).toBe(order.eligibleTotalCents ?? order.totalCents);
         expect(sumOf(steps, 'returnedCents')).toBe(order.redeemedCents);
@@ -148,7 +179,7 @@ describe('refundParts', () => {
   it('refundParts of 10,000 orders take back all but what had expired unspent, and are never negative', () => {
     fc.assert(
       fc.property(scenario, ({ order, amounts, eligibleOf, expiredCents }) => {
-        const steps = refundInTurn(order, amounts, eligibleOf, expiredCents);
+        const steps = refundInTurn(order, amounts, { eligibleOf, expiredCents });
         expect(wrong(steps)).toEqual([]);
         expect(sumOf(steps, 'takenBackCents')).toBe(order.earnedCents - expiredCents);
       }),
@@ -156,19 +187,45 @@ describe('refundParts', () => {
     );
   });
 
-  it('refundParts of several refunds are those of one refund of their sums', () => {
+  it('10,000 sequences of refunds with take_back and eligible_amount end at exactly the totals, and a full refund keeps nothing', () => {
     fc.assert(
-      fc.property(scenario, fc.nat({ max: 12 }), ({ order, amounts, eligibleOf }, upTo) => {
-        const steps = refundInTurn(order, amounts, eligibleOf).slice(0, upTo + 1);
-        const [whole] = refundInTurn(order, [sumOf(steps, 'amountCents')], () => sumOf(steps, 'eligibleCents'));
-        expect(whole).toEqual({
-          amountCents: sumOf(steps, 'amountCents'),
-          eligibleCents: sumOf(steps, 'eligibleCents'),
-          returnedCents: sumOf(steps, 'returnedCents'),
-          takenBackCents: sumOf(steps, 'takenBackCents'),
-        });
+      fc.property(scenario, ({ order, amounts, expiredCents, ...choices }) => {
+        const steps = refundInTurn(order, amounts, choices);
+        expect(wrong(steps)).toEqual([]);
+        expect(sumOf(steps, 'returnedCents')).toBe(order.redeemedCents);
+        expect(sumOf(steps, 'takenBackCents')).toBe(order.earnedCents);
+        const expired = refundInTurn(order, amounts, { ...choices, expiredCents });
+        expect(sumOf(expired, 'takenBackCents')).toBe(order.earnedCents - expiredCents);
       }),
+      SEQUENCES,
     );
+  });
+
+  it('the TV comes back with what it earned, and then a part of the clothes', () => {
+    // A TV of 200.00 at 1 %, and clothes of 100.00 at 5 %.
+    const order = { totalCents: 30_000, eligibleTotalCents: null, redeemedCents: 0, earnedCents: 700 };
+    const steps = refundInTurn(order, [20_000, 1_000, 9_000], {
+      takeBackOf: (nth) => (nth === 0 ? 200 : undefined),
+      earnRateMaximumBps: 500,
+    });
+    expect(steps.map(({ takenBackCents }) => takenBackCents)).toEqual([200, 50, 450]);
+  });
+
+  it('take_back is at most what is left, and leaves at most the default or the highest share of what is not returned', () => {
+    const order = untouched({ totalCents: 30_000, eligibleTotalCents: null, redeemedCents: 0, earnedCents: 700 });
+    const boundsOf = (amountCents: number, bps: number | null): unknown => {
+      try {
+        return refundAmounts(order, { externalId: 'DEV-1', amountCents, eligibleCents: null, takeBackCents: 701 }, bps);
+      } catch (error) {
+        return (error as Problem).toBody('', '');
+      }
+    };
+    expect(boundsOf(20_000, 500)).toMatchObject({ minimum: '2.00', maximum: '7.00' });
+    // What the default leaves of 100.00 at 2.33 % is more than 2 %.
+    expect(boundsOf(20_000, 200)).toMatchObject({ minimum: '4.67', maximum: '7.00' });
+    expect(boundsOf(20_000, null)).toMatchObject({ minimum: '4.67', errors: [{ pointer: '/take_back' }] });
+    expect(boundsOf(20_000, 10_000)).toMatchObject({ minimum: '0.00', maximum: '7.00' });
+    expect(boundsOf(30_000, 10_000)).toMatchObject({ minimum: '7.00', maximum: '7.00' });
   });
 
   it('refundParts of an order without an eligible part take nothing back', () => {
@@ -182,7 +239,6 @@ describe('refundParts', () => {
 
 describe('eligibleBounds', () => {
   const order = { totalCents: 10_000, eligibleTotalCents: 8_000, redeemedCents: 0, earnedCents: 400 };
-  const untouched = { ...order, refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
 
   it.each([
     ['no refund', 0, 0, 5_000, 3_000, 5_000],
@@ -193,7 +249,7 @@ describe('eligibleBounds', () => {
   ])(
     'after %s (%i, of which %i are eligible), the eligible part of a refund of %i is from %i to %i',
     (_what, refundedCents, refundedEligibleCents, amountCents, minimumCents, maximumCents) => {
-      const bounds = eligibleBounds({ ...untouched, refundedCents, refundedEligibleCents }, amountCents);
+      const bounds = eligibleBounds({ ...untouched(order), refundedCents, refundedEligibleCents }, amountCents);
       expect(bounds).toEqual({ minimumCents, maximumCents });
     },
   );
@@ -201,11 +257,9 @@ describe('eligibleBounds', () => {
   it('the eligible part of a refund is its amount when the whole order is eligible', () => {
     fc.assert(
       fc.property(scenario, ({ order: { totalCents, redeemedCents, earnedCents }, amounts }) => {
-        const steps = refundInTurn(
-          { totalCents, redeemedCents, earnedCents, eligibleTotalCents: null },
-          amounts,
-          (_nth, { minimumCents, maximumCents }) => (minimumCents === maximumCents ? undefined : -1),
-        );
+        const steps = refundInTurn({ totalCents, redeemedCents, earnedCents, eligibleTotalCents: null }, amounts, {
+          eligibleOf: (_nth, { minimumCents, maximumCents }) => (minimumCents === maximumCents ? undefined : -1),
+        });
         expect(steps.filter(({ amountCents, eligibleCents }) => amountCents !== eligibleCents)).toEqual([]);
       }),
     );

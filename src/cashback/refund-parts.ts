@@ -1,6 +1,6 @@
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
-import type { OrderTotals } from './quote.js';
+import { eligibleTotal, type OrderTotals, shareOf } from './quote.js';
 
 /** A completed order, with what earlier refunds did, in centavos. */
 export interface RefundedOrder extends OrderTotals {
@@ -11,6 +11,8 @@ export interface RefundedOrder extends OrderTotals {
   refundedEligibleCents: number;
   returnedCents: number;
   takenBackCents: number;
+  /** What is left of the earned cashback: what refunds neither took back nor waived because it had expired. */
+  keptCents: number;
 }
 
 /** The cashback that a refund moves, in centavos. */
@@ -18,9 +20,6 @@ export interface RefundParts {
   returnedCents: number;
   takenBackCents: number;
 }
-
-export const eligibleTotal = ({ totalCents, eligibleTotalCents }: OrderTotals): number =>
-  eligibleTotalCents ?? totalCents;
 
 /**
  * Returns the least and the most that the eligible part of a refund can be. The eligible rest of the order bounds it
@@ -58,26 +57,53 @@ export interface RequestedRefund {
   amountCents: number;
   /** Null if the request does not have it. */
   eligibleCents: number | null;
+  /** The part of the earned cashback that the returned goods had; null if the request does not have it. */
+  takeBackCents: number | null;
+}
+
+/** The amounts of a refund. */
+export interface RefundAmounts {
+  amountCents: number;
+  eligibleCents: number;
+  /** Null if a request without the member has the same. */
+  requestedEligibleCents: number | null;
+  /** What the customer loses of the earned cashback: it is taken back, apart from what has expired unspent. */
+  dueCents: number;
+  requestedTakeBackCents: number | null;
 }
 
 /**
  * Returns the amounts of a new refund.
  *
+ * @param earnRateMaximumBps the share of what is not returned that the customer may keep in any case.
  * @throws Problem refund_exceeds_total, with the bounds of the member that is outside of them.
  */
-export function refundAmounts(order: RefundedOrder, { amountCents, eligibleCents }: RequestedRefund) {
+export function refundAmounts(
+  order: RefundedOrder,
+  { amountCents, eligibleCents: requested, takeBackCents }: RequestedRefund,
+  earnRateMaximumBps: number | null,
+): RefundAmounts {
   const leftCents = order.totalCents - order.refundedCents;
   if (amountCents > leftCents) throw outOfBounds('/amount', 'a refund of this order', 1, leftCents);
   const proportionalCents = proportionalEligibleCents(order, amountCents);
   // The same request without the member is a replay if it means the same.
-  if (eligibleCents === null || eligibleCents === proportionalCents)
-    return { amountCents, eligibleCents: proportionalCents, requestedEligibleCents: null };
+  const requestedEligibleCents = requested === proportionalCents ? null : requested;
+  const eligibleCents = requestedEligibleCents ?? proportionalCents;
   const { minimumCents, maximumCents } = eligibleBounds(order, amountCents);
   if (eligibleCents < minimumCents || eligibleCents > maximumCents) {
     const what = `the eligible part of a refund of ${formatMoney(amountCents)}`;
     throw outOfBounds('/eligible_amount', what, minimumCents, maximumCents);
   }
-  return { amountCents, eligibleCents, requestedEligibleCents: eligibleCents };
+  const defaultCents = order.keptCents - keptAfter(order, eligibleCents);
+  const requestedTakeBackCents = takeBackCents === defaultCents ? null : takeBackCents;
+  const dueCents = requestedTakeBackCents ?? defaultCents;
+  const restCents = eligibleTotal(order) - order.refundedEligibleCents - eligibleCents;
+  const leastCents = Math.max(0, Math.min(defaultCents, order.keptCents - shareOf(restCents, earnRateMaximumBps ?? 0)));
+  if (dueCents < leastCents || dueCents > order.keptCents) {
+    const what = `the cashback that this refund takes back`;
+    throw outOfBounds('/take_back', what, leastCents, order.keptCents);
+  }
+  return { amountCents, eligibleCents, requestedEligibleCents, dueCents, requestedTakeBackCents };
 }
 
 function outOfBounds(pointer: string, what: string, minimumCents: number, maximumCents: number): Problem {
@@ -92,33 +118,29 @@ function outOfBounds(pointer: string, what: string, minimumCents: number, maximu
 }
 
 /**
- * Returns the cashback that a refund moves. Each part is the rounded-down running total minus the amount that earlier
- * refunds moved, so that the refunds of a whole order add up exactly, however it is split. Redeemed cashback is
- * returned in proportion to the total. Earned cashback is taken back in proportion to the eligible total, except for
- * what expired unspent.
+ * Returns the cashback that a refund moves. What is returned is the rounded-down running total less what earlier
+ * refunds returned, so that the refunds of a whole order add up exactly, however it is split. What is due is taken back,
+ * except for what expired unspent.
  *
- * @param refund its amount, and the part of it that is eligible.
  * @param expiredCents how much of the order's own cashback has expired unspent.
  */
 export function refundParts(
   order: RefundedOrder,
-  refund: { amountCents: number; eligibleCents: number },
+  { amountCents, dueCents }: Pick<RefundAmounts, 'amountCents' | 'dueCents'>,
   expiredCents = 0,
 ): RefundParts {
-  const refunded = BigInt(order.refundedCents + refund.amountCents);
+  const refunded = BigInt(order.refundedCents + amountCents);
   const returnedCents =
     Number((BigInt(order.redeemedCents) * refunded) / BigInt(order.totalCents)) - order.returnedCents;
-  const keptBeforeCents = keptCents(order, order.refundedEligibleCents);
-  const dueCents = keptBeforeCents - keptCents(order, order.refundedEligibleCents + refund.eligibleCents);
-  // What earlier refunds did not take back, because it had expired unspent.
-  const waivedBeforeCents = order.earnedCents - keptBeforeCents - order.takenBackCents;
+  const waivedBeforeCents = order.earnedCents - order.keptCents - order.takenBackCents;
   const takenBackCents = Math.max(0, dueCents - Math.max(0, expiredCents - waivedBeforeCents));
   return { returnedCents, takenBackCents };
 }
 
-/** Returns how much of the earned cashback the customer keeps. An order without an eligible part earned nothing. */
-function keptCents(order: RefundedOrder, refundedEligibleCents: number): number {
-  const eligible = BigInt(eligibleTotal(order));
-  if (eligible === 0n) return order.earnedCents;
-  return Number((BigInt(order.earnedCents) * (eligible - BigInt(refundedEligibleCents))) / eligible);
+/** Returns how much of what is left of the earned cashback the customer keeps by default. */
+function keptAfter({ keptCents, ...order }: RefundedOrder, eligibleCents: number): number {
+  const left = BigInt(eligibleTotal(order) - order.refundedEligibleCents);
+  // What has no eligible part left has earned nothing, or lost it.
+  if (left === 0n) return keptCents;
+  return Number((BigInt(keptCents) * (left - BigInt(eligibleCents))) / left);
 }

@@ -61,6 +61,7 @@ describe('problems', () => {
   it('a problem body contains its members and those of RFC 9457 but not the cause', () => {
     const problem = new Problem('grant_exceeds_maximum', {
       maximum: '75.00',
+      limited_by: 'grant',
       errors: [{ pointer: '/amount', detail: 'must be at most 75.00' }],
       cause: new Error('secret'),
     });
@@ -75,6 +76,7 @@ describe('problems', () => {
       retryable: false,
       next_action: 'fix_request',
       maximum: '75.00',
+      limited_by: 'grant',
       errors: [{ pointer: '/amount', detail: 'must be at most 75.00' }],
     });
   });

@@ -14,8 +14,12 @@ export const NEXT_ACTIONS = [
 type NextAction = (typeof NEXT_ACTIONS)[number];
 
 /** What limits a redeemable maximum (`limited_by`); null if only the total does. */
-export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', null] as const;
+export const LIMITED_BY = ['balance', 'order_share', 'minimum_total', 'redeem_minimum', null] as const;
 export type LimitedBy = (typeof LIMITED_BY)[number];
+
+/** What limits the cashback that an order earns; null if only its rates do. */
+export const EARN_LIMITED_BY = ['minimum_total', 'maximum', null] as const;
+export type EarnLimitedBy = (typeof EARN_LIMITED_BY)[number];
 
 /** The operations on an order that its status allows or refuses (`operations`). */
 export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund'] as const;
@@ -249,6 +253,23 @@ export const PROBLEMS = {
     detail: ({ maximum }) => `at most ${maximum} can be redeemed on this order now`,
     example: { instance: `${ORDER}/redemption` },
   }),
+  redemption_below_minimum: problem(422, 'The redemption is less than the minimum', 'fix_request', {
+    members: {
+      minimum: amount('The least that can be redeemed at once, in BRL.', '5.00'),
+      errors: errors({ pointer: '/amount', detail: 'must be "0.00" or at least 5.00' }),
+    },
+    detail: ({ minimum }) => `at least ${minimum} must be redeemed at once, or nothing`,
+    example: { instance: `${ORDER}/redemption` },
+  }),
+  earn_amount_exceeds_maximum: problem(422, 'The earn_amount exceeds the maximum', 'fix_request', {
+    members: {
+      maximum: amount('The most that the order can ask to earn, in BRL.', '15.00'),
+      errors: errors({ pointer: '/earn_amount', detail: 'must be at most 15.00' }),
+    },
+    detail: ({ maximum }) =>
+      `earn_amount is at most ${maximum}: the share earn_rate_maximum of the policy, of the eligible total`,
+    example: { instance: '/orders' },
+  }),
   wrong_password: problem(422, 'The current password is wrong', 'fix_request', {
     members: { errors: errors({ pointer: '/current_password', detail: 'must be the current password' }) },
     detail: () => 'current_password is not the password of this API user',
@@ -256,10 +277,17 @@ export const PROBLEMS = {
   }),
   grant_exceeds_maximum: problem(422, 'The grant exceeds the maximum', 'fix_request', {
     members: {
-      maximum: amount('The most that can be granted at once, in BRL.', '1000.00'),
+      maximum: amount('The most that can be granted now, in BRL.', '1000.00'),
+      limited_by: {
+        type: 'string',
+        enum: ['grant', 'day'],
+        description: 'What limits it: the maximum of one grant, or of all grants of this day.',
+        example: 'grant',
+      },
       errors: errors({ pointer: '/amount', detail: 'must be at most 1000.00' }),
     },
-    detail: ({ maximum }) => `at most ${maximum} can be granted at once`,
+    detail: ({ maximum, limited_by }) =>
+      `at most ${maximum} can be granted ${limited_by === 'grant' ? 'at once' : 'on this day any more'}`,
     example: { instance: '/grants' },
   }),
   refund_exceeds_total: problem(422, 'The refund exceeds what is left of the order', 'fix_request', {

@@ -1,20 +1,31 @@
 import { Injectable } from '@nestjs/common';
+import { MoreThanOrEqual } from 'typeorm';
+import { dayOf } from '../common/calendar-days.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
-import { notFound, validationFailed } from '../common/problem.js';
+import { notFound, type Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from './event-feed.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
+import { dated, type DatedVersion, policyAt, type PolicyChanges, PolicyVersion } from './policy-version.entity.js';
 
 const POLICY_MAX_AGE_MS = 1000;
 
 const POLICIES_KEPT = 1000;
 
+/** A merchant's policy, and the rules for some days that are not over. */
+interface Rules {
+  policy: Policy;
+  versions: DatedVersion[];
+}
+
+export type Days = Pick<PolicyVersion, 'fromDay' | 'throughDay'>;
+
 @Injectable()
 export class MerchantsService {
   /** In the order in which they were read. */
-  readonly #policies = new Map<string, { policy: Promise<Policy>; readAt: number }>();
+  readonly #rules = new Map<string, { rules: Promise<Rules>; readAt: number }>();
 
   constructor(
     private readonly unitOfWork: UnitOfWork,
@@ -52,24 +63,76 @@ export class MerchantsService {
       await manager.update(Merchant, { id }, { name: merchant.name, policy: merchant.policy });
       return merchant;
     });
-    this.#policies.delete(id);
+    this.#rules.delete(id);
     return changed;
   }
 
-  /** The policy for new orders. It can be up to a second old if another process changed it. */
-  policyOf(id: string): Promise<Policy> {
-    const kept = this.#policies.get(id);
-    const now = performance.now();
-    if (kept !== undefined && now - kept.readAt < POLICY_MAX_AGE_MS) return kept.policy;
-    this.#policies.delete(id);
-    const read = { policy: this.get(id).then(({ policy }) => policy), readAt: now };
-    this.#policies.set(id, read);
-    const [oldest] = this.#policies.keys();
-    if (this.#policies.size > POLICIES_KEPT && oldest !== undefined) this.#policies.delete(oldest);
-    read.policy.catch(() => {
-      if (this.#policies.get(id) === read) this.#policies.delete(id);
+  /**
+   * Stores rules for days to come, in place of those that have exactly these days.
+   *
+   * @param changes undefined removes them.
+   * @throws Problem not_found; validation_failed if the days are over or overlap with others, or have begun.
+   */
+  async setVersion(id: string, days: Days, changes: PolicyChanges | undefined): Promise<PolicyVersion> {
+    const { fromDay, throughDay } = days;
+    const now = this.clock.now(id);
+    const version = await this.unitOfWork.transaction(async (manager) => {
+      const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (merchant === null) throw notFound('no merchant has this ID');
+      const { policy } = merchant;
+      if (fromDay < dayOf(now, policy.timeZone) || throughDay < fromDay)
+        throw wrongDays('must be today or later, and not after through');
+      const stored = await manager.findBy(PolicyVersion, { merchantId: id });
+      const others = stored.filter((other) => other.fromDay <= throughDay && fromDay <= other.throughDay);
+      const own = others.find((other) => other.fromDay === fromDay && other.throughDay === throughDay);
+      if (own !== undefined && dated(own, policy.timeZone).beginsAt <= now) throw wrongDays('has begun');
+      if (others.length > Number(own !== undefined)) throw wrongDays('overlaps with other dated rules');
+      if (changes === undefined && own === undefined) throw notFound('no dated rules have these days');
+      refuseContradiction({ ...policy, ...changes });
+      const row = { merchantId: id, ...days, changes: changes ?? own!.changes, storedAt: now };
+      if (own !== undefined) await manager.delete(PolicyVersion, { merchantId: id, fromDay });
+      if (changes !== undefined) await manager.insert(PolicyVersion, row);
+      return row;
     });
-    return read.policy;
+    this.#rules.delete(id);
+    return version;
+  }
+
+  /** Returns the dated rules of a merchant that are not over, earliest first. */
+  async versionsOf(id: string): Promise<DatedVersion[]> {
+    const now = this.clock.now(id);
+    return (await this.#rulesOf(id)).versions.filter(({ endsAt }) => endsAt > now);
+  }
+
+  /** The policy for new orders of an instant. It can be up to a second old if another process changed it. */
+  async policyOf(id: string, at = this.clock.now(id)): Promise<Policy> {
+    const { policy, versions } = await this.#rulesOf(id);
+    return policyAt(policy, versions, at);
+  }
+
+  #rulesOf(id: string): Promise<Rules> {
+    const kept = this.#rules.get(id);
+    const now = performance.now();
+    if (kept !== undefined && now - kept.readAt < POLICY_MAX_AGE_MS) return kept.rules;
+    this.#rules.delete(id);
+    const read = { rules: this.#read(id), readAt: now };
+    this.#rules.set(id, read);
+    const [oldest] = this.#rules.keys();
+    if (this.#rules.size > POLICIES_KEPT && oldest !== undefined) this.#rules.delete(oldest);
+    read.rules.catch(() => {
+      if (this.#rules.get(id) === read) this.#rules.delete(id);
+    });
+    return read.rules;
+  }
+
+  async #read(id: string): Promise<Rules> {
+    const { policy } = await this.get(id);
+    const today = dayOf(this.clock.now(id), policy.timeZone);
+    const where = { merchantId: id, throughDay: MoreThanOrEqual(today) };
+    const versions = await this.unitOfWork.statement((manager) =>
+      manager.find(PolicyVersion, { where, order: { fromDay: 'ASC' } }),
+    );
+    return { policy, versions: versions.map((version) => dated(version, policy.timeZone)) };
   }
 
   async get(id: string): Promise<Merchant> {
@@ -78,6 +141,8 @@ export class MerchantsService {
     return merchant;
   }
 }
+
+const wrongDays = (detail: string): Problem => validationFailed([{ pointer: '/from', detail }]);
 
 function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy): void {
   if (orderTtlMinutes <= maxOrderTtlMinutes) return;

@@ -10,10 +10,18 @@ export interface Policy {
    * Earn rates by `payment_methods[].id`, ignoring ASCII case, which override the general rate. 0 excludes a method.
    */
   earnRatesByPaymentMethod: Record<string, number>;
+  /** Orders with a lower total earn nothing. */
+  earnMinimumTotalCents: number;
+  /** The most that one order earns; null if nothing limits it. */
+  earnMaximumCents: number | null;
+  /** The most that an order can ask to earn (`earn_amount`), as a share of its eligible total; null if it cannot. */
+  earnRateMaximumBps: number | null;
   /** Maximum share of an order's eligible total that can be redeemed, in basis points. */
   redeemShareBps: number;
   /** No cashback can be redeemed on orders with a lower total. */
   redeemMinimumTotalCents: number;
+  /** The least that can be redeemed at once. */
+  redeemMinimumCents: number;
   /**
    * Calendar days from completion until the cashback is available; 8 is longer than the 7 days in which customers can
    * withdraw.
@@ -27,6 +35,8 @@ export interface Policy {
   maxOrderTtlMinutes: number;
   /** The most that an API user can grant at once. It does not bind the operator. */
   grantMaximumCents: number;
+  /** The most that an API user can grant in a local day, and a quarter of what all of the merchant's can. */
+  grantDailyMaximumCents: number;
   /** The IANA time zone in which calendar days begin. */
   timeZone: string;
 }
@@ -34,13 +44,18 @@ export interface Policy {
 export const DEFAULT_POLICY: Policy = {
   earnRateBps: 500,
   earnRatesByPaymentMethod: {},
+  earnMinimumTotalCents: 0,
+  earnMaximumCents: null,
+  earnRateMaximumBps: null,
   redeemShareBps: 5000,
   redeemMinimumTotalCents: 0,
+  redeemMinimumCents: 0,
   releaseDays: 8,
   validityDays: 180,
   orderTtlMinutes: 30,
   maxOrderTtlMinutes: 10_080,
   grantMaximumCents: 100_000,
+  grantDailyMaximumCents: 500_000,
   timeZone: 'America/Sao_Paulo',
 };
 

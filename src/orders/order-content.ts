@@ -25,6 +25,8 @@ export interface AmendableContent {
   totalCents: number;
   /** Null if the whole total is eligible. */
   eligibleTotalCents: number | null;
+  /** Null if the policy's rates decide. */
+  earnAmountCents: number | null;
   items: OrderItem[];
   paymentMethods: OrderPaymentMethod[];
   metadata: Metadata | null;
@@ -62,6 +64,7 @@ export function readContent(request: OrderContentDto): AmendableContent {
     store: request.store ?? null,
     totalCents,
     eligibleTotalCents: readEligibleTotal(request.eligible_total, totalCents),
+    earnAmountCents: readOptional(request.earn_amount),
     items: request.items.map(({ id, price, description, quantity }) => ({
       id,
       priceCents: parseMoney(price),
@@ -72,6 +75,10 @@ export function readContent(request: OrderContentDto): AmendableContent {
     metadata: readMetadata(request.metadata),
   };
 }
+
+/** @returns centavos; null if the member is left out. */
+export const readOptional = (amount: string | undefined): number | null =>
+  amount === undefined ? null : parseMoney(amount);
 
 /** @returns centavos; null if the whole total is eligible, so that an omitted member equals the total. */
 export function readEligibleTotal(eligibleTotal: string | undefined, totalCents: number): number | null {
@@ -124,6 +131,7 @@ export function contentOf(order: Omit<RequestedOrder, 'requestedExpiresAt'>) {
     document: order.document,
     total: order.totalCents,
     eligible_total: order.eligibleTotalCents,
+    earn_amount: order.earnAmountCents,
     items: order.items.map(({ id, priceCents, description = null, quantity = 1 }) => {
       return { id, price: priceCents, description, quantity };
     }),

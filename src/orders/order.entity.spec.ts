@@ -9,7 +9,7 @@ import { ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const CONTENT = {
-  ...{ totalCents: 10_000, eligibleTotalCents: null, metadata: null, store: null },
+  ...{ totalCents: 10_000, eligibleTotalCents: null, earnAmountCents: null, metadata: null, store: null },
   ...{ items: [{ id: 'sku-1', priceCents: 10_000 }], paymentMethods: [{ id: 'pix', amountCents: 10_000 }] },
 };
 
@@ -59,7 +59,7 @@ const refund = (order: Order, amountCents: number, eligibleCents: number | null 
     (wallet) =>
       order.refund(
         wallet,
-        { externalId: newId(rows.now), amountCents, eligibleCents, ...TOLD },
+        { externalId: newId(rows.now), amountCents, eligibleCents, takeBackCents: null, ...TOLD },
         { by: USER, versions },
       ),
     order.id,

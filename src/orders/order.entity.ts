@@ -1,5 +1,12 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { cashbackToReceive, redeemableMaximum, type RedeemableMaximum } from '../cashback/quote.js';
+import {
+  cashbackToReceive,
+  earnAmountProblem,
+  type EarnedCashback,
+  redeemableMaximum,
+  type RedeemableMaximum,
+  refuseBelowMinimum,
+} from '../cashback/quote.js';
 import { refundAmounts, refundParts, type RequestedRefund } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
@@ -93,6 +100,10 @@ export class Order {
   @CentsColumn('eligible_total_cents', { nullable: true })
   eligibleTotalCents!: number | null;
 
+  /** What the order earns if nothing is redeemed, instead of the policy's rates; null if they decide. */
+  @CentsColumn('earn_amount_cents', { nullable: true })
+  earnAmountCents!: number | null;
+
   @Column({ name: 'items', type: 'json' })
   items!: OrderItem[];
 
@@ -142,6 +153,10 @@ export class Order {
   /** Earned cashback that refunds took back. */
   @CentsColumn('taken_back_cents')
   takenBackCents!: number;
+
+  /** What is left of the earned cashback: what refunds neither took back nor waived because it had expired. */
+  @CentsColumn('kept_cents')
+  keptCents!: number;
 
   /** Digest of the content that the order was created with (`contentOf`). */
   @DigestColumn('content_digest')
@@ -214,6 +229,7 @@ export class Order {
       refundedEligibleCents: 0,
       returnedCents: 0,
       takenBackCents: 0,
+      keptCents: 0,
       version: 1,
       completedVersion: null,
       createdAt: now,
@@ -262,10 +278,11 @@ export class Order {
     return redeemableMaximum(this, availableCents + this.heldCents, this.policy);
   }
 
-  /** What the customer earns for the order, or has earned. */
-  get receivedCents(): number {
-    if (!this.isOpen) return this.earnedCents;
-    return this.#earnedCents(this.effectivePaymentMethods, this.heldCents);
+  /** What the customer earns for the order, or has earned; nothing once it is cancelled. */
+  get earned(): EarnedCashback {
+    if (this.cancelledAt !== null) return { earnedCents: 0, limitedBy: null };
+    if (this.isOpen) return this.#earned(this.effectivePaymentMethods, this.heldCents);
+    return { ...this.#earned(this.effectivePaymentMethods, this.redeemedCents), earnedCents: this.earnedCents };
   }
 
   /** When the earned cashback can be spent. An open order has the dates as if it were completed at its creation. */
@@ -292,7 +309,7 @@ export class Order {
    * Holds an amount until the order expires, in place of an earlier hold. An expired order becomes pending again.
    *
    * @throws Problem invalid_transition; validation_failed if the expiry is out of bounds; precondition_failed;
-   *   redemption_exceeds_maximum.
+   *   redemption_below_minimum; redemption_exceeds_maximum.
    */
   hold(wallet: WalletAggregate, amountCents: number, requested: Date | undefined, origin: Origin): void {
     const transition = this.status === 'expired' ? 'renew' : 'hold';
@@ -302,6 +319,7 @@ export class Order {
     const isChanged = this.heldCents !== amountCents;
     if (!isChanged && +expiresAt === +this.expiresAt) return;
     this.#requireVersion(origin);
+    refuseBelowMinimum(this.policy, amountCents, '/amount');
     refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
     wallet.hold(this.#cause(origin.by), amountCents);
     const type = amountCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
@@ -314,10 +332,12 @@ export class Order {
    * Replaces the content. The order keeps its policy, its expiry and, if it can, its hold.
    *
    * @param lowersHold whether a hold above the new maximum is lowered.
-   * @throws Problem invalid_transition; precondition_failed; redemption_exceeds_maximum.
+   * @throws Problem invalid_transition; earn_amount_exceeds_maximum; precondition_failed; redemption_exceeds_maximum.
    */
   amend(wallet: WalletAggregate, content: AmendableContent, lowersHold: boolean, origin: Origin): void {
     requireTransition(this, 'amend');
+    const problem = earnAmountProblem(content, this.policy);
+    if (problem !== undefined) throw problem;
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
     if (isChanged) this.#requireVersion(origin);
     const maximum = redeemableMaximum(content, wallet.availableCents + this.heldCents, this.policy);
@@ -334,7 +354,8 @@ export class Order {
    * too, if the balance still allows it. Completing again with the same values changes nothing.
    *
    * @throws Problem invalid_transition, also if it was completed with different values; precondition_failed;
-   *   payments_exceed_total; redemption_lapsed; redemption_exceeds_maximum; redemption_no_longer_available.
+   *   payments_exceed_total; redemption_lapsed; redemption_below_minimum; redemption_exceeds_maximum;
+   *   redemption_no_longer_available.
    */
   complete(wallet: WalletAggregate, sent: Completion, origin: Origin): void {
     if (this.wasCompleted) return this.#refuseOtherCompletion(sent, origin);
@@ -343,10 +364,11 @@ export class Order {
     const maximum = this.maximum(wallet.availableCents);
     if (sent.redeemCents === undefined) this.#refuseLapsed(maximum);
     const redeemedCents = sent.redeemCents ?? this.heldCents;
+    refuseBelowMinimum(this.policy, redeemedCents, '/redeem');
     this.#refuseUncovered(maximum, redeemedCents);
     if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
     const finalPaymentMethods = sent.paymentMethods ?? null;
-    const earnedCents = this.#earnedCents(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
+    const { earnedCents } = this.#earned(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
     const validity = validityOf(this.policy, wallet.now);
     const cause = this.#cause(origin.by);
     wallet.hold(cause, redeemedCents);
@@ -357,6 +379,7 @@ export class Order {
       heldCents: 0,
       redeemedCents,
       earnedCents,
+      keptCents: earnedCents,
       finalPaymentMethods,
       completedAt: wallet.now,
       completedBy: origin.by,
@@ -394,7 +417,7 @@ export class Order {
   refund(wallet: WalletAggregate, sent: SentRefund, origin: Origin): Refund {
     requireTransition(this, 'refund');
     this.#requireVersion(origin);
-    const amounts = refundAmounts(this, sent);
+    const amounts = refundAmounts(this, sent, this.policy.earnRateMaximumBps);
     const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id));
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
     const { externalId, reason, store, metadata } = sent;
@@ -403,6 +426,7 @@ export class Order {
       orderId,
       merchantId,
       externalId,
+      version: this.version + 1,
       ...amounts,
       ...parts,
       reason,
@@ -421,6 +445,7 @@ export class Order {
       refundedEligibleCents: this.refundedEligibleCents + amounts.eligibleCents,
       returnedCents: this.returnedCents + parts.returnedCents,
       takenBackCents: this.takenBackCents + parts.takenBackCents,
+      keptCents: this.keptCents - amounts.dueCents,
     } as const;
     this.#nextVersion('refund', { type: 'order.refunded', madeBy: origin.by, refund }, wallet, values);
     return refund;
@@ -430,9 +455,10 @@ export class Order {
     return { orderId: this.id, by, store: this.store };
   }
 
-  #earnedCents(paymentMethods: OrderPaymentMethod[], redeemedCents: number): number {
-    const { totalCents, eligibleTotalCents } = this;
-    return cashbackToReceive({ totalCents, eligibleTotalCents, paymentMethods, redeemedCents }, this.policy);
+  #earned(paymentMethods: OrderPaymentMethod[], redeemedCents: number): EarnedCashback {
+    const { totalCents, eligibleTotalCents, earnAmountCents } = this;
+    const paid = { totalCents, eligibleTotalCents, earnAmountCents, paymentMethods, redeemedCents };
+    return cashbackToReceive(paid, this.policy);
   }
 
   /** Asks the table again, so that no method can forget it. */
@@ -492,7 +518,9 @@ export class Order {
     const maximum = formatMoney(maximumCents);
     const errors = [{ pointer: '/redeem', detail: `must be at most ${maximum}` }];
     const detail = `at most ${maximum} can be redeemed on this order now: if the customer was charged less, first decide who pays the difference`;
-    const isLate = this.status === 'expired' && limited_by === 'balance';
+    // What it held was not below the minimum, so that is the balance, too.
+    const isBalance = limited_by === 'balance' || (limited_by === 'redeem_minimum' && this.lapsedCents > 0);
+    const isLate = this.status === 'expired' && isBalance;
     const code = isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum';
     throw new Problem(code, { maximum, limited_by, errors, detail });
   }

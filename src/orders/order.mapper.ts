@@ -1,12 +1,13 @@
 import type { WhoIs } from '../auth/user-names.service.js';
-import { rateOf, type RedeemableMaximum } from '../cashback/quote.js';
+import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
 import type { By } from '../common/caller.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
 import type { Policy } from '../merchants/policy.js';
+import type { DatedVersion } from '../merchants/policy-version.entity.js';
 import type { OrderDto, OrderItemDto, OrderPaymentMethodDto, ToReceiveDto, ToRedeemDto } from './dto/order.dto.js';
-import type { PolicyDto } from './dto/policy.dto.js';
+import type { PolicyDto, UpcomingPolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import type { Order } from './order.entity.js';
 import type { OrderItem, OrderPaymentMethod } from './order-content.js';
@@ -33,9 +34,10 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
     currency: 'BRL',
     total: formatMoney(order.totalCents),
     eligible_total: formatMoney(order.eligibleTotalCents ?? order.totalCents),
+    earn_amount: formatOptional(order.earnAmountCents),
     amount_to_pay: formatMoney(order.totalCents - heldCents - redeemedCents),
     items: order.items.map(toItemDto),
-    payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order.policy),
+    payment_methods: toPaymentMethodDtos(order.effectivePaymentMethods, order),
     metadata: order.metadata ?? {},
     cashback: {
       to_redeem: toRedeemDto({ heldCents, lapsedCents, redeemedCents, returnedCents, availableCents, maximum }),
@@ -62,11 +64,18 @@ function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderI
   return { id, price, quantity: quantity ?? 1, ...(description !== undefined && { description }) };
 }
 
-export function toPaymentMethodDtos(methods: readonly OrderPaymentMethod[], policy: Policy): OrderPaymentMethodDto[] {
+/** @param order what decides the rates. */
+export function toPaymentMethodDtos(
+  methods: readonly OrderPaymentMethod[],
+  { earnAmountCents, policy }: Pick<Order, 'earnAmountCents' | 'policy'>,
+): OrderPaymentMethodDto[] {
   return methods.map(({ id, amountCents }) => {
-    return { id, amount: formatMoney(amountCents), earn_rate: formatRate(rateOf(id, policy)) };
+    const earn_rate = earnAmountCents === null ? formatRate(rateOf(id, policy)) : null;
+    return { id, amount: formatMoney(amountCents), earn_rate };
   });
 }
+
+const formatOptional = (cents: number | null): string | null => (cents === null ? null : formatMoney(cents));
 
 /** What can be, is and was redeemed on an order, in centavos. */
 interface Redeemable extends Partial<Pick<Order, 'lapsedCents' | 'redeemedCents' | 'returnedCents'>> {
@@ -90,7 +99,7 @@ export function toRedeemDto(amounts: Redeemable): ToRedeemDto {
 
 /** What will be or was received for an order, in centavos. */
 interface Receivable {
-  amountCents: number;
+  earned: EarnedCashback;
   takenBackCents: number;
   status: ToReceiveDto['status'];
   /** Null if nothing will be received. */
@@ -98,9 +107,10 @@ interface Receivable {
 }
 
 export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToReceiveDto {
-  const { amountCents, takenBackCents, status, validity } = receivable;
+  const { earned, takenBackCents, status, validity } = receivable;
   return {
-    amount: formatMoney(amountCents),
+    amount: formatMoney(earned.earnedCents),
+    limited_by: earned.limitedBy,
     taken_back: formatMoney(takenBackCents),
     status,
     available_at: validity?.availableAt ?? null,
@@ -110,10 +120,8 @@ export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToRe
 }
 
 function receivableOf(order: Order, now: Date): Receivable {
-  const { takenBackCents, receivedCents, cancelledAt } = order;
-  const status = receiveStatus(order, now);
-  if (cancelledAt !== null) return { amountCents: 0, takenBackCents, status, validity: null };
-  return { amountCents: receivedCents, takenBackCents, status, validity: order.validity };
+  const { earned, takenBackCents, cancelledAt } = order;
+  return { earned, takenBackCents, status: receiveStatus(order, now), validity: cancelledAt ? null : order.validity };
 }
 
 function receiveStatus(order: Order, now: Date): ToReceiveDto['status'] {
@@ -143,19 +151,38 @@ export function toRefundDto(refund: Refund, whoIs: WhoIs): RefundDto {
   };
 }
 
+/** Builds the response for rules of days to come: only what is different. */
+export function toUpcomingDto(version: DatedVersion, policy: Policy, config: Config): UpcomingPolicyDto {
+  const members = Object.keys(version.changes).map((name) =>
+    name.replace(/(Bps|Cents)$/, '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+  const rules = Object.entries(toPolicyDto({ ...policy, ...version.changes }, config));
+  return {
+    from: version.fromDay,
+    through: version.throughDay,
+    begins_at: version.beginsAt,
+    changes: Object.fromEntries(rules.filter(([name]) => members.includes(name))),
+  };
+}
+
 /** Builds the response for a policy, with the setting that is the same for all merchants. */
 export function toPolicyDto(policy: Policy, { DOCUMENT_CHECK_DIGITS }: Config): PolicyDto {
   const overrides = Object.entries(policy.earnRatesByPaymentMethod).map(([id, bps]) => [id, formatRate(bps)] as const);
   return {
     earn_rate: formatRate(policy.earnRateBps),
     earn_rates_by_payment_method: Object.fromEntries(overrides),
+    earn_minimum_total: formatMoney(policy.earnMinimumTotalCents),
+    earn_maximum: formatOptional(policy.earnMaximumCents),
+    earn_rate_maximum: policy.earnRateMaximumBps === null ? null : formatRate(policy.earnRateMaximumBps),
     redeem_share: formatRate(policy.redeemShareBps),
     redeem_minimum_total: formatMoney(policy.redeemMinimumTotalCents),
+    redeem_minimum: formatMoney(policy.redeemMinimumCents),
     release_days: policy.releaseDays,
     validity_days: policy.validityDays,
     order_ttl_minutes: policy.orderTtlMinutes,
     max_order_ttl_minutes: policy.maxOrderTtlMinutes,
     grant_maximum: formatMoney(policy.grantMaximumCents),
+    grant_daily_maximum: formatMoney(policy.grantDailyMaximumCents),
     time_zone: policy.timeZone,
     document_check_digits: DOCUMENT_CHECK_DIGITS,
   };

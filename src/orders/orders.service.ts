@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UserNames } from '../auth/user-names.service.js';
 import { BalancesService } from '../cashback/balances.service.js';
-import { eligibleTotal } from '../cashback/refund-parts.js';
+import { earnAmountProblem, eligibleTotal } from '../cashback/quote.js';
 import { Replays } from '../cashback/replay.js';
 import type { Caller } from '../common/caller.js';
 import { Clock } from '../common/clock.js';
@@ -46,26 +46,28 @@ export class OrdersService {
    * requests creates it, so no lock is needed.
    *
    * @returns the order in its current state, and whether it existed before.
-   * @throws Problem payments_exceed_total; external_id_conflict, which points to each member that differs.
+   * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; external_id_conflict, which points to each member that differs.
    */
   async create(
     { merchantId, apiUserId: createdBy }: Caller,
     request: CreateOrderDto,
   ): Promise<{ order: OrderDto; replayed: boolean }> {
-    const policy = await this.merchants.policyOf(merchantId);
     const requested = readOrder(request);
     const createdAt = this.clock.now(merchantId);
+    const policy = await this.merchants.policyOf(merchantId, createdAt);
     const contentDigest = this.replays.digest(contentOf(requested));
     const order = Order.create(requested, { merchantId, policy, contentDigest, createdBy }, createdAt);
     const { requestedExpiresAt } = requested;
-    const refusal = requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt);
+    const refusal =
+      (requestedExpiresAt === null ? undefined : expiryProblem(requestedExpiresAt, policy, createdAt)) ??
+      earnAmountProblem(requested, policy);
     if (refusal === undefined) {
       // A new order does not change the balance, so neither statement waits for the other.
       const [isNew, availableCents] = await Promise.all([this.#inserted.get(order), this.balances.availableNow(order)]);
       const now = this.clock.now(merchantId);
       if (isNew) return { order: await this.#view({ order, availableCents, now }), replayed: false };
     }
-    // A replay can come after the instant at which the order was to expire, so the refusal waits for that.
+    // A replay can come after the instant at which the order was to expire, or under another policy.
     const existing = await this.#findSame({ merchantId, ...requested });
     if (existing === undefined)
       throw refusal ?? new Error('the order with this external_id is missing, although orders are never deleted');

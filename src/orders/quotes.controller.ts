@@ -1,13 +1,14 @@
 import { Body, Get, HttpCode, Post } from '@nestjs/common';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
+import { Clock } from '../common/clock.js';
 import { Config } from '../config/config.js';
 import { ApiProblems } from '../openapi/decorators.js';
 import { MerchantId } from '../http/decorators.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
-import { PolicyDto } from './dto/policy.dto.js';
+import { CurrentPolicyDto } from './dto/policy.dto.js';
 import { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
-import { toPolicyDto } from './order.mapper.js';
+import { toPolicyDto, toUpcomingDto } from './order.mapper.js';
 import { QuotesService } from './quotes.service.js';
 
 @MerchantController('quotes', 'orders')
@@ -34,18 +35,26 @@ export class PolicyController {
   constructor(
     private readonly merchants: MerchantsService,
     private readonly config: Config,
+    private readonly clock: Clock,
   ) {}
 
   /**
    * Read the cashback rules
    *
-   * @remarks Returns the merchant's rules for new orders, at most a second old. An existing order keeps the rules that
-   * it was quoted with.
+   * @remarks Returns the merchant's rules for new orders, at most a second old, and the rules for some days that are
+   * still to come. An existing order keeps the rules that it was quoted with.
    */
   @Get()
   @Requires()
   @ApiProblems('missing_token', 'invalid_token')
-  async getPolicy(@MerchantId() merchantId: string): Promise<PolicyDto> {
-    return toPolicyDto(await this.merchants.policyOf(merchantId), this.config);
+  async getPolicy(@MerchantId() merchantId: string): Promise<CurrentPolicyDto> {
+    const policy = await this.merchants.policyOf(merchantId);
+    const versions = await this.merchants.versionsOf(merchantId);
+    const now = this.clock.now(merchantId);
+    const upcoming = versions.filter(({ beginsAt }) => beginsAt > now);
+    return {
+      ...toPolicyDto(policy, this.config),
+      upcoming: upcoming.map((version) => toUpcomingDto(version, policy, this.config)),
+    };
   }
 }

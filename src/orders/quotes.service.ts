@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import { quote } from '../cashback/quote.js';
+import { earnAmountProblem, quote, refuseBelowMinimum } from '../cashback/quote.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
-import { readEligibleTotal, readPaymentMethods } from './order-content.js';
+import { readEligibleTotal, readOptional, readPaymentMethods } from './order-content.js';
 import { refuseAboveMaximum } from './order.entity.js';
 import { toPaymentMethodDtos, toPolicyDto, toReceiveDto, toRedeemDto } from './order.mapper.js';
 
@@ -20,33 +20,36 @@ export class QuotesService {
     private readonly config: Config,
   ) {}
 
-  /** @throws Problem payments_exceed_total; redemption_exceeds_maximum, with the maximum. */
+  /**
+   * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; redemption_below_minimum;
+   *   redemption_exceeds_maximum.
+   */
   async quote(merchantId: string, request: CreateQuoteDto): Promise<QuoteDto> {
     const { document } = request;
     const totalCents = parseMoney(request.total);
     const eligibleTotalCents = readEligibleTotal(request.eligible_total, totalCents);
     const paymentMethods = readPaymentMethods(request.payment_methods ?? [], totalCents);
-    const redeemedCents = request.redeem === undefined ? 0 : parseMoney(request.redeem);
-    const policy = await this.merchants.policyOf(merchantId);
+    const earnAmountCents = readOptional(request.earn_amount);
+    const redeemedCents = readOptional(request.redeem) ?? 0;
     const now = this.clock.now(merchantId);
+    const policy = await this.merchants.policyOf(merchantId, now);
     // Without a customer, only the policy limits what is redeemed.
     const availableCents =
       document === undefined ? totalCents : await this.balances.availableNow({ merchantId, document });
-    const quoted = quote(
-      { totalCents, eligibleTotalCents, paymentMethods, redeemedCents },
-      policy,
-      availableCents,
-      now,
-    );
-    const { maximum, earnedCents: amountCents, validity } = quoted;
+    const order = { totalCents, eligibleTotalCents, earnAmountCents, paymentMethods, redeemedCents };
+    const problem = earnAmountProblem(order, policy);
+    if (problem !== undefined) throw problem;
+    const quoted = quote(order, policy, availableCents, now);
+    const { maximum, earned, validity } = quoted;
+    refuseBelowMinimum(policy, redeemedCents, '/redeem');
     refuseAboveMaximum(maximum, redeemedCents, '/redeem');
     const redeemable = { availableCents: availableCents - redeemedCents, maximum, heldCents: redeemedCents };
     return {
       cashback: {
         to_redeem: document === undefined ? null : toRedeemDto(redeemable),
-        to_receive: toReceiveDto({ amountCents, takenBackCents: 0, status: 'quoted', validity }, policy),
+        to_receive: toReceiveDto({ earned, takenBackCents: 0, status: 'quoted', validity }, policy),
       },
-      payment_methods: toPaymentMethodDtos(paymentMethods, policy),
+      payment_methods: toPaymentMethodDtos(paymentMethods, { earnAmountCents, policy }),
       amount_to_pay: formatMoney(totalCents - redeemedCents),
       policy: toPolicyDto(policy, this.config),
     };

@@ -29,6 +29,10 @@ export class Refund {
   @ExactTextColumn('external_id')
   externalId!: string;
 
+  /** The version of the order that the refund made. */
+  @Column({ name: 'version', type: 'int' })
+  version!: number;
+
   @CentsColumn('amount_cents')
   amountCents!: number;
 
@@ -39,6 +43,14 @@ export class Refund {
   /** That part as the request has it; null if a refund without `eligible_amount` has the same. */
   @CentsColumn('requested_eligible_cents', { nullable: true })
   requestedEligibleCents!: number | null;
+
+  /** What the customer loses of the earned cashback: it is taken back, apart from what has expired unspent. */
+  @CentsColumn('due_cents')
+  dueCents!: number;
+
+  /** That as the request has it; null if a refund without `take_back` has the same. */
+  @CentsColumn('requested_take_back_cents', { nullable: true })
+  requestedTakeBackCents!: number | null;
 
   /** Redeemed cashback returned to the customer's wallet. */
   @CentsColumn('returned_cents')

@@ -10,6 +10,7 @@ import { externalIdConflict, notFound } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
+import { readOptional } from './order-content.js';
 import { Order, type SentRefund, type Versions } from './order.entity.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
@@ -38,7 +39,7 @@ export class RefundsService {
     const sent = readRefund(request);
     const { result } = await this.transactions.run(merchantId, orderId, {
       refundExternalId: sent.externalId,
-      needs: (order) => (order.wasCompleted ? { takeBackCents: order.earnedCents - order.takenBackCents } : {}),
+      needs: (order) => (order.wasCompleted ? { takeBackCents: order.keptCents } : {}),
       perform: (order, wallet, existing) => {
         if (existing === undefined) return { refund: order.refund(wallet, sent, { by, versions }), replayed: false };
         refuseDifferences(sent, existing, order);
@@ -86,24 +87,34 @@ function readRefund(request: CreateRefundDto): SentRefund {
   return {
     externalId: request.external_id,
     amountCents: parseMoney(request.amount),
-    eligibleCents: request.eligible_amount === undefined ? null : parseMoney(request.eligible_amount),
+    eligibleCents: readOptional(request.eligible_amount),
+    takeBackCents: readOptional(request.take_back),
     reason: request.reason ?? null,
     store: request.store ?? null,
     metadata: readMetadata(request.metadata),
   };
 }
 
-const contentOf = ({ amountCents, eligibleCents, reason, store, metadata }: Omit<SentRefund, 'externalId'>) => {
-  return { amount: amountCents, eligible_amount: eligibleCents, reason, store, metadata: metadata ?? {} };
-};
+const contentOf = (refund: Omit<SentRefund, 'externalId'>) => ({
+  amount: refund.amountCents,
+  eligible_amount: refund.eligibleCents,
+  take_back: refund.takeBackCents,
+  reason: refund.reason,
+  store: refund.store,
+  metadata: refund.metadata ?? {},
+});
 
 /** @throws Problem external_id_conflict if the request differs from the refund with its `external_id`. */
 function refuseDifferences(sent: SentRefund, existing: Refund, { isErased }: Order): void {
   // An earlier request without the member is the same as one with what that meant.
   const eligibleCents = sent.eligibleCents === null ? existing.requestedEligibleCents : existing.eligibleCents;
+  const takeBackCents = sent.takeBackCents === null ? existing.requestedTakeBackCents : existing.dueCents;
   // What an erasure removed is not compared.
   const { reason, metadata } = isErased ? sent : existing;
-  const errors = differences(contentOf(sent), contentOf({ ...existing, eligibleCents, reason, metadata }));
+  const errors = differences(
+    contentOf(sent),
+    contentOf({ ...existing, eligibleCents, takeBackCents, reason, metadata }),
+  );
   if (errors.length > 0) throw externalIdConflict('refund', existing.id, errors);
 }
 

@@ -74,6 +74,8 @@ function follows(version: Order, before: Order, type: OrderEventType): boolean {
   const isSameContent =
     version.totalCents === before.totalCents &&
     version.eligibleTotalCents === before.eligibleTotalCents &&
+    version.earnAmountCents === before.earnAmountCents &&
+    version.store === before.store &&
     isDeepStrictEqual(version.paymentMethods, before.paymentMethods);
   const isSameExpiry = +version.expiresAt === +before.expiresAt;
   switch (type) {
@@ -98,6 +100,7 @@ const OPEN: Partial<Order> = {
   finalPaymentMethods: null,
   redeemedCents: 0,
   earnedCents: 0,
+  keptCents: 0,
   completedVersion: null,
   completedAt: null,
   cancelledAt: null,
@@ -116,6 +119,7 @@ function versionBefore(version: Order, said: OrderDto, refund: Refund | undefine
     refundedEligibleCents: version.refundedEligibleCents - refund.eligibleCents,
     returnedCents: version.returnedCents - refund.returnedCents,
     takenBackCents: version.takenBackCents - refund.takenBackCents,
+    keptCents: version.keptCents + refund.dueCents,
   });
 }
 
@@ -126,11 +130,14 @@ function firstVersion(second: Order): Order {
 }
 
 /** What an event says of an open order, apart from what follows from that. */
-function stateIn({ status, total, eligible_total, payment_methods, cashback, expires_at }: OrderDto): Partial<Order> {
+function stateIn(said: OrderDto): Partial<Order> {
+  const { status, store, total, eligible_total, earn_amount, payment_methods, cashback, expires_at } = said;
   return {
+    store,
     status: status === 'expired' ? status : 'pending',
     totalCents: centsOf(total),
     eligibleTotalCents: eligible_total === total ? null : centsOf(eligible_total),
+    earnAmountCents: earn_amount === null ? null : centsOf(earn_amount),
     paymentMethods: payment_methods.map(({ id, amount }) => ({ id, amountCents: centsOf(amount) })),
     heldCents: centsOf(cashback.to_redeem.held),
     lapsedCents: status === 'expired' ? centsOf(cashback.to_redeem.lapsed) : 0,

@@ -114,7 +114,7 @@ export async function readOrders(manager: EntityManager, page: Page): Promise<Or
     for (const { order_id: id, ...sums } of await read<{ order_id: string } & Record<string, string>>(sql))
       for (const [name, cents] of Object.entries(sums))
         Object.assign(byId.get(id)?.row ?? {}, { [name]: exactCents(cents) });
-  const refunds = `SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds WHERE ${inPage('order_id')} ORDER BY order_id, created_at, id`;
+  const refunds = `SELECT ${columnNames(manager, Refund).join(', ')} FROM refunds WHERE ${inPage('order_id')} ORDER BY order_id, version`;
   for (const row of await read<Row>(refunds)) {
     const refund = toEntity(manager, Refund, row);
     byId.get(refund.orderId)?.refunds.push(refund);

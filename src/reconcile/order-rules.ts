@@ -1,5 +1,5 @@
-import { cashbackToReceive, redeemableMaximum } from '../cashback/quote.js';
-import { eligibleBounds, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
+import { cashbackToReceive, earnAmountProblem, redeemableMaximum } from '../cashback/quote.js';
+import { refundAmounts, refundParts, type RefundedOrder } from '../cashback/refund-parts.js';
 import { validityOf } from '../cashback/validity.js';
 import { after, MINUTE_MS } from '../common/clock.js';
 import { sumCents } from '../common/money.js';
@@ -53,7 +53,7 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
 
   'a completed order earned the amount of the formula, and all other orders earned nothing': ({ order: o }) =>
     o.earnedCents ===
-    (o.wasCompleted ? cashbackToReceive({ ...o, paymentMethods: o.effectivePaymentMethods }, o.policy) : 0),
+    (o.wasCompleted ? cashbackToReceive({ ...o, paymentMethods: o.effectivePaymentMethods }, o.policy).earnedCents : 0),
 
   'a completed order has the dates of its policy, and no other order has any': ({ order: o }) => {
     const { cashbackAvailableAt: availableAt, cashbackExpiresAt: expiresAt } = o;
@@ -95,18 +95,11 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
     );
   },
 
-  'the eligible part of the refunds fits the order, and so does the other part': ({ order: o }) => {
-    const { minimumCents, maximumCents } = eligibleBounds(beforeRefunds(o), o.refundedCents);
-    return o.refundedEligibleCents >= minimumCents && o.refundedEligibleCents <= maximumCents;
-  },
+  'each refund has the eligible part, returned and took back what the formulas say, and what is left of the earned cashback follows':
+    refundsFollow,
 
-  // All refunds together move the same amounts as a single refund of their sums.
-  'the refunds of an order returned and took back the amounts of the formulas': ({ order: o, row }) => {
-    const sums = { amountCents: o.refundedCents, eligibleCents: o.refundedEligibleCents };
-    const parts = refundParts(beforeRefunds(o), sums);
-    const waivedCents = parts.takenBackCents - o.takenBackCents;
-    return o.returnedCents === parts.returnedCents && waivedCents >= 0 && waivedCents <= row.expired_cents;
-  },
+  'an order asks to earn at most the share of its policy': ({ order: o }) =>
+    earnAmountProblem(o, o.policy) === undefined,
 
   'what refunds return goes to the credits that the order redeemed from, latest expiry first, and for seven days to a new credit':
     returnsAreInReverse,
@@ -139,8 +132,38 @@ const redeemableCents = (order: Order): number => redeemableMaximum(order, order
 
 const beforeRefunds = (order: Order): RefundedOrder => {
   const nothing = { refundedCents: 0, refundedEligibleCents: 0, returnedCents: 0, takenBackCents: 0 };
-  return { ...order, ...nothing };
+  return { ...order, ...nothing, keptCents: order.earnedCents };
 };
+
+/** Makes the refunds again. What had expired unspent before each is not known, but in all at most what has by now. */
+function refundsFollow({ order: o, row, refunds }: OrderRecord): boolean {
+  const state = beforeRefunds(o);
+  const follow = refunds.every((refund, at) => {
+    const {
+      externalId,
+      amountCents,
+      requestedEligibleCents: eligibleCents,
+      requestedTakeBackCents: takeBackCents,
+    } = refund;
+    const sent = { externalId, amountCents, eligibleCents, takeBackCents };
+    const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
+    const { returnedCents, takenBackCents } = refundParts(state, amounts);
+    state.refundedCents += amountCents;
+    state.refundedEligibleCents += amounts.eligibleCents;
+    state.returnedCents += returnedCents;
+    state.takenBackCents += refund.takenBackCents;
+    state.keptCents -= amounts.dueCents;
+    return (
+      refund.version === Number(o.completedVersion) + 2 + at &&
+      refund.eligibleCents === amounts.eligibleCents &&
+      refund.dueCents === amounts.dueCents &&
+      refund.returnedCents === returnedCents &&
+      refund.takenBackCents <= takenBackCents
+    );
+  });
+  const waivedCents = o.earnedCents - state.keptCents - state.takenBackCents;
+  return follow && o.keptCents === state.keptCents && waivedCents <= row.expired_cents;
+}
 
 /** A UUID v7 begins with its instant. */
 const isMadeAt = ({ id, createdAt }: Order): boolean =>

@@ -8,30 +8,7 @@ export const ENTRY_SUMS = `
   SUM(CASE WHEN e.kind = 'return' THEN e.amount_cents ELSE 0 END) AS return_entries,
   SUM(CASE WHEN e.kind = 'take_back' THEN -e.amount_cents WHEN e.kind IN ('debt', 'repay') THEN e.amount_cents ELSE 0 END) AS take_back_entries`;
 
-/** SQL condition: cashback that the order earned expired unspent. A refund takes nothing back for it. */
-const HAS_EXPIRED_UNSPENT = `EXISTS (
-  SELECT 1 FROM cashback_credits c JOIN cashback_entries x ON x.credit_id = c.id AND x.kind = 'expire' WHERE c.order_id = o.id)`;
-
-/**
- * SQL expression: the part that a refund moved less whole × refunded / total, times the total. Its absolute value is a
- * total or more where the part is a centavo or more away from its share. DECIMAL is exact.
- */
-const aboveItsShare = (part: string, whole: string, refunded: string, total: string): string =>
-  `(CAST(${part} AS DECIMAL(40)) * ${total} - CAST(${whole} AS DECIMAL(40)) * ${refunded})`;
-
-const ELIGIBLE_TOTAL = 'COALESCE(o.eligible_total_cents, o.total_cents)';
-const RETURNED_ABOVE_SHARE = aboveItsShare('r.returned_cents', 'o.redeemed_cents', 'r.amount_cents', 'o.total_cents');
-const TAKEN_BACK_ABOVE_SHARE = aboveItsShare(
-  'r.taken_back_cents',
-  'o.earned_cents',
-  'r.eligible_cents',
-  ELIGIBLE_TOTAL,
-);
-
-/**
- * Checks of holds and refunds, by order. The amount that a refund moves is the difference of two rounded totals, so it
- * is less than a centavo away from its share of the order, whatever the sequence of the refunds.
- */
+/** Checks of holds and refunds, by order. */
 export const REFUND_CHECKS: SqlChecks = {
   'a hold is that of a pending order of the customer, on a credit that was available': `
     SELECT h.order_id, h.credit_id, h.merchant_id, c.wallet_id, o.status, c.available_at, c.expires_at
@@ -55,15 +32,6 @@ export const REFUND_CHECKS: SqlChecks = {
      WHERE ${inPage('r.order_id')}
        AND (r.eligible_cents NOT BETWEEN 0 AND r.amount_cents OR r.requested_eligible_cents <> r.eligible_cents
             OR (o.eligible_total_cents IS NULL AND (r.eligible_cents <> r.amount_cents OR r.requested_eligible_cents IS NOT NULL)))`,
-
-  'a refund returns and takes back its share of the amounts that the order redeemed and earned': `
-    SELECT r.id AS refund_id, r.order_id, r.amount_cents, r.eligible_cents, r.returned_cents, r.taken_back_cents,
-           o.total_cents, o.eligible_total_cents, o.redeemed_cents, o.earned_cents
-      FROM refunds r JOIN orders o ON o.id = r.order_id
-     WHERE ${inPage('r.order_id')}
-       AND (r.amount_cents <= 0 OR ABS(${RETURNED_ABOVE_SHARE}) >= o.total_cents
-            OR (ABS(${TAKEN_BACK_ABOVE_SHARE}) >= GREATEST(${ELIGIBLE_TOTAL}, 1)
-                AND NOT (${TAKEN_BACK_ABOVE_SHARE} < 0 AND ${HAS_EXPIRED_UNSPENT})))`,
 
   'the amounts of a refund are the sums of its entries': `
     SELECT r.id AS refund_id, r.order_id, r.returned_cents, r.taken_back_cents, s.return_entries, s.take_back_entries

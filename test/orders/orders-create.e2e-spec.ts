@@ -110,11 +110,7 @@ describe('the cashback of an order', () => {
     const shop = await aMerchant(service, { earnRatesByPaymentMethod: { pix: 725, Boleto: 0 } });
     const ids = ['PIX', 'boleto', 'credit_card'];
     const order = await shop.create({ payment_methods: ids.map((id) => ({ id, amount: '50.00' })) });
-    expect(order.payment_methods.map(({ earn_rate }: { earn_rate: string }) => earn_rate)).toEqual([
-      '0.0725',
-      '0.00',
-      '0.05',
-    ]);
+    expect(order.payment_methods.map(({ earn_rate }) => earn_rate)).toEqual(['0.0725', '0.00', '0.05']);
     expect(order.cashback.to_receive.amount).toBe('6.12');
   });
 

@@ -92,6 +92,14 @@ export class OrderContentDto {
   @IsMoney({ zero: true })
   readonly eligible_total?: string;
 
+  /**
+   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by category,
+   * brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly earn_amount?: string;
+
   /** Payment methods, 0 to 20. Their amounts must add up to at most the total. */
   @IsListOf(() => PaymentMethodDto, 20, PAYMENT_METHODS)
   readonly payment_methods!: PaymentMethodDto[];

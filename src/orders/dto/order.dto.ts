@@ -1,6 +1,6 @@
 import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
-import { LIMITED_BY, type LimitedBy } from '../../common/problem.js';
+import { EARN_LIMITED_BY, type EarnLimitedBy, LIMITED_BY, type LimitedBy } from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
 import { ApiMetadata } from '../../http/validators.js';
 import { ApiProperty } from '@nestjs/swagger';
@@ -34,11 +34,9 @@ export class OrderPaymentMethodDto {
   @ApiMoney()
   readonly amount!: string;
 
-  /**
-   * The rate at which this payment method earns cashback, as a decimal string: "0.05" is 5 %.
-   * @example "0.05"
-   */
-  readonly earn_rate!: string;
+  /** The rate at which this payment method earns cashback: "0.05" is 5 %. Null if the order has an `earn_amount`. */
+  @ApiProperty({ type: String, nullable: true, example: '0.05' })
+  readonly earn_rate!: string | null;
 }
 
 /** The cashback the customer can redeem on the order. */
@@ -115,6 +113,10 @@ export class ToReceiveDto {
    */
   @ApiMoney()
   readonly amount!: string;
+
+  /** What limits the amount: the policy's `earn_minimum_total` or `earn_maximum`; null if neither does. */
+  @ApiProperty({ type: String, enum: EARN_LIMITED_BY, nullable: true, example: null })
+  readonly limited_by!: EarnLimitedBy;
 
   /**
    * Part of the amount that refunds have taken back.
@@ -213,6 +215,10 @@ export class OrderDto {
    */
   @ApiMoney()
   readonly eligible_total!: string;
+
+  /** What the order asks to earn if nothing is redeemed; null if the policy's rates decide. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly earn_amount!: string | null;
 
   /**
    * What the customer pays in money: the total less the cashback that is held or redeemed.

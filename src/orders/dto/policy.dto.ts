@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** The cashback rules of a merchant. Rates and shares are decimal strings: "0.05" is 5 %. */
@@ -18,6 +18,21 @@ export class PolicyDto {
   readonly earn_rates_by_payment_method!: Record<string, string>;
 
   /**
+   * Orders below this total earn nothing.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly earn_minimum_total!: string;
+
+  /** The most that one order earns; null if nothing limits it. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly earn_maximum!: string | null;
+
+  /** The share of an order's eligible total that it can ask to earn (`earn_amount`); null if it cannot. */
+  @ApiProperty({ type: String, nullable: true, example: null })
+  readonly earn_rate_maximum!: string | null;
+
+  /**
    * Maximum share of an order's eligible total that can be redeemed.
    * @example "0.50"
    */
@@ -29,6 +44,13 @@ export class PolicyDto {
    */
   @ApiMoney()
   readonly redeem_minimum_total!: string;
+
+  /**
+   * The least that can be redeemed at once.
+   * @example "0.00"
+   */
+  @ApiMoney()
+  readonly redeem_minimum!: string;
 
   /**
    * Calendar days from completion until earned cashback is available.
@@ -66,6 +88,14 @@ export class PolicyDto {
   readonly grant_maximum!: string;
 
   /**
+   * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four times
+   * as much.
+   * @example "5000.00"
+   */
+  @ApiMoney()
+  readonly grant_daily_maximum!: string;
+
+  /**
    * The IANA time zone in which calendar days begin.
    * @example America/Sao_Paulo
    */
@@ -76,4 +106,36 @@ export class PolicyDto {
    * @example false
    */
   readonly document_check_digits!: boolean;
+}
+
+/** What is different on some days. */
+export class PolicyChangesDto extends PartialType(OmitType(PolicyDto, ['time_zone', 'document_check_digits'])) {}
+
+/** Rules for some days to come. */
+@InOrder()
+export class UpcomingPolicyDto {
+  /**
+   * The first day, in the merchant's time zone.
+   * @example "2026-11-27"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly from!: string;
+
+  /**
+   * The last day.
+   * @example "2026-11-29"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly through!: string;
+
+  /** When they begin: at the beginning of the first day or, if they were stored later, a minute after that. */
+  readonly begins_at!: Date;
+
+  /** Only what is different. */
+  readonly changes!: PolicyChangesDto;
+}
+
+/** The rules for new orders now, and the rules for days to come. */
+export class CurrentPolicyDto extends PolicyDto {
+  readonly upcoming!: UpcomingPolicyDto[];
 }

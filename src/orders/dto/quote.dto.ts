@@ -35,6 +35,14 @@ export class CreateQuoteDto {
   @IsMoney({ zero: true })
   readonly eligible_total?: string;
 
+  /**
+   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by category,
+   * brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly earn_amount?: string;
+
   /** Items of the order, 0 to 500. They do not change the quote. */
   @IsOptional()
   @IsListOf(() => CreateOrderItemDto, 500, ITEMS)

@@ -33,6 +33,15 @@ export class CreateRefundDto {
   readonly eligible_amount?: string;
 
   /**
+   * The part of the earned cashback that the returned goods had, in BRL, for an order with `earn_amount`. It is at most
+   * what is left of the earned cashback. The customer keeps no more of it than by default, or than the share
+   * `earn_rate_maximum` of what is not returned. Default: in proportion to the eligible amount.
+   */
+  @IsOptional()
+  @IsMoney({ zero: true })
+  readonly take_back?: string;
+
+  /**
    * Why, for your records: at most 500 characters. Do not write names or addresses.
    * @example Defective
    */

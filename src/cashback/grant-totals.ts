@@ -1,0 +1,85 @@
+import { Column, Entity, type EntityManager, PrimaryColumn } from 'typeorm';
+import { dayOf } from '../common/calendar-days.js';
+import { formatMoney } from '../common/money.js';
+import { Problem } from '../common/problem.js';
+import { CentsColumn, PrimaryId } from '../database/columns.js';
+import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
+import { inColumn } from '../database/by-merchant.js';
+import type { Policy } from '../merchants/policy.js';
+
+/** What an API user, or all of a merchant, granted on the last day on which they granted anything. */
+@Entity('grant_totals')
+export class GrantTotal {
+  @PrimaryId('merchant_id')
+  merchantId!: string;
+
+  /** The API user; the merchant's ID for all of its users. */
+  @PrimaryColumn({ name: 'subject_id', type: 'char', length: 36, charset: 'ascii', collation: 'ascii_bin' })
+  subjectId!: string;
+
+  /** In the merchant's time zone. */
+  @Column({ name: 'day', type: 'varchar', length: 10, charset: 'ascii', collation: 'ascii_bin' })
+  day!: string;
+
+  @CentsColumn('granted_cents')
+  grantedCents!: number;
+}
+
+/** All users of a merchant together can grant this many times as much as one. */
+const USERS = 4;
+
+/** A grant of an API user. */
+interface UserGrant {
+  merchantId: string;
+  by: string;
+  policy: Policy;
+}
+
+/** The locked totals of the users that grant in a transaction, and of their merchants. */
+export class GrantTotals {
+  private constructor(private readonly totals: readonly GrantTotal[]) {}
+
+  /** Locks the totals, after the wallets: of each merchant the one of all users first. */
+  static async lock(manager: EntityManager, grants: readonly UserGrant[]): Promise<GrantTotals> {
+    const keys = new Map<string, GrantTotal>();
+    for (const { merchantId, by } of grants)
+      for (const [order, subjectId] of [merchantId, by].entries())
+        keys.set(`${merchantId} ${order} ${subjectId}`, { merchantId, subjectId, day: '', grantedCents: 0 });
+    const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, total]) => total);
+    if (sorted.length === 0) return new GrantTotals([]);
+    await insertRows(manager, GrantTotal, sorted, ['merchant_id']);
+    const [condition, parameters] = inColumn('subject_id', sorted, ({ subjectId }) => subjectId);
+    const sql = `SELECT ${columnNames(manager, GrantTotal).join(', ')} FROM grant_totals WHERE ${condition}`;
+    const rows = await manager.query<Row[]>(sql, parameters);
+    return new GrantTotals(rows.map((row) => toEntity(manager, GrantTotal, row)));
+  }
+
+  /** @throws Problem grant_exceeds_maximum if the user, or all of the merchant, would grant too much on this day. */
+  refuseAboveMaximum(grant: UserGrant, amountCents: number, at: Date): void {
+    const { grantDailyMaximumCents } = grant.policy;
+    const [all, own] = this.#of(grant, at).map(({ grantedCents }) => grantedCents) as [number, number];
+    const leftCents = Math.min(USERS * grantDailyMaximumCents - all, grantDailyMaximumCents - own);
+    if (amountCents <= leftCents) return;
+    const maximum = formatMoney(Math.max(0, leftCents));
+    const errors = [{ pointer: '/amount', detail: `must be at most ${maximum} today` }];
+    throw new Problem('grant_exceeds_maximum', { maximum, limited_by: 'day', errors });
+  }
+
+  add(grant: UserGrant, amountCents: number, at: Date): void {
+    for (const total of this.#of(grant, at)) total.grantedCents += amountCents;
+  }
+
+  /** The totals of the merchant and of the user on a day. */
+  #of({ merchantId, by, policy }: UserGrant, at: Date): GrantTotal[] {
+    const day = dayOf(at, policy.timeZone);
+    return [merchantId, by].map((id) => {
+      const total = this.totals.find((one) => one.merchantId === merchantId && one.subjectId === id)!;
+      // The clocks of instances differ: a total of the next day counts for the day before, too.
+      return total.day < day ? Object.assign(total, { day, grantedCents: 0 }) : total;
+    });
+  }
+
+  async save(manager: EntityManager): Promise<void> {
+    await insertRows(manager, GrantTotal, this.totals, ['day', 'granted_cents']);
+  }
+}

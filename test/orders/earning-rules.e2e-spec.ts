@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Policy } from '../../src/merchants/policy.js';
+import { atOnce, Client } from '../support/client.js';
+import { expectInvariants } from '../support/expectations.js';
+import { aDocument, aMerchant, logIn, type TestMerchant } from '../support/factories.js';
+import { aCart, anOrder, type Members, type Order } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+
+const { service } = useService();
+let shop: TestMerchant;
+const withPolicy = async (policy: Partial<Policy>): Promise<TestMerchant> => (shop = await aMerchant(service, policy));
+beforeEach(async () => {
+  await withPolicy({});
+});
+afterEach(() => expectInvariants(service));
+
+/** An order of a total that is paid in full. */
+const ofTotal = (total: string, members: Members = {}): Members => ({
+  total,
+  payment_methods: [{ id: 'card', amount: total }],
+  ...members,
+});
+const toReceive = ({ cashback }: Order): [amount: string, limitedBy: string | null] => [
+  cashback.to_receive.amount,
+  cashback.to_receive.limited_by,
+];
+/** Creates an order of a customer with a balance. */
+const orderOf = async (balance: string, total: string, members: Members = {}): Promise<Order> =>
+  shop.create(ofTotal(total, { document: await shop.customerWith(balance), ...members }));
+
+describe('earn_minimum_total and earn_maximum', () => {
+  it('an order below the minimum total earns nothing, and its completion adds no cashback', async () => {
+    await withPolicy({ earnMinimumTotalCents: 5_000 });
+    const below = await shop.completed(ofTotal('49.99'));
+    expect(toReceive(below)).toEqual(['0.00', 'minimum_total']);
+    expect(below.cashback.to_receive.status).toBe('none');
+    expect(await shop.wallet(below.document)).toMatchObject({ pending: '0.00' });
+    expect(toReceive(await shop.create(ofTotal('50.00')))).toEqual(['2.50', null]);
+  });
+
+  it('an order earns at most the maximum, also after an amendment and when it is completed', async () => {
+    await withPolicy({ earnMaximumCents: 5_000 });
+    const order = await shop.create(ofTotal('1000.00'));
+    expect(toReceive(order)).toEqual(['50.00', null]);
+    const larger = await shop.amend(order, aCart('1000.20'));
+    expect(toReceive(larger)).toEqual(['50.00', 'maximum']);
+    const completed = await shop.complete(order);
+    expect(toReceive(completed)).toEqual(['50.00', 'maximum']);
+    expect(await shop.movements(order.document)).toEqual(['earn 50.00']);
+    // The maximum does not apply again to what a refund leaves.
+    expect(await shop.refund(order, '500.10')).toMatchObject({ cashback_taken_back: '25.00' });
+  });
+
+  it('an order keeps the rules of its creation', async () => {
+    const order = await shop.create(ofTotal('100.00'));
+    await shop.setPolicy({ earnMinimumTotalCents: 100_000, earnMaximumCents: 0 });
+    expect(toReceive(await shop.complete(order))).toEqual(['5.00', null]);
+  });
+
+  it('a cancelled order receives nothing, and nothing limits that', async () => {
+    await withPolicy({ earnMaximumCents: 1 });
+    const order = await shop.create(ofTotal('100.00'));
+    expect(toReceive(await shop.cancel(order))).toEqual(['0.00', null]);
+  });
+
+  it('a quote has the limits of an order', async () => {
+    await withPolicy({ earnMinimumTotalCents: 1_000, earnMaximumCents: 100 });
+    const of = async (total: string) => (await shop.quote({ total })).cashback.to_receive;
+    expect(await of('9.99')).toMatchObject({ amount: '0.00', limited_by: 'minimum_total' });
+    expect(await of('10.00')).toMatchObject({ amount: '0.50', limited_by: null });
+    expect(await of('30.00')).toMatchObject({ amount: '1.00', limited_by: 'maximum' });
+  });
+});
+
+describe('redeem_minimum', () => {
+  beforeEach(() => withPolicy({ redeemMinimumCents: 500 }));
+
+  it('less than the least that can be redeemed at once is refused, and nothing is allowed', async () => {
+    const order = await orderOf('80.00', '150.00');
+    const refusal = [422, 'redemption_below_minimum', { minimum: '5.00' }] as const;
+    await shop.hold(order, '4.99').refused(...refusal);
+    await shop.complete(order, { redeem: '0.01' }).refused(...refusal);
+    await shop.quote({ ...ofTotal('150.00'), document: order.document, redeem: '4.99' }).refused(...refusal);
+    expect(await shop.hold(order, '5.00')).toMatchObject({ amount_to_pay: '145.00' });
+    expect(await shop.hold(order, '0.00')).toMatchObject({ amount_to_pay: '150.00' });
+    expect(await shop.complete(order)).toMatchObject({ status: 'completed' });
+  });
+
+  it('where the maximum would be less, it is zero', async () => {
+    const poor = await orderOf('4.99', '150.00');
+    expect(poor.cashback.to_redeem).toMatchObject({ maximum: '0.00', limited_by: 'redeem_minimum' });
+    await shop.hold(poor, '5.00').refused(422, 'redemption_exceeds_maximum', {
+      maximum: '0.00',
+      limited_by: 'redeem_minimum',
+    });
+    const small = await orderOf('80.00', '9.99');
+    expect(small.cashback.to_redeem).toMatchObject({ maximum: '0.00', limited_by: 'redeem_minimum' });
+    const large = await orderOf('5.00', '10.00');
+    expect(large.cashback.to_redeem).toMatchObject({ maximum: '5.00', limited_by: 'balance' });
+  });
+
+  it('an amendment that lowers the maximum below the minimum releases the hold with redeem "maximum"', async () => {
+    const order = await shop.hold(await orderOf('80.00', '150.00'), '20.00');
+    await shop.amend(order, aCart('9.99')).refused(422, 'redemption_exceeds_maximum', { maximum: '0.00' });
+    const amended = await shop.amend(order, aCart('9.99', { redeem: 'maximum' }));
+    expect(amended.cashback.to_redeem).toMatchObject({ held: '0.00', maximum: '0.00', limited_by: 'redeem_minimum' });
+    expect(await shop.wallet(order.document)).toMatchObject({ available: '80.00', held: '0.00' });
+  });
+
+  it('an expired order whose balance is below the minimum now is late, not wrong', async () => {
+    const order = await shop.hold(await orderOf('20.00', '150.00'), '20.00');
+    await service.clock.advance({ minutes: 31 });
+    const other = await shop.create(ofTotal('150.00', { document: order.document }));
+    await shop.complete(other, { redeem: '17.00' });
+    await shop.complete(order, { redeem: '20.00' }).refused(409, 'redemption_no_longer_available', {
+      maximum: '0.00',
+      limited_by: 'redeem_minimum',
+    });
+    expect(await shop.complete(order, { redeem: '0.00' })).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('earn_amount', () => {
+  beforeEach(() => withPolicy({ earnRateMaximumBps: 1_000, earnMaximumCents: 5_000 }));
+
+  it('earn_amount replaces the rates, is reduced by what is redeemed, and then the maximum applies', async () => {
+    const order = await orderOf('500.00', '1000.00', { earn_amount: '100.00' });
+    expect(order).toMatchObject({ earn_amount: '100.00', payment_methods: [{ earn_rate: null }] });
+    expect(toReceive(order)).toEqual(['50.00', 'maximum']);
+    const held = await shop.hold(order, '500.00');
+    expect(toReceive(held)).toEqual(['50.00', null]);
+    expect(toReceive(await shop.complete(held, { payment_methods: [{ id: 'pix', amount: '500.00' }] }))).toEqual([
+      '50.00',
+      null,
+    ]);
+  });
+
+  it('earn_amount is at most the share of the eligible total, in orders, amendments and quotes', async () => {
+    const refusal = [422, 'earn_amount_exceeds_maximum', { maximum: '8.00' }] as const;
+    const body = ofTotal('100.00', { eligible_total: '80.00', earn_amount: '8.01' });
+    await shop.create(body).refused(...refusal);
+    await shop.quote(body).refused(...refusal);
+    const order = await shop.create({ ...body, earn_amount: '8.00' });
+    const cart = { eligible_total: '80.00', payment_methods: [] };
+    await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '8.01' })).refused(...refusal);
+    expect(toReceive(await shop.amend(order, aCart('100.00', { ...cart, earn_amount: '0.00' })))).toEqual([
+      '0.00',
+      null,
+    ]);
+    expect(toReceive((await shop.quote({ ...body, earn_amount: '7.77' })) as unknown as Order)).toEqual(['7.77', null]);
+  });
+
+  it('an order without an eligible part earns nothing: only "0.00" is allowed', async () => {
+    const body = ofTotal('100.00', { eligible_total: '0.00', earn_amount: '0.01' });
+    await shop.create(body).refused(422, 'earn_amount_exceeds_maximum', { maximum: '0.00' });
+    expect(toReceive(await shop.create({ ...body, earn_amount: '0.00' }))).toEqual(['0.00', null]);
+  });
+
+  it('a policy without earn_rate_maximum refuses earn_amount', async () => {
+    await withPolicy({});
+    await shop.create(ofTotal('100.00', { earn_amount: '0.01' })).refused(422, 'earn_amount_exceeds_maximum', {
+      maximum: '0.00',
+      errors: [{ pointer: '/earn_amount', detail: 'must be at most 0.00' }],
+    });
+  });
+
+  it('earn_amount is part of the content: a repeat with another one is 409, and an amendment without it means the rates', async () => {
+    const body = anOrder(ofTotal('100.00', { earn_amount: '3.00' }));
+    const order = await shop.create(body);
+    await shop.create({ ...body, earn_amount: '3.0' }).replayed();
+    for (const earn_amount of ['2.00', undefined, null])
+      await shop.create({ ...body, earn_amount }).refused(409, 'external_id_conflict', ['/earn_amount']);
+    // Also under a policy that would refuse it now.
+    await shop.setPolicy({ earnRateMaximumBps: null });
+    await shop.create(body).replayed();
+    const amended = await shop.amend(order, aCart('100.00'));
+    expect([amended.earn_amount, ...toReceive(amended)]).toEqual([null, '5.00', null]);
+    // The order keeps the policy that it has.
+    expect(toReceive(await shop.amend(order, aCart('100.00', { earn_amount: '10.00' })))).toEqual(['10.00', null]);
+  });
+
+  it('an order below earn_minimum_total earns nothing, whatever it asks for', async () => {
+    await withPolicy({ earnRateMaximumBps: 1_000, earnMinimumTotalCents: 10_001 });
+    expect(toReceive(await shop.create(ofTotal('100.00', { earn_amount: '10.00' })))).toEqual([
+      '0.00',
+      'minimum_total',
+    ]);
+  });
+
+  it.each(['-1.00', '1,00', 5, '', [], '1.001'])('earn_amount %j is refused', async (earn_amount) => {
+    await shop.create({ earn_amount }).refused(400, 'validation_failed', ['/earn_amount']);
+  });
+});
+
+describe('take_back', () => {
+  /** A TV of 200.00 at 1 %, and clothes of 100.00 at 5 %. */
+  const tvAndClothes = async (): Promise<Order> => {
+    await withPolicy({ earnRateMaximumBps: 500, releaseDays: 0 });
+    return shop.completed(ofTotal('300.00', { earn_amount: '7.00' }));
+  };
+
+  it('the TV comes back with what it earned, and a part of the clothes by default', async () => {
+    const order = await tvAndClothes();
+    expect(await shop.refund(order, '200.00', { take_back: '2.00' })).toMatchObject({ cashback_taken_back: '2.00' });
+    expect(await shop.wallet(order.document)).toMatchObject({ available: '5.00' });
+    expect(await shop.refund(order, '10.00')).toMatchObject({ cashback_taken_back: '0.50' });
+    expect(await shop.refund(order, '90.00')).toMatchObject({ cashback_taken_back: '4.50' });
+    expect((await shop.order(order)).cashback.to_receive).toMatchObject({ amount: '7.00', status: 'taken_back' });
+  });
+
+  it('take_back is bounded: the customer keeps at most the highest share of what is not returned, and in the end nothing', async () => {
+    const order = await tvAndClothes();
+    const bounds = (minimum: string) => [422, 'refund_exceeds_total', { minimum, maximum: '7.00' }] as const;
+    await shop.refund(order, '200.00', { take_back: '1.99' }).refused(...bounds('2.00'));
+    await shop.refund(order, '200.00', { take_back: '7.01' }).refused(...bounds('2.00'));
+    await shop.refund(order, '300.00', { take_back: '6.99' }).refused(...bounds('7.00'));
+    const refused = await shop.refund(order, '300.00', { take_back: '0.00' }).refused(...bounds('7.00'));
+    expect(refused.errors).toEqual([{ pointer: '/take_back', detail: 'must be 7.00' }]);
+    expect(await shop.refund(order, '300.00', { take_back: '7.00' })).toMatchObject({ cashback_taken_back: '7.00' });
+  });
+
+  it('without earn_rate_maximum, take_back can only be more than by default', async () => {
+    await withPolicy({ releaseDays: 0 });
+    const order = await shop.completed(ofTotal('100.00'));
+    await shop.refund(order, '50.00', { take_back: '2.49' }).refused(422, 'refund_exceeds_total', { minimum: '2.50' });
+    expect(await shop.refund(order, '50.00', { take_back: '4.00' })).toMatchObject({ cashback_taken_back: '4.00' });
+    expect(await shop.refund(order, '50.00')).toMatchObject({ cashback_taken_back: '1.00' });
+  });
+
+  it('a repeated refund compares take_back by its meaning', async () => {
+    const order = await tvAndClothes();
+    const asked = { external_id: 'DEV-1', take_back: '2.00' };
+    await shop.refund(order, '200.00', asked);
+    await shop.refund(order, '200.00', { ...asked, take_back: '2' }).replayed();
+    for (const take_back of ['2.01', undefined])
+      await shop.refund(order, '200.00', { ...asked, take_back }).refused(409, 'external_id_conflict', ['/take_back']);
+    const usual = { external_id: 'DEV-2' };
+    await shop.refund(order, '10.00', usual);
+    await shop.refund(order, '10.00', { ...usual, take_back: '0.50' }).replayed();
+  });
+
+  it('what has expired unspent is waived, also of what a request takes back', async () => {
+    const order = await tvAndClothes();
+    await service.clock.advance({ minutes: 181 * 24 * 60 });
+    const { access_token } = await logIn(service, shop.email);
+    shop = shop.with(new Client(service, access_token));
+    expect(await shop.refund(order, '200.00', { take_back: '2.00' })).toMatchObject({ cashback_taken_back: '0.00' });
+    expect(await shop.refund(order, '100.00')).toMatchObject({ cashback_taken_back: '0.00' });
+    expect(await shop.wallet(order.document)).toMatchObject({ debt: '0.00' });
+  });
+
+  it('concurrent refunds with take_back add up to what the order earned', async () => {
+    const order = await tvAndClothes();
+    const answers = await atOnce(
+      6,
+      (index) => shop.refund(order, '50.00', index % 2 === 0 ? { take_back: '1.50' } : {}).answer,
+    );
+    const taken = answers.flatMap(({ status, body }) => (status === 201 ? [Number(body.cashback_taken_back)] : []));
+    const left = (await shop.order(order)).refunded.amount;
+    if (left !== '300.00') await shop.refund(order, (300 - Number(left)).toFixed(2));
+    const { cashback } = await shop.order(order);
+    expect(taken.length).toBeGreaterThan(0);
+    expect(cashback.to_receive).toMatchObject({ taken_back: '7.00', status: 'taken_back' });
+  });
+});
+
+describe('GET /policy', () => {
+  it('GET /policy has the new rules, which are off by default', async () => {
+    expect(await shop.policy()).toMatchObject({
+      earn_minimum_total: '0.00',
+      earn_maximum: null,
+      earn_rate_maximum: null,
+      redeem_minimum: '0.00',
+      grant_daily_maximum: '5000.00',
+      upcoming: [],
+    });
+    await withPolicy({
+      earnMinimumTotalCents: 1,
+      earnMaximumCents: 0,
+      earnRateMaximumBps: 1_250,
+      redeemMinimumCents: 99,
+    });
+    expect(await shop.policy()).toMatchObject({
+      earn_minimum_total: '0.01',
+      earn_maximum: '0.00',
+      earn_rate_maximum: '0.125',
+      redeem_minimum: '0.99',
+    });
+    const { policy } = await shop.quote({ document: aDocument(), total: '1.00' });
+    expect(policy).toMatchObject({ earn_maximum: '0.00' });
+    expect(policy).not.toHaveProperty('upcoming');
+  });
+});
