@@ -30,11 +30,11 @@ export function positiveMoney(text: string): number {
   return cents;
 }
 
-/** Parses `none` as null, and everything else with another parser. */
+/** Leaves `none`, because Commander replaces null, and parses everything else with another parser. */
 export const orNone =
   <T>(parse: (text: string) => T) =>
-  (text: string): T | null =>
-    text === 'none' ? null : parse(text);
+  (text: string): T | 'none' =>
+    text === 'none' ? text : parse(text);
 
 const textThat =
   (isValid: (text: string) => boolean, message: string) =>

@@ -18,7 +18,7 @@ const RENAMED = {
   grantDailyMaximum: 'grantDailyMaximumCents',
 } as const satisfies Record<string, keyof Policy>;
 
-type PolicyOptions = { earnRate?: EarnRates } & { [Option in keyof typeof RENAMED]?: number | null } & Partial<
+type PolicyOptions = { earnRate?: EarnRates } & { [Option in keyof typeof RENAMED]?: number | 'none' } & Partial<
     Pick<Policy, 'releaseDays' | 'validityDays' | 'orderTtlMinutes' | 'maxOrderTtlMinutes' | 'timeZone'>
   >;
 
@@ -151,7 +151,7 @@ function withPolicyOptions(command: Command): Command {
 function policyOf({ earnRate: { general, byPaymentMethod } = {}, ...options }: PolicyOptions): Partial<Policy> {
   const members = Object.entries(options).map(([name, value]) => [
     Object.hasOwn(RENAMED, name) ? RENAMED[name as keyof typeof RENAMED] : name,
-    value,
+    value === 'none' ? null : value,
   ]);
   return {
     ...(Object.fromEntries(members) as Partial<Policy>),

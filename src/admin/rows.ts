@@ -124,7 +124,7 @@ const amountOf = (cents: number | null): string | null => (cents === null ? null
 
 /** Other objects are a caller's own, such as metadata: their members keep their names. */
 function toValue(name: string, value: unknown): unknown {
-  if (name === 'policy') return toJson(value as object);
+  if (name === 'policy' || name === 'changes') return toJson(value as object);
   if (name === 'earn_rates_by_payment_method')
     return Object.fromEntries(
       Object.entries(value as Record<string, number>).map(([id, bps]) => [id, formatPercent(bps)]),

@@ -3,10 +3,11 @@ import { expect } from '@jest/globals';
 import { GrantsService } from '../../src/cashback/grants.service.js';
 import { parseMoney } from '../../src/common/money.js';
 import type { Policy } from '../../src/merchants/policy.js';
-import { MerchantsService } from '../../src/merchants/merchants.service.js';
+import { type Days, MerchantsService } from '../../src/merchants/merchants.service.js';
+import type { PolicyChanges } from '../../src/merchants/policy-version.entity.js';
 import type { EventDto } from '../../src/events/dto/event.dto.js';
 import type { OrderDto } from '../../src/orders/dto/order.dto.js';
-import type { PolicyDto } from '../../src/orders/dto/policy.dto.js';
+import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
 import type { RefundDto } from '../../src/orders/dto/refund.dto.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
@@ -25,7 +26,7 @@ export type Json<T> = T extends Date ? string : T extends object ? { [Member in 
 export type Order = Json<OrderDto>;
 export type Refund = Json<RefundDto>;
 export type Quote = Json<QuoteDto>;
-export type PolicyRules = Json<PolicyDto>;
+export type PolicyRules = Json<CurrentPolicyDto>;
 /** The ID is null before the customer gets the first cashback. */
 export type Wallet = Json<WalletDto> & { id: string };
 export type Entry = Json<EntryDto>;
@@ -201,6 +202,11 @@ export class Shop {
   /** Changes the policy as the operator does. */
   async setPolicy(policy: Partial<Policy>): Promise<void> {
     await this.service.app.get(MerchantsService).set(this.id, { policy });
+  }
+
+  /** Stores rules for some days as the operator does, or removes them. */
+  async setVersion(days: Days, changes?: PolicyChanges): Promise<void> {
+    await this.service.app.get(MerchantsService).setVersion(this.id, days, changes);
   }
 
   quote(body: unknown): Call<Quote> {
