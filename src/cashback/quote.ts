@@ -32,8 +32,7 @@ export const shareOf = (cents: number, bps: number): number => Number((BigInt(ce
 
 /**
  * Returns the maximum that can be redeemed on an order: the balance, but no more than the policy's share of the
- * eligible total. It is 0 on orders below the policy's minimum total, and where it would be less than the least that can
- * be redeemed at once.
+ * eligible total. It is 0 below the policy's minimum total, and where it would be less than its least redemption.
  *
  * @param balanceCents what the customer could spend on this order, including its own hold.
  */
@@ -56,6 +55,21 @@ export function refuseBelowMinimum({ redeemMinimumCents }: Policy, redeemedCents
   const minimum = formatMoney(redeemMinimumCents);
   const errors = [{ pointer, detail: `must be "0.00" or at least ${minimum}` }];
   throw new Problem('redemption_below_minimum', { minimum, errors });
+}
+
+/**
+ * @param pointer the member that has the amount; undefined if the request has none.
+ * @throws Problem redemption_exceeds_maximum.
+ */
+export function refuseAboveMaximum(
+  { maximumCents, limitedBy: limited_by }: RedeemableMaximum,
+  amountCents: number,
+  pointer?: string,
+): void {
+  if (amountCents <= maximumCents) return;
+  const maximum = formatMoney(maximumCents);
+  const errors = pointer === undefined ? undefined : [{ pointer, detail: `must be at most ${maximum}` }];
+  throw new Problem('redemption_exceeds_maximum', { maximum, limited_by, errors });
 }
 
 /** Returns a refusal if an order asks to earn more than the policy allows; undefined if it does not. */

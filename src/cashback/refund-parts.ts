@@ -119,8 +119,8 @@ function outOfBounds(pointer: string, what: string, minimumCents: number, maximu
 
 /**
  * Returns the cashback that a refund moves. What is returned is the rounded-down running total less what earlier
- * refunds returned, so that the refunds of a whole order add up exactly, however it is split. What is due is taken back,
- * except for what expired unspent.
+ * refunds returned, so that the refunds of a whole order add up exactly, however it is split. What is due is taken
+ * back, except for what expired unspent.
  *
  * @param expiredCents how much of the order's own cashback has expired unspent.
  */

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Subject } from 'rxjs';
 import type { By } from './caller.js';
 
-/** The changes of an order after its creation: each has one of these events, and a new version of the order. */
+/** What happens to an order: each of its versions has one of these events. */
 const ORDER_EVENTS = {
+  'order.created': 'An order was created',
   'order.amended': 'The content of an order was replaced',
   'order.redemption_held': 'An order holds another amount of cashback',
   'order.redemption_released': 'An order no longer holds cashback',
@@ -46,7 +47,8 @@ interface GrantData {
 
 /**
  * What the events of each type say beside the wallet; `orders` adds those of orders to this interface. Without
- * documents, items, metadata and reasons: an erasure removes them, so they are added when an event is read.
+ * documents, items, metadata and reasons: an erasure removes them, so they are added when an event is read. A creation
+ * locks no wallet, so its event says nothing of it.
  */
 export interface FeedEventDetails {
   'cashback.granted': GrantData;
@@ -57,7 +59,8 @@ export interface FeedEventDetails {
   'wallet.debt_changed': { change: string };
 }
 
-export type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] & { wallet: WalletData };
+export type FeedEventData<Type extends FeedEventType> = FeedEventDetails[Type] &
+  (Type extends 'order.created' ? { wallet?: never } : { wallet: WalletData });
 
 /** An event for a merchant's feed, which is stored in the transaction of its use case and then numbered. */
 export type NewFeedEvent = {
@@ -78,7 +81,7 @@ export type NewFeedEvent = {
  */
 export type DomainEvent =
   | NewFeedEvent
-  | { type: 'order.created' | 'order.replayed'; merchantId: string; orderId: string }
+  | { type: 'order.replayed'; merchantId: string; orderId: string }
   | { type: 'cashback.moved'; centsByKind: Readonly<Record<string, number>> }
   | { type: 'feed.advanced' }
   | { type: 'webhook.attempted'; result: 'delivered' | 'failed' | 'disabled' }

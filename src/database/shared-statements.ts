@@ -38,16 +38,19 @@ export class SharedStatements {
    *
    * @param kind names it in the metrics.
    * @param execute executes the statement for one or more keys, and returns a value for each key, in their order.
+   * @param options how much of a statement a key takes, and whether events are recorded: then it is a transaction.
    */
   create<Key, Value>(
     kind: string,
     execute: (manager: EntityManager, keys: readonly Key[], record: Recorder) => Promise<Value[]>,
-    sizeOf?: (key: Key) => number,
+    { sizeOf, recordsEvents = false }: { sizeOf?: (key: Key) => number; recordsEvents?: boolean } = {},
   ): Shared<Key, Value> {
+    const run: UnitOfWork['statement'] = (useCase, isRetried) =>
+      recordsEvents ? this.unitOfWork.transaction(useCase, isRetried) : this.unitOfWork.statement(useCase, isRetried);
     const send = async (requests: readonly SharedRequest<Key>[], isAlone: boolean): Promise<{ value: Value }[]> => {
       const keys = requests.map(({ key }) => key);
       this.statements.next({ kind, keys: keys.length });
-      const values = await this.unitOfWork.statement((manager, record) => execute(manager, keys, record), isAlone);
+      const values = await run((manager, record) => execute(manager, keys, record), isAlone);
       return values.map((value) => ({ value }));
     };
     return new Shared({ send, ...(sizeOf && { sizeOf }) }, this.config.BATCH);

@@ -1,6 +1,6 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { By } from '../common/caller.js';
-import type { FeedEventData, FeedEventType } from '../common/domain-event.js';
+import type { FeedEventType, NewFeedEvent } from '../common/domain-event.js';
 import { ByColumn, IdColumn, InstantColumn, PrimaryId, WordColumn } from '../database/columns.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 
@@ -28,7 +28,7 @@ export class FeedEvent {
 
   /** Its dates are texts, as in a response. */
   @Column({ name: 'data', type: 'simple-json' })
-  data!: FeedEventData<FeedEventType>;
+  data!: NewFeedEvent['data'];
 
   @InstantColumn('occurred_at')
   occurredAt!: Date;

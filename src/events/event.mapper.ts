@@ -4,21 +4,27 @@ import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
-import { authorsOf } from '../orders/order.mapper.js';
+import type { OrderDto } from '../orders/dto/order.dto.js';
+import { authorsOf, toItemDto } from '../orders/order.mapper.js';
 import { Refund } from '../orders/refund.entity.js';
-import type { EventDataDto, EventDto } from './dto/event.dto.js';
+import type { EventData, EventDto } from './dto/event.dto.js';
 import type { FeedEvent } from './event.entity.js';
 
+/** The items and metadata of the orders in a list of events, in bytes: they can be large. */
+const MAX_CONTENT_BYTES = 1024 * 1024;
+
 /**
- * Builds the responses for events of one merchant, in a constant number of statements. Call it in a snapshot. It adds
- * what is not stored in events: what an erasure removes, such as documents, metadata and reasons, and names of users.
+ * Builds the responses for events of one merchant, in a constant number of statements: for the first of them, if the
+ * orders are large. Call it in a snapshot. It adds what is not stored in events: what an erasure removes, such as
+ * documents, metadata and reasons, the current items, and names of users.
  */
 export async function toEventDtos(
   manager: EntityManager,
   merchantId: string,
-  events: readonly FeedEvent[],
+  found: readonly FeedEvent[],
 ): Promise<EventDto[]> {
-  if (events.length === 0) return [];
+  if (found.length === 0) return [];
+  const events = await firstOf(manager, merchantId, found);
   const added = await readAdded(manager, merchantId, events);
   const authors = [...events.map(({ madeBy }) => madeBy), ...[...added.orders.values()].flatMap(authorsOf)];
   const whoIs = await readUserNames(manager, authors);
@@ -30,6 +36,30 @@ export async function toEventDtos(
     by: whoIs(event.madeBy),
     data: dataOf(event, added, whoIs),
   }));
+}
+
+const orderIdsOf = (events: readonly FeedEvent[]): string[] => [
+  ...new Set(events.flatMap(({ data }) => ('order' in data ? data.order.id : []))),
+];
+
+const SIZES =
+  'SELECT id, LENGTH(items) + COALESCE(LENGTH(metadata), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)';
+
+/** Returns the first events, at least one, whose orders do not exceed the memory that a request may take. */
+async function firstOf(
+  manager: EntityManager,
+  merchantId: string,
+  events: readonly FeedEvent[],
+): Promise<readonly FeedEvent[]> {
+  const ids = orderIdsOf(events);
+  if (ids.length === 0) return events;
+  const rows = await manager.query<{ id: string; bytes: string | number }[]>(SIZES, [merchantId, ids]);
+  const sizes = new Map(rows.map(({ id, bytes }) => [id, Number(bytes)]));
+  let bytes = 0;
+  const end = events.findIndex(
+    ({ subjectId }, at) => (bytes += sizes.get(subjectId) ?? 0) > MAX_CONTENT_BYTES && at > 0,
+  );
+  return end === -1 ? events : events.slice(0, end);
 }
 
 /** The rows that events name, by their IDs. */
@@ -44,9 +74,9 @@ interface Added {
 async function readAdded(manager: EntityManager, merchantId: string, events: readonly FeedEvent[]): Promise<Added> {
   const dataOfAll = events.map(({ data }) => data);
   const where = (ids: readonly string[]) => ({ merchantId, id: In(ids) });
-  const orderIds = dataOfAll.flatMap((data) => ('order' in data ? data.order.id : []));
+  const orderIds = orderIdsOf(events);
   const refundIds = dataOfAll.flatMap((data) => ('refund' in data ? data.refund.id : []));
-  const walletIds = dataOfAll.map(({ wallet }) => wallet.id);
+  const walletIds = dataOfAll.flatMap(({ wallet }) => wallet?.id ?? []);
   const creditIds = dataOfAll.flatMap((data) => ('grant' in data ? data.grant.id : []));
   const orders = orderIds.length === 0 ? [] : await manager.find(Order, { select: ORDER, where: where(orderIds) });
   const refunds = refundIds.length === 0 ? [] : await manager.findBy(Refund, where(refundIds));
@@ -64,6 +94,8 @@ async function readAdded(manager: EntityManager, merchantId: string, events: rea
 
 const ORDER = {
   id: true,
+  document: true,
+  items: true,
   metadata: true,
   createdBy: true,
   completedBy: true,
@@ -71,35 +103,35 @@ const ORDER = {
   cancelReason: true,
 } as const;
 
-function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventDataDto {
+function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventData {
+  if (data.wallet === undefined) return { order: { ...data.order, ...addedTo(data.order, added, whoIs) } };
   const { id: walletId, ...sums } = data.wallet;
   const wallet = { id: walletId, document: added.wallets.get(walletId)!.document, ...sums };
   if ('grant' in data) {
     const { id } = data.grant;
     const { metadata } = added.grants.get(id)!;
-    return {
-      ...data,
-      grant: { ...data.grant, reason: added.credits.get(id)!.reason, metadata: metadata ?? {} },
-      wallet,
-    };
+    const grant = { ...data.grant, reason: added.credits.get(id)!.reason, metadata: metadata ?? {} };
+    return { ...data, grant, wallet };
   }
   if (!('order' in data)) return { ...data, wallet };
-  const { metadata, createdBy, completedBy, cancelledBy, cancelReason } = added.orders.get(data.order.id)!;
-  const { completed_at, cancelled_at } = data.order;
-  const order = {
-    ...data.order,
+  const order = { ...data.order, ...addedTo(data.order, added, whoIs) };
+  if (!('refund' in data)) return { ...data, order, wallet };
+  const { reason, metadata } = added.refunds.get(data.refund.id)!;
+  const refund = { ...data.refund, reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
+  return { ...data, order, refund, wallet };
+}
+
+type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at'>;
+
+function addedTo({ id, completed_at, cancelled_at }: Dated, { orders }: Added, whoIs: WhoIs) {
+  const { document, items, metadata, createdBy, completedBy, cancelledBy, cancelReason } = orders.get(id)!;
+  return {
+    document,
+    items: items.map(toItemDto),
     metadata: metadata ?? {},
     created_by: whoIs(createdBy)!,
     completed_by: completed_at && whoIs(completedBy),
     cancelled_by: cancelled_at && whoIs(cancelledBy),
     cancel_reason: cancelled_at && cancelReason,
-  };
-  if (!('refund' in data)) return { ...data, order, wallet };
-  const { reason, metadata: kept } = added.refunds.get(data.refund.id)!;
-  return {
-    ...data,
-    order,
-    refund: { ...data.refund, reason, metadata: kept ?? {}, created_by: whoIs(madeBy)! },
-    wallet,
   };
 }

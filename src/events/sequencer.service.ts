@@ -6,7 +6,7 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 
 /** How many merchants' events are numbered at a time, and how many of each. */
 const MERCHANTS = 50;
-const EVENTS_OF_ONE = 200;
+const EVENTS_OF_ONE = 1000;
 
 /** How many waiting events are counted. */
 const MAX_COUNTED = 10_000;

@@ -35,7 +35,7 @@ export interface DatedVersion extends PolicyVersion {
   endsAt: Date;
 }
 
-/** Instances keep policies for a second, so that a version which begins a minute later begins at once on all of them. */
+/** Instances keep policies for a second, so a version that begins a minute later begins at once on all of them. */
 export function dated(version: PolicyVersion, timeZone: string): DatedVersion {
   const [first, stored] = [startOfDay(version.fromDay, timeZone), after(version.storedAt, MINUTE_MS)];
   const endsAt = startOfDay(addDays(version.throughDay, 1), timeZone);

@@ -1,7 +1,8 @@
-import type { Type } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiCreatedResponse,
   ApiExtension,
+  ApiExtraModels,
   ApiProperty,
   type ApiResponseOptions,
   type OpenAPIObject,
@@ -13,8 +14,15 @@ type NestOperation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Headers = NonNullable<ApiResponseOptions['headers']>;
 type NestSchema = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string];
 
-/** A schema, with the names of `InOrder` until its members are sorted. OpenAPI 3.1 allows members beside a `$ref`. */
-export type Schema = Extract<NestSchema, { type?: unknown }> & { $ref?: string; 'x-order'?: string[] };
+/**
+ * A schema, with the names of `InOrder` until its members are sorted, and with those of `DataOfTypes`. OpenAPI 3.1
+ * allows members beside a `$ref`.
+ */
+export type Schema = Extract<NestSchema, { type?: unknown }> & {
+  $ref?: string;
+  'x-order'?: string[];
+  'x-data'?: Record<string, string>;
+};
 
 /** An operation, with the codes of `ApiProblems` until its problems are described. */
 export type Operation = NestOperation & { 'x-problems'?: ProblemCode[] };
@@ -90,6 +98,13 @@ export function ApiMoney({ signed = false } = {}): PropertyDecorator {
 
 export function ApiId({ nullable = false } = {}): PropertyDecorator {
   return ApiProperty({ type: String, format: 'uuid', ...(nullable && { nullable }) });
+}
+
+/** Documents which DTO is the `data` of each `type` of a DTO. */
+export function DataOfTypes(types: Record<string, Type>): ClassDecorator {
+  const names = Object.entries(types).map(([type, { name }]) => [type, name] as const);
+  const extension = ApiExtension('x-data' satisfies keyof Schema, Object.fromEntries(names)) as ClassDecorator;
+  return applyDecorators(ApiExtraModels(...new Set(Object.values(types))), extension);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { FEED_EVENTS } from '../common/domain-event.js';
+import { DocumentBuilder, getSchemaPath as schemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { FEED_EVENTS, type FeedEventType } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
 import { headerReferences, type Operation, RESPONSE_HEADERS, type Schema } from './decorators.js';
 import { describeProblems } from './problems.js';
@@ -45,6 +45,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   document.components = { ...document.components, headers: RESPONSE_HEADERS };
   const schemas = document.components.schemas as Record<string, Schema>;
   for (const schema of Object.values(schemas)) completeSchema(schema);
+  describeEvents(schemas);
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods) as Operation[]);
   for (const operation of operations) completeOperation(operation, schemas);
   describeProblems(document, operations);
@@ -52,8 +53,30 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   return document;
 }
 
+/** Makes `EventDto` a union of one schema per type, such as `OrderCompletedEvent`. */
+function describeEvents(schemas: Record<string, Schema>): void {
+  const { properties = {}, required = [], description = '', 'x-data': dataOf = {} } = schemas['EventDto']!;
+  const ofTypes = Object.entries(dataOf).map(([type, data]) => {
+    const typed = { ...properties, type: { type: 'string', const: type }, data: { $ref: schemaPath(data) } };
+    const summary = FEED_EVENTS[type as FeedEventType];
+    return { type, schema: { type: 'object', description: `${summary}.`, properties: typed, required } };
+  });
+  for (const { type, schema } of ofTypes) schemas[eventName(type)] = schema;
+  const refOf = (type: string): string => `#/components/schemas/${eventName(type)}`;
+  schemas['EventDto'] = {
+    description,
+    oneOf: ofTypes.map(({ type }) => ({ $ref: refOf(type) })),
+    discriminator: {
+      propertyName: 'type',
+      mapping: Object.fromEntries(ofTypes.map(({ type }) => [type, refOf(type)])),
+    },
+  };
+}
+
+const eventName = (type: string): string =>
+  `${type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+
 function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/EventDto' } } };
   const webhook = ([type, summary]: [string, string]) => ({
     post: {
       tags: ['webhooks'],
@@ -61,7 +84,10 @@ function webhooks(): NonNullable<OpenAPIObject['webhooks']> {
       summary,
       description: 'Signed as in Standard Webhooks. With a `batch` above 1, the body is `{ "data": [event, …] }`.',
       security: [],
-      requestBody: { required: true, content },
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${eventName(type)}` } } },
+      },
       responses: { '2XX': { description: 'The event was accepted' } },
     },
   });

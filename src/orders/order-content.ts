@@ -3,7 +3,9 @@ import { type Metadata, readMetadata } from '../common/metadata.js';
 import { formatMoney, parseMoney, sumCents } from '../common/money.js';
 import { differing, type Fault, Problem, validationFailed } from '../common/problem.js';
 import type { Policy } from '../merchants/policy.js';
+import type { RequestedRefund } from '../cashback/refund-parts.js';
 import type { CreateOrderDto, OrderContentDto, PaymentMethodDto } from './dto/create-order.dto.js';
+import type { Refund } from './refund.entity.js';
 
 /** An item as the client sent it, with money in centavos. */
 export interface OrderItem {
@@ -175,4 +177,21 @@ export function expiryProblem(expiresAt: Date, { maxOrderTtlMinutes }: Policy, n
   const bounds = `from ${first.toISOString()} to ${last.toISOString()}`;
   const detail = `must be from ${SHORTEST_LIFETIME_MINUTES} to ${maxOrderTtlMinutes} minutes in the future: ${bounds}`;
   return validationFailed([{ pointer: '/expires_at', detail }]);
+}
+
+export type Versions = readonly string[] | undefined;
+
+/** Who changes an order, and the versions that they allow to change; undefined allows any. */
+export interface Origin {
+  by: string;
+  versions: Versions;
+}
+
+/** A refund that a request asks for. */
+export type SentRefund = RequestedRefund & Pick<Refund, 'reason' | 'store' | 'metadata'>;
+
+/** What a completion asks for; by default, the hold and the payment methods of the order. */
+export interface Completion {
+  redeemCents: number | undefined;
+  paymentMethods: OrderPaymentMethod[] | undefined;
 }

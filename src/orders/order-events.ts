@@ -1,7 +1,7 @@
 import type { WhoIs } from '../auth/user-names.service.js';
 import { walletData } from '../cashback/wallet-events.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
-import type { OrderDto } from './dto/order.dto.js';
+import type { OrderCashbackDto, OrderDto, ToRedeemDto } from './dto/order.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import type { Order, OrderChange } from './order.entity.js';
 import { toOrderDto, toRefundDto } from './order.mapper.js';
@@ -23,10 +23,29 @@ type OrderData = Without<OrderDto, (typeof ORDER_ADDED)[number]>;
 type RefundData = Without<RefundDto, (typeof REFUND_ADDED)[number]>;
 type Without<T, Member extends keyof T> = Omit<T, Member> & { [Name in Member]?: never };
 
+/** What depends on the customer's balance, which a creation does not lock. */
+const OF_BALANCE = ['available', 'maximum', 'limited_by'] as const satisfies (keyof ToRedeemDto)[];
+
+type CreatedOrderData = Omit<OrderData, 'cashback'> & {
+  cashback: Omit<OrderCashbackDto, 'to_redeem'> & { to_redeem: Without<ToRedeemDto, (typeof OF_BALANCE)[number]> };
+};
+
 declare module '../common/domain-event.js' {
-  interface FeedEventDetails extends Record<Exclude<OrderEventType, 'order.refunded'>, { order: OrderData }> {
+  interface FeedEventDetails extends Record<
+    Exclude<OrderEventType, 'order.created' | 'order.refunded'>,
+    { order: OrderData }
+  > {
+    'order.created': { order: CreatedOrderData };
     'order.refunded': { order: OrderData; refund: RefundData };
   }
+}
+
+/** Builds the event of a new order. */
+export function createdEvent(order: Order): NewFeedEvent & { type: 'order.created' } {
+  const { merchantId, id: subjectId, createdAt: occurredAt, createdBy: madeBy } = order;
+  const { cashback, ...data } = orderData(order, 0);
+  const created = { ...data, cashback: { ...cashback, to_redeem: without(cashback.to_redeem, OF_BALANCE) } };
+  return { type: 'order.created', merchantId, subjectId, occurredAt, madeBy, data: { order: created } };
 }
 
 /** Builds the event of a change. */

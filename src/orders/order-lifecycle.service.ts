@@ -9,7 +9,8 @@ import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/f
 import type { OrderDto } from './dto/order.dto.js';
 import { type OrderUseCase, OrderTransactionsService } from './order-transactions.service.js';
 import { parsePaymentMethods, readContent } from './order-content.js';
-import type { Order, Versions } from './order.entity.js';
+import type { Order } from './order.entity.js';
+import type { Versions } from './order-content.js';
 import { authorsOf, toOrderDto } from './order.mapper.js';
 
 /**

@@ -3,7 +3,8 @@ import { WalletInMemory } from '../../test/support/wallet-in-memory.js';
 import { Problem, type ProblemCode } from '../common/problem.js';
 import { newId } from '../common/ids.js';
 import { DEFAULT_POLICY, type Policy } from '../merchants/policy.js';
-import { type Completion, Order, type Versions } from './order.entity.js';
+import { Order } from './order.entity.js';
+import type { Completion, Versions } from './order-content.js';
 import { ORDER_STATUSES, type OrderStatus } from './order-transitions.js';
 
 const MINUTE_MS = 60_000;

@@ -5,9 +5,10 @@ import {
   type EarnedCashback,
   redeemableMaximum,
   type RedeemableMaximum,
+  refuseAboveMaximum,
   refuseBelowMinimum,
 } from '../cashback/quote.js';
-import { refundAmounts, refundParts, type RequestedRefund } from '../cashback/refund-parts.js';
+import { refundAmounts, refundParts } from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
@@ -33,14 +34,17 @@ import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
 import {
   type AmendableContent,
+  type Completion,
   contentOf,
   defaultExpiry,
   expiryProblem,
   type OrderItem,
   type OrderPaymentMethod,
+  type Origin,
   paymentMethodsOf,
   refusePaymentsAbove,
   type RequestedOrder,
+  type SentRefund,
 } from './order-content.js';
 import {
   COMPLETED_STATUSES,
@@ -53,7 +57,8 @@ import {
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
-  { type: Exclude<OrderEventType, 'order.refunded'>; refund?: never } | { type: 'order.refunded'; refund: Refund }
+  | { type: Exclude<OrderEventType, 'order.created' | 'order.refunded'>; refund?: never }
+  | { type: 'order.refunded'; refund: Refund }
 );
 
 /** A change of an order: its event, and the order and the sums of the wallet after it. */
@@ -544,37 +549,5 @@ export class Order {
   }
 }
 
-export type Versions = readonly string[] | undefined;
-
-/** Who changes an order, and the versions that they allow to change; undefined allows any. */
-export interface Origin {
-  by: string;
-  versions: Versions;
-}
-
-/** A refund that a request asks for. */
-export type SentRefund = RequestedRefund & Pick<Refund, 'reason' | 'store' | 'metadata'>;
-
-/** What a completion asks for; by default, the hold and the payment methods of the order. */
-export interface Completion {
-  redeemCents: number | undefined;
-  paymentMethods: OrderPaymentMethod[] | undefined;
-}
-
 const DIFFERENT_COMPLETION =
   'it was already completed with different values; if the customer was charged again, pay that back';
-
-/**
- * @param pointer the member that has the amount; undefined if the request has none.
- * @throws Problem redemption_exceeds_maximum.
- */
-export function refuseAboveMaximum(
-  { maximumCents, limitedBy: limited_by }: RedeemableMaximum,
-  amountCents: number,
-  pointer?: string,
-): void {
-  if (amountCents <= maximumCents) return;
-  const maximum = formatMoney(maximumCents);
-  const errors = pointer === undefined ? undefined : [{ pointer, detail: `must be at most ${maximum}` }];
-  throw new Problem('redemption_exceeds_maximum', { maximum, limited_by, errors });
-}

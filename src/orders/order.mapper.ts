@@ -59,7 +59,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
   };
 }
 
-function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderItemDto {
+export function toItemDto({ id, priceCents, description, quantity }: OrderItem): OrderItemDto {
   const price = formatMoney(priceCents);
   return { id, price, quantity: quantity ?? 1, ...(description !== undefined && { description }) };
 }

@@ -34,7 +34,7 @@ export class OrdersService {
   ) {
     // Requests that share a statement have one instant.
     const now = (keys: readonly OrderKey[]): Date => clock.now(keys[0]?.merchantId);
-    this.#inserted = shared.create('new_orders', insertOrders, sizeOf);
+    this.#inserted = shared.create('new_orders', insertOrders, { sizeOf, recordsEvents: true });
     this.#byId = shared.create('orders', (manager, keys) => findOrdersWithBalances(manager, 'id', keys, now(keys)));
     this.#byExternalId = shared.create('orders_by_external_id', (manager, keys) =>
       findOrdersWithBalances(manager, 'external_id', keys, now(keys)),
@@ -46,7 +46,8 @@ export class OrdersService {
    * requests creates it, so no lock is needed.
    *
    * @returns the order in its current state, and whether it existed before.
-   * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; external_id_conflict, which points to each member that differs.
+   * @throws Problem payments_exceed_total; earn_amount_exceeds_maximum; external_id_conflict, which points to each
+   *   member that differs.
    */
   async create(
     { merchantId, apiUserId: createdBy }: Caller,

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { BalancesService } from '../cashback/balances.service.js';
-import { earnAmountProblem, quote, refuseBelowMinimum } from '../cashback/quote.js';
+import { earnAmountProblem, quote, refuseAboveMaximum, refuseBelowMinimum } from '../cashback/quote.js';
 import { Clock } from '../common/clock.js';
 import { formatMoney, parseMoney } from '../common/money.js';
 import { Config } from '../config/config.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreateQuoteDto, QuoteDto } from './dto/quote.dto.js';
 import { readEligibleTotal, readOptional, readPaymentMethods } from './order-content.js';
-import { refuseAboveMaximum } from './order.entity.js';
 import { toPaymentMethodDtos, toPolicyDto, toReceiveDto, toRedeemDto } from './order.mapper.js';
 
 /** Calculates the cashback of an order without creating it. */

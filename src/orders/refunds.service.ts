@@ -11,7 +11,8 @@ import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { readOptional } from './order-content.js';
-import { Order, type SentRefund, type Versions } from './order.entity.js';
+import { Order } from './order.entity.js';
+import type { SentRefund, Versions } from './order-content.js';
 import { toRefundDto } from './order.mapper.js';
 import { Refund } from './refund.entity.js';
 

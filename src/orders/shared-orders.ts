@@ -6,6 +6,7 @@ import { inColumn } from '../database/by-merchant.js';
 import { violatedUniqueKey } from '../database/errors.js';
 import { columnNames, insertRows, type Row, toEntity } from '../database/rows.js';
 import { Order } from './order.entity.js';
+import { createdEvent } from './order-events.js';
 
 // What shared statements do: they insert and find orders of several requests, of any merchants, without locks.
 
@@ -24,7 +25,7 @@ export async function insertOrders(
   // Sorted, so that two statements with the same external IDs cannot wait for each other.
   const distinct = [...new Map(orders.toReversed().map((order) => [externalKey(order), order])).values()];
   const created = new Set(await insertNew(manager, distinct.sort(byKey)));
-  for (const { merchantId, id: orderId } of created) record({ type: 'order.created', merchantId, orderId });
+  for (const order of created) record(createdEvent(order));
   return orders.map((order) => created.has(order));
 }
 

@@ -31,7 +31,7 @@ const SAID = [
   fromBoth(
     `w.id AS wallet_id, e.occurred_at AS at, 1 AS place, 0 AS seq, 0 AS expired_cents, ${EVENT_ID} AS event_id, e.type,
      ${centsOf('wallet.debt')} AS debt_cents, ${centsOf('wallet.available')} + ${centsOf('wallet.pending')} + ${centsOf('wallet.held')} AS balance_cents`,
-    `${join} WHERE ${inPage('w.id')}`,
+    `${join} WHERE ${inPage('w.id')} AND e.type <> 'order.created'`,
   ),
 );
 

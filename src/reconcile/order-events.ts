@@ -4,42 +4,59 @@ import type { OrderEventType } from '../common/domain-event.js';
 import type { OrderDto } from '../orders/dto/order.dto.js';
 import { defaultExpiry } from '../orders/order-content.js';
 import { Order, type OrderChange } from '../orders/order.entity.js';
-import { orderEvent } from '../orders/order-events.js';
+import { createdEvent, orderEvent } from '../orders/order-events.js';
 import type { Refund } from '../orders/refund.entity.js';
-import type { OrderRecord } from './order-record.js';
+import type { OrderEvent, OrderRecord } from './order-record.js';
 
-/** What the data of an event says. */
+/** What the data of an event says. That of a creation says nothing of the wallet. */
 interface Said {
   order: OrderDto;
   refund?: { id: string };
-  wallet: Record<'available' | 'pending' | 'held' | 'debt', string>;
+  wallet?: Record<'available' | 'pending' | 'held' | 'debt', string>;
 }
 
 /**
- * Whether the events of an order are its versions after the first, from the last one, which is the order's row, back to
- * the first one. The rows say what each version since the completion was. An earlier one must agree with itself and
- * with the versions beside it. Events that happened before `kept_since` may have been deleted.
+ * Whether the events of an order are its versions, from the last one, which is the order's row, back to the first one.
+ * The rows say what each version since the completion was. An earlier one must agree with itself and with the versions
+ * beside it. Events that happened before `kept_since` may have been deleted.
  */
 export function eventsAreVersions({ order, row, refunds, events }: OrderRecord): boolean {
   if (order.updatedAt < row.kept_since) return true;
-  const least = order.createdAt < row.kept_since ? Math.min(1, order.version - 1) : order.version - 1;
-  if (events.length < least || events.length >= order.version) return false;
+  const least = order.createdAt < row.kept_since ? 1 : order.version;
+  if (events.length < least || events.length > order.version) return false;
   const said = events.map(({ data }) => JSON.parse(data) as Said);
   let version = order;
   for (let at = events.length - 1; at >= 0; at--) {
-    const { type, occurred_at: occurredAt } = events[at]!;
+    const event = events[at]!;
     const refund = refunds.find(({ id }) => id === said[at]!.refund?.id);
-    const wallet = sumsIn(said[at]!, row.wallet_id);
-    const change = { type, order: version, wallet, ...(refund && { refund }) } as OrderChange;
+    if (said[at]!.order.version !== version.version) return false;
+    if (version.version === 1) return at === 0 && isCreation(event, said[at]!, version);
+    const change = {
+      type: event.type,
+      madeBy: null,
+      order: version,
+      wallet: sumsIn(said[at]!, row.wallet_id),
+      ...(refund && { refund }),
+    } as OrderChange;
     const { data } = orderEvent(change);
-    const isAtOnce = [version.updatedAt, refund?.createdAt].every((date) => +(date ?? occurredAt) === +occurredAt);
-    if (!isAtOnce || !isPossible(change) || said[at]!.order.version !== version.version || !agrees(said[at], data))
-      return false;
-    const before = at === 0 ? firstVersion(version) : versionBefore(version, said[at - 1]!.order, refund);
-    if ((at > 0 || version.version === 2) && !follows(version, before, change.type)) return false;
+    const isAtOnce = [version.updatedAt, refund?.createdAt].every(
+      (date) => +(date ?? event.occurred_at) === +event.occurred_at,
+    );
+    if (!isAtOnce || !isPossible(change) || !agrees(said[at], data)) return false;
+    if (at === 0) return true;
+    const before = versionBefore(version, said[at - 1]!.order, refund);
+    if (!follows(version, before, change.type)) return false;
     version = before;
   }
   return true;
+}
+
+/** Whether an event says what the first version of an order was. */
+function isCreation({ type, occurred_at: occurredAt }: OrderEvent, said: Said, order: Order): boolean {
+  const { createdAt, updatedAt, expiresAt, requestedExpiresAt, policy } = order;
+  const isFirst = +expiresAt === +(requestedExpiresAt ?? defaultExpiry(policy, createdAt)) && order.heldCents === 0;
+  const isAtOnce = +occurredAt === +createdAt && +updatedAt === +createdAt;
+  return type === 'order.created' && isFirst && isAtOnce && agrees(said, createdEvent(order).data);
 }
 
 /** Whether an event says only what is expected. It may say less, as events of an earlier release do. */
@@ -68,7 +85,7 @@ function isPossible({ type, order, wallet }: OrderChange): boolean {
 }
 
 /** Whether only that has changed between two versions which an event of this type changes. */
-function follows(version: Order, before: Order, type: OrderEventType): boolean {
+function follows(version: Order, before: Order, type: OrderChange['type']): boolean {
   const held = { before: before.heldCents, after: version.heldCents };
   // Events have neither items nor metadata.
   const isSameContent =
@@ -123,12 +140,6 @@ function versionBefore(version: Order, said: OrderDto, refund: Refund | undefine
   });
 }
 
-/** The first version of an order whose second one is given. It has no event. */
-function firstVersion(second: Order): Order {
-  const expiresAt = second.requestedExpiresAt ?? defaultExpiry(second.policy, second.createdAt);
-  return Object.assign(new Order(), second, { heldCents: 0, expiresAt });
-}
-
 /** What an event says of an open order, apart from what follows from that. */
 function stateIn(said: OrderDto): Partial<Order> {
   const { status, store, total, eligible_total, earn_amount, payment_methods, cashback, expires_at } = said;
@@ -145,7 +156,8 @@ function stateIn(said: OrderDto): Partial<Order> {
   };
 }
 
-function sumsIn({ wallet: { available, pending, held, debt } }: Said, walletId: string | null): WalletSums {
+function sumsIn({ wallet }: Said, walletId: string | null): WalletSums {
+  const { available, pending, held, debt } = wallet!;
   return {
     id: walletId ?? 'none',
     availableCents: centsOf(available),

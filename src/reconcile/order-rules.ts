@@ -104,8 +104,7 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
   'what refunds return goes to the credits that the order redeemed from, latest expiry first, and for seven days to a new credit':
     returnsAreInReverse,
 
-  'each version of an order after the first has one event of its type, which says the same as the rows':
-    eventsAreVersions,
+  'each version of an order has one event of its type, which says the same as the rows': eventsAreVersions,
 };
 
 /** Returns the rules that an order breaks. A rule that throws an error counts as broken. */

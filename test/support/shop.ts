@@ -5,7 +5,14 @@ import { parseMoney } from '../../src/common/money.js';
 import type { Policy } from '../../src/merchants/policy.js';
 import { type Days, MerchantsService } from '../../src/merchants/merchants.service.js';
 import type { PolicyChanges } from '../../src/merchants/policy-version.entity.js';
-import type { EventDto } from '../../src/events/dto/event.dto.js';
+import type {
+  CashbackAvailableData,
+  CashbackExpiringData,
+  DebtChangedData,
+  EventDto,
+  GrantData,
+  OrderRefundedData,
+} from '../../src/events/dto/event.dto.js';
 import type { OrderDto } from '../../src/orders/dto/order.dto.js';
 import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
@@ -32,7 +39,14 @@ export type Wallet = Json<WalletDto> & { id: string };
 export type Entry = Json<EntryDto>;
 export type Credit = Json<CreditDto>;
 export type Grant = Json<GrantDto>;
-export type FeedEvent = Json<EventDto>;
+/** The members of all types of events. */
+export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
+  data: Json<
+    Partial<OrderRefundedData & GrantData & CashbackAvailableData & CashbackExpiringData & DebtChangedData>
+  > & {
+    wallet: Json<OrderRefundedData['wallet']>;
+  };
+};
 export type Endpoint = Json<WebhookEndpointDto>;
 export type EndpointWithSecret = Json<WebhookEndpointWithSecretDto>;
 

@@ -1,10 +1,11 @@
+import type { Type } from '@nestjs/common';
 import { ApiProperty, OmitType, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import { FEED_EVENT_TYPES, type FeedEventType } from '../../common/domain-event.js';
 import { IsQueryInteger, IsQueryWords } from '../../http/validators.js';
-import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
-import { OrderDto } from '../../orders/dto/order.dto.js';
+import { ApiId, ApiMoney, DataOfTypes, InOrder } from '../../openapi/decorators.js';
+import { OrderDto, ToReceiveDto, ToRedeemDto } from '../../orders/dto/order.dto.js';
 import { RefundDto } from '../../orders/dto/refund.dto.js';
 import { GrantDto } from '../../wallets/dto/grant.dto.js';
 import { WalletDto } from '../../wallets/dto/wallet.dto.js';
@@ -30,9 +31,18 @@ export class ListEventsDto {
   readonly limit: number = 100;
 }
 
-/** The order of an event as it was then, without its items, and with its current metadata. */
+class CreatedToRedeemDto extends OmitType(ToRedeemDto, ['available', 'maximum', 'limited_by']) {}
+
+class CreatedCashbackDto {
+  readonly to_redeem!: CreatedToRedeemDto;
+  readonly to_receive!: ToReceiveDto;
+}
+
+/** A new order, without what depends on the customer's balance. Its items and metadata are the current ones. */
 @InOrder(...Object.keys(new OrderDto()))
-export class EventOrderDto extends OmitType(OrderDto, ['document', 'items']) {}
+export class CreatedOrderDto extends OmitType(OrderDto, ['cashback']) {
+  readonly cashback!: CreatedCashbackDto;
+}
 
 const GRANT = [
   'id',
@@ -48,11 +58,11 @@ const GRANT = [
 
 /** The grant of an event, with its current reason and metadata. */
 @InOrder(...GRANT)
-export class EventGrantDto extends PickType(GrantDto, GRANT) {}
+class EventGrantDto extends PickType(GrantDto, GRANT) {}
 
 /** The customer's wallet as it was then. */
 @InOrder('id', 'document', 'available', 'pending', 'held', 'debt')
-export class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt']) {
+class EventWalletDto extends PickType(WalletDto, ['available', 'pending', 'held', 'debt']) {
   @ApiId()
   readonly id!: string;
 
@@ -63,50 +73,96 @@ export class EventWalletDto extends PickType(WalletDto, ['available', 'pending',
   readonly document!: string;
 }
 
-/** What changed. Which members it has depends on the type of the event. */
-@InOrder()
-export class EventDataDto {
-  /** `order.…`: the order in the version that the event is about. */
-  readonly order?: EventOrderDto;
-
-  /** `order.refunded`: the refund. */
-  readonly refund?: RefundDto;
-
-  /**
-   * `cashback.…`: the granted or voided amount, or the sum of what became available, expired, or expires on that day.
-   * @example "80.00"
-   */
-  @ApiMoney()
-  readonly amount?: string;
-
-  /** `cashback.granted`, `cashback.voided`: the grant. */
-  readonly grant?: EventGrantDto;
-
-  /** `cashback.available`: since when it can be spent. */
-  readonly available_at?: Date;
-
-  /** `cashback.expiring`: when it expires. */
-  readonly expires_at?: Date;
-
-  /**
-   * `cashback.expiring`: the last day on which it can be spent, in the merchant's time zone.
-   * @example "2026-11-30"
-   */
-  @ApiProperty({ type: String, format: 'date' })
-  readonly expires_on?: string;
-
-  /**
-   * `wallet.debt_changed`: by how much the debt grew; negative if it was repaid.
-   * @example "12.00"
-   */
-  @ApiMoney({ signed: true })
-  readonly change?: string;
-
+class OfWallet {
   readonly wallet!: EventWalletDto;
 }
 
-/** A change of an order or of a customer's cashback. */
+class AmountData extends OfWallet {
+  /**
+   * The amount that was granted or voided, or the sum of what became available, expired, or expires on that day.
+   * @example "80.00"
+   */
+  @ApiMoney()
+  readonly amount!: string;
+}
+
+/** The new order. */
+export class OrderCreatedData {
+  readonly order!: CreatedOrderDto;
+}
+
+/** The order in the version that the event is about. Its items and metadata are the current ones. */
+@InOrder('order')
+export class OrderChangedData extends OfWallet {
+  readonly order!: OrderDto;
+}
+
+/** The order after the refund. */
+@InOrder('order', 'refund')
+export class OrderRefundedData extends OrderChangedData {
+  readonly refund!: RefundDto;
+}
+
+@InOrder('amount', 'grant')
+export class GrantData extends AmountData {
+  readonly grant!: EventGrantDto;
+}
+
+@InOrder('amount', 'available_at')
+export class CashbackAvailableData extends AmountData {
+  /** Since when it can be spent. */
+  readonly available_at!: Date;
+}
+
+@InOrder('amount', 'expires_at', 'expires_on')
+export class CashbackExpiringData extends AmountData {
+  readonly expires_at!: Date;
+
+  /**
+   * The last day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-30"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
+}
+
+@InOrder('amount')
+export class CashbackExpiredData extends AmountData {}
+
+@InOrder('change')
+export class DebtChangedData extends OfWallet {
+  /**
+   * By how much the debt grew; negative if it was repaid.
+   * @example "12.00"
+   */
+  @ApiMoney({ signed: true })
+  readonly change!: string;
+}
+
+/** What the data of each type of event is. */
+export const EVENT_DATA = {
+  'order.created': OrderCreatedData,
+  'order.amended': OrderChangedData,
+  'order.redemption_held': OrderChangedData,
+  'order.redemption_released': OrderChangedData,
+  'order.renewed': OrderChangedData,
+  'order.expired': OrderChangedData,
+  'order.completed': OrderChangedData,
+  'order.cancelled': OrderChangedData,
+  'order.refunded': OrderRefundedData,
+  'cashback.granted': GrantData,
+  'cashback.voided': GrantData,
+  'cashback.available': CashbackAvailableData,
+  'cashback.expiring': CashbackExpiringData,
+  'cashback.expired': CashbackExpiredData,
+  'wallet.debt_changed': DebtChangedData,
+} as const satisfies Record<FeedEventType, Type>;
+
+export type EventData = InstanceType<(typeof EVENT_DATA)[FeedEventType]>;
+
+/** A change of an order or of a customer's cashback. Its `type` says which `data` it has. */
 @InOrder()
+@DataOfTypes(EVENT_DATA)
 export class EventDto {
   /**
    * The same in the feed and in each delivery of a webhook.
@@ -135,7 +191,8 @@ export class EventDto {
   @ApiProperty({ type: ByDto, nullable: true })
   readonly by!: ByDto | null;
 
-  readonly data!: EventDataDto;
+  @ApiProperty({ type: Object })
+  readonly data!: EventData;
 }
 
 /** A page of the feed, in the order of `sequence`. */

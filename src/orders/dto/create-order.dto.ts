@@ -93,8 +93,8 @@ export class OrderContentDto {
   readonly eligible_total?: string;
 
   /**
-   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by category,
-   * brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
+   * What the order earns if no cashback is redeemed on it, in BRL, instead of the policy's rates: for rates by
+   * category, brand or customer. Default: the rates. It is at most the share `earn_rate_maximum` of the eligible total.
    */
   @IsOptional()
   @IsMoney({ zero: true })

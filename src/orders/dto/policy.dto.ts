@@ -88,8 +88,8 @@ export class PolicyDto {
   readonly grant_maximum!: string;
 
   /**
-   * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four times
-   * as much.
+   * The most that an API user grants in a day of the merchant's time zone, in BRL. All together grant at most four
+   * times as much.
    * @example "5000.00"
    */
   @ApiMoney()
