@@ -32,6 +32,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         returned_cents        BIGINT NOT NULL,
         taken_back_cents      BIGINT NOT NULL,
         kept_cents            BIGINT NOT NULL,
+        lost_cents            BIGINT NOT NULL,
         content_digest        BINARY(32) NOT NULL,
         version               INT NOT NULL,
         completed_version     INT NULL,
@@ -65,7 +66,8 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         CONSTRAINT ck_orders_refunded_eligible CHECK (refunded_eligible_cents BETWEEN 0 AND refunded_cents),
         CONSTRAINT ck_orders_returned CHECK (returned_cents BETWEEN 0 AND redeemed_cents),
         CONSTRAINT ck_orders_taken_back CHECK (taken_back_cents BETWEEN 0 AND earned_cents),
-        CONSTRAINT ck_orders_kept CHECK (kept_cents BETWEEN 0 AND earned_cents - taken_back_cents)
+        CONSTRAINT ck_orders_kept CHECK (kept_cents BETWEEN 0 AND earned_cents - taken_back_cents),
+        CONSTRAINT ck_orders_lost CHECK (lost_cents BETWEEN 0 AND earned_cents - taken_back_cents)
       ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS refunds (

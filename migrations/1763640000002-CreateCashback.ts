@@ -42,6 +42,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         merchant_id         ${ID} NOT NULL,
         seq                 BIGINT NOT NULL,
         order_id            ${ID} NULL,
+        moved_order_id      ${ID} NULL,
         refund_id           ${ID} NULL,
         from_credit_id      ${ID} NULL,
         reason              VARCHAR(500) NULL,
@@ -69,6 +70,24 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         CONSTRAINT ck_cashback_credits_held CHECK (held_cents BETWEEN 0 AND remaining_cents)
       ) ${TABLE_OPTIONS}`);
     await recordExpression(runner, 'cashback_credits', 'is_open', 'remaining_cents > held_cents');
+    await runner.query(`
+      CREATE TABLE IF NOT EXISTS customer_changes (
+        order_id           ${ID} NOT NULL,
+        merchant_id        ${ID} NOT NULL,
+        version            INT NOT NULL,
+        previous_wallet_id ${ID} NOT NULL,
+        wallet_id          ${ID} NOT NULL,
+        moved_cents        BIGINT NOT NULL,
+        reason             VARCHAR(500) NULL,
+        created_at         DATETIME(3) NOT NULL,
+        created_by         ${word(36)} NOT NULL,
+        PRIMARY KEY (order_id),
+        INDEX ix_customer_changes_previous_wallet (previous_wallet_id),
+        INDEX ix_customer_changes_wallet (wallet_id),
+        CONSTRAINT fk_customer_changes_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
+        CONSTRAINT fk_customer_changes_previous_wallet FOREIGN KEY (previous_wallet_id) REFERENCES wallets (id) ${NO_ACTION},
+        CONSTRAINT fk_customer_changes_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION}
+      ) ${TABLE_OPTIONS}`);
     await runner.query(`
       CREATE TABLE IF NOT EXISTS cashback_holds (
         order_id     ${ID} NOT NULL,
@@ -116,7 +135,7 @@ export class CreateCashback1763640000002 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await forgetExpression(runner, 'cashback_credits', 'is_open');
-    for (const table of ['cashback_entries', 'grant_totals', 'cashback_grants', 'cashback_holds', 'cashback_credits', 'wallets'])
+    for (const table of ['cashback_entries', 'grant_totals', 'cashback_grants', 'cashback_holds', 'customer_changes', 'cashback_credits', 'wallets'])
       await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }
@@ -155,8 +174,8 @@ async function createLedger(runner: QueryRunner): Promise<void> {
   await createTrigger(
     runner,
     `tr_cashback_entries_sign BEFORE INSERT ON cashback_entries FOR EACH ROW
-       IF NOT ((NEW.kind IN ('earn', 'grant', 'return', 'debt') AND NEW.amount_cents > 0)
-               OR (NEW.kind IN ('redeem', 'take_back', 'expire', 'repay', 'void') AND NEW.amount_cents < 0)) THEN
+       IF NOT ((NEW.kind IN ('earn', 'grant', 'return', 'debt', 'move_in') AND NEW.amount_cents > 0)
+               OR (NEW.kind IN ('redeem', 'take_back', 'expire', 'repay', 'void', 'move_out') AND NEW.amount_cents < 0)) THEN
          SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'tr_cashback_entries_sign: the amount does not have the sign of its kind';
        END IF`,
     'no trigger checks the signs in cashback_entries',

@@ -16,6 +16,7 @@ import { Wallet } from './cashback/wallet.entity.js';
 import { OutboxRow } from './database/event-outbox.js';
 import { EventSweep, FeedEvent } from './events/event.entity.js';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
+import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './rate-limits/rate-limit.entity.js';
@@ -45,6 +46,7 @@ export const SCHEMA = {
     GrantTotal,
     Order,
     Refund,
+    CustomerChange,
     OutboxRow,
     EventFeed,
     FeedEvent,

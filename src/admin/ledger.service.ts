@@ -44,6 +44,9 @@ const MEMBERS: Record<EntryKind, [member: keyof Sums, sign: 1 | -1]> = {
   repay: ['takenBackCents', 1],
   void: ['voidedCents', -1],
   expire: ['expiredCents', -1],
+  // From one customer to another at the same instant.
+  move_out: ['earnedCents', 1],
+  move_in: ['earnedCents', 1],
 };
 
 export interface LedgerMonth extends Sums {

@@ -52,6 +52,10 @@ export class Credit {
   @ForeignKey('Order', { name: 'fk_cashback_credits_order' })
   orderId!: string | null;
 
+  /** The order that earned it, if its customer was corrected since: another credit has what was left then. */
+  @IdColumn('moved_order_id', { nullable: true })
+  movedOrderId!: string | null;
+
   /** The refund that returned it, because the credit that it came from ended too soon. */
   @IdColumn('refund_id', { nullable: true })
   @ForeignKey('Refund', { name: 'fk_cashback_credits_refund' })

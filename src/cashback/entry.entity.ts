@@ -21,6 +21,8 @@ export const ENTRY_KINDS = {
   take_back: -1,
   void: -1,
   expire: -1,
+  move_out: -1,
+  move_in: +1,
   debt: +1,
   repay: -1,
 } as const;

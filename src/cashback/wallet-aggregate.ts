@@ -35,6 +35,13 @@ interface WalletRefund {
   timeZone: string;
 }
 
+/** What is moved to another customer's wallet. */
+export interface MovedCredit {
+  amountCents: number;
+  validity: Validity;
+  store: string | null;
+}
+
 /** What a refund needs to know of an order's cashback. */
 interface RefundableCashback {
   /** What the order redeemed of each credit. */
@@ -50,6 +57,8 @@ interface RefundableCashback {
  */
 export class WalletAggregate {
   readonly entries: Entry[] = [];
+  /** Credits that are no order's own any more. */
+  readonly movedCredits: Credit[] = [];
   readonly #credits = new Map<string, Credit>();
   /** The orders whose holds are loaded, and what each holds. */
   readonly #holds = new Map<string, Parts>();
@@ -65,7 +74,7 @@ export class WalletAggregate {
   ) {}
 
   get isChanged(): boolean {
-    return this.entries.length > 0 || this.#changedHolds.size > 0;
+    return this.entries.length > 0 || this.#changedHolds.size > 0 || this.movedCredits.length > 0;
   }
 
   /** The credits to write. */
@@ -214,6 +223,23 @@ export class WalletAggregate {
     return sumCents(voided);
   }
 
+  /** Takes out what is left of what an order earned and is not held, at most an amount. It is no order's own any more. */
+  moveOut(cause: Cause, mostCents: number): MovedCredit | undefined {
+    const own = this.#earnedBy(cause.orderId);
+    if (own === undefined) return undefined;
+    const amountCents = Math.min(freeCents(own), mostCents);
+    Object.assign(own, { orderId: null, movedOrderId: cause.orderId });
+    this.movedCredits.push(own);
+    if (amountCents > 0) this.#move('move_out', own, -amountCents, cause);
+    const { availableAt, expiresAt, store } = own;
+    return { amountCents, validity: { availableAt, expiresAt }, store };
+  }
+
+  /** Adds what another wallet moved out. It repays debt first. */
+  moveIn(cause: Cause, { amountCents, validity, store }: MovedCredit): void {
+    if (amountCents > 0) this.#add('move_in', amountCents, validity, { ...cause, store }, null);
+  }
+
   /**
    * Returns what an order redeemed, and takes back what it earned. `loadRefundable` must have been called, and enough
    * credits must be loaded to cover what is taken back, if there are enough.
@@ -276,7 +302,7 @@ export class WalletAggregate {
   }
 
   #add(
-    kind: 'earn' | 'grant',
+    kind: 'earn' | 'grant' | 'move_in',
     amountCents: number,
     validity: Validity,
     cause: EntryCause,
@@ -297,6 +323,7 @@ export class WalletAggregate {
       merchantId: this.row.merchantId,
       seq: this.row.lastSeq + 1,
       orderId: null,
+      movedOrderId: null,
       refundId: null,
       fromCreditId: null,
       reason: null,

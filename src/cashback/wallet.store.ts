@@ -111,10 +111,18 @@ export class WalletStore {
     return { wallets, others: new Map(others) };
   }
 
+  /** Loads the credit that an order earned. */
+  async loadEarned(manager: EntityManager, wallet: WalletAggregate, { id }: Pick<OrderOfCredits, 'id'>): Promise<void> {
+    wallet.load(await manager.findBy(Credit, { orderId: id, merchantId: wallet.row.merchantId }));
+  }
+
   /** Saves changed wallets, with one statement per table. */
   async save(manager: EntityManager, record: Recorder, wallets: Iterable<WalletAggregate>): Promise<void> {
     const changed = [...wallets].filter(({ isChanged }) => isChanged);
     if (changed.length === 0) return;
+    // First, because an order has one credit of its own.
+    for (const { id, merchantId, movedOrderId } of changed.flatMap((wallet) => wallet.movedCredits))
+      await manager.update(Credit, { id, merchantId }, { orderId: null, movedOrderId });
     for (const credits of chunks(changed.flatMap((wallet) => [...wallet.changedCredits])))
       await insertRows(manager, Credit, credits, ['remaining_cents', 'held_cents']);
     const ended = changed.flatMap(({ row: { merchantId }, endedHolds }) =>
@@ -139,9 +147,12 @@ export class WalletStore {
     const changedAt = new Map<string, number>();
     for (const { order, ...owner } of customers)
       changedAt.set(ownerKey(owner), Math.max(changedAt.get(ownerKey(owner)) ?? 0, +(order?.updatedAt ?? 0)));
+    // Two wallets of one order have one instant.
+    const ofOne = customers.length === 2 && customers[0]!.order?.id === customers[1]!.order?.id;
+    const latest = ofOne ? Math.max(...rows.map(({ availableAsOf }) => +availableAsOf)) : 0;
     const wallets = rows.map((row) => {
-      const now = Math.max(+this.clock.now(row.merchantId), +row.availableAsOf, changedAt.get(ownerKey(row)) ?? 0);
-      return new WalletAggregate(row, new Date(now));
+      const before = Math.max(+row.availableAsOf, latest, changedAt.get(ownerKey(row)) ?? 0);
+      return new WalletAggregate(row, new Date(Math.max(+this.clock.now(row.merchantId), before)));
     });
     await bringUpToDate(
       manager,

@@ -13,6 +13,7 @@ const ORDER_EVENTS = {
   'order.completed': 'An order was completed',
   'order.cancelled': 'An order was cancelled',
   'order.refunded': 'A completed order was refunded, in part or in full',
+  'order.customer_changed': 'The customer of a completed order was corrected',
 };
 export type OrderEventType = keyof typeof ORDER_EVENTS;
 

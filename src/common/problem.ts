@@ -22,7 +22,7 @@ export const EARN_LIMITED_BY = ['minimum_total', 'maximum', null] as const;
 export type EarnLimitedBy = (typeof EARN_LIMITED_BY)[number];
 
 /** The operations on an order that its status allows or refuses (`operations`). */
-export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund'] as const;
+export const ORDER_OPERATIONS = ['hold', 'renew', 'amend', 'complete', 'cancel', 'refund', 'change_customer'] as const;
 export type OrderOperation = (typeof ORDER_OPERATIONS)[number];
 
 /** An error in one member, identified by its JSON Pointer in the body (RFC 6901) or the name of the query parameter. */

@@ -1,4 +1,5 @@
 import { type EntityManager, In } from 'typeorm';
+import type { WalletData } from '../common/domain-event.js';
 import { readUserNames, type WhoIs } from '../auth/user-names.service.js';
 import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
@@ -76,7 +77,10 @@ async function readAdded(manager: EntityManager, merchantId: string, events: rea
   const where = (ids: readonly string[]) => ({ merchantId, id: In(ids) });
   const orderIds = orderIdsOf(events);
   const refundIds = dataOfAll.flatMap((data) => ('refund' in data ? data.refund.id : []));
-  const walletIds = dataOfAll.flatMap(({ wallet }) => wallet?.id ?? []);
+  const walletIds = dataOfAll.flatMap((data) => [
+    ...(data.wallet === undefined ? [] : [data.wallet.id]),
+    ...('previous_wallet' in data ? [data.previous_wallet.id] : []),
+  ]);
   const creditIds = dataOfAll.flatMap((data) => ('grant' in data ? data.grant.id : []));
   const orders = orderIds.length === 0 ? [] : await manager.find(Order, { select: ORDER, where: where(orderIds) });
   const refunds = refundIds.length === 0 ? [] : await manager.findBy(Refund, where(refundIds));
@@ -105,8 +109,8 @@ const ORDER = {
 
 function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventData {
   if (data.wallet === undefined) return { order: { ...data.order, ...addedTo(data.order, added, whoIs) } };
-  const { id: walletId, ...sums } = data.wallet;
-  const wallet = { id: walletId, document: added.wallets.get(walletId)!.document, ...sums };
+  const walletOf = ({ id, ...sums }: WalletData) => ({ id, document: added.wallets.get(id)!.document, ...sums });
+  const wallet = walletOf(data.wallet);
   if ('grant' in data) {
     const { id } = data.grant;
     const { metadata } = added.grants.get(id)!;
@@ -115,6 +119,7 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventD
   }
   if (!('order' in data)) return { ...data, wallet };
   const order = { ...data.order, ...addedTo(data.order, added, whoIs) };
+  if ('previous_wallet' in data) return { ...data, order, wallet, previous_wallet: walletOf(data.previous_wallet) };
   if (!('refund' in data)) return { ...data, order, wallet };
   const { reason, metadata } = added.refunds.get(data.refund.id)!;
   const refund = { ...data.refund, reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };

@@ -14,6 +14,9 @@ const ERASE_ORDERS =
 
 const ERASE_REFUNDS = 'UPDATE refunds SET reason = NULL, metadata = NULL WHERE merchant_id = ? AND order_id IN (?)';
 
+const ERASE_CHANGES =
+  'UPDATE customer_changes SET reason = NULL WHERE merchant_id = ? AND (previous_wallet_id = ? OR wallet_id = ?)';
+
 /** Begins with the wallet's credits: otherwise, the server may lock the grants of other customers. */
 const ERASE_GRANTS = `
   UPDATE cashback_credits c STRAIGHT_JOIN cashback_grants g ON g.credit_id = c.id AND g.merchant_id = c.merchant_id
@@ -54,6 +57,7 @@ export class ErasureService {
       await manager.update(Wallet, { id: wallet.id, merchantId }, { document: pseudonym });
       await manager.update(Credit, { walletId: wallet.id, merchantId }, { reason: null });
       await manager.query(ERASE_GRANTS, [wallet.id, merchantId]);
+      await manager.query(ERASE_CHANGES, [merchantId, wallet.id, wallet.id]);
       return { pseudonym, wallet_id: wallet.id, orders: before + meanwhile, wallets: 1 };
     });
   }

@@ -34,6 +34,9 @@ export interface AmendableContent {
   metadata: Metadata | null;
 }
 
+/** What replaces the content; the document stays if it is left out. */
+export type AmendedContent = AmendableContent & { document?: string };
+
 /** The part of an order that comes from the request. */
 export interface RequestedOrder extends AmendableContent {
   externalId: string;

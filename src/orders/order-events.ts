@@ -32,11 +32,12 @@ type CreatedOrderData = Omit<OrderData, 'cashback'> & {
 
 declare module '../common/domain-event.js' {
   interface FeedEventDetails extends Record<
-    Exclude<OrderEventType, 'order.created' | 'order.refunded'>,
+    Exclude<OrderEventType, 'order.created' | 'order.refunded' | 'order.customer_changed'>,
     { order: OrderData }
   > {
     'order.created': { order: CreatedOrderData };
     'order.refunded': { order: OrderData; refund: RefundData };
+    'order.customer_changed': { order: OrderData; previous_wallet: WalletData };
   }
 }
 
@@ -49,14 +50,17 @@ export function createdEvent(order: Order): NewFeedEvent & { type: 'order.create
 }
 
 /** Builds the event of a change. */
-export function orderEvent({ type, madeBy, order, wallet: sums, refund }: OrderChange): NewFeedEvent {
+export function orderEvent(change: OrderChange): NewFeedEvent {
+  const { type, madeBy, order, wallet: sums } = change;
   const { merchantId, id: subjectId, updatedAt: occurredAt } = order;
   const about = { merchantId, subjectId, occurredAt, madeBy };
   const data = { order: orderData(order, sums.availableCents) };
   const wallet = walletData(sums);
-  return type === 'order.refunded'
-    ? { type, ...about, data: { ...data, refund: refundData(refund), wallet } }
-    : { type, ...about, data: { ...data, wallet } };
+  if (type === 'order.refunded')
+    return { type, ...about, data: { ...data, refund: refundData(change.refund), wallet } };
+  if (type === 'order.customer_changed')
+    return { type, ...about, data: { ...data, wallet, previous_wallet: walletData(change.previousWallet) } };
+  return { type, ...about, data: { ...data, wallet } };
 }
 
 const nobody: WhoIs = () => null;

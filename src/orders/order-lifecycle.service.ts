@@ -3,7 +3,8 @@ import { UserNames } from '../auth/user-names.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { Caller } from '../common/caller.js';
 import { parseMoney } from '../common/money.js';
-import { type Fault, validationFailed } from '../common/problem.js';
+import { validationFailed } from '../common/problem.js';
+import { CustomersService } from './customers.service.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -21,6 +22,7 @@ import { authorsOf, toOrderDto } from './order.mapper.js';
 export class OrderLifecycleService {
   constructor(
     private readonly transactions: OrderTransactionsService,
+    private readonly customers: CustomersService,
     private readonly names: UserNames,
   ) {}
 
@@ -35,19 +37,26 @@ export class OrderLifecycleService {
   }
 
   /**
-   * @throws Problem payments_exceed_total; not_found; validation_failed for the identity of another order; and those of
+   * @throws Problem payments_exceed_total; not_found; validation_failed for another external ID; and those of
    *   `Order.amend`.
    */
-  amend(caller: Caller, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
+  async amend(caller: Caller, orderId: string, request: AmendOrderDto, versions: Versions): Promise<OrderDto> {
     const content = readContent(request);
+    const origin = { by: caller.apiUserId, versions };
     const lowersHold = request.redeem === 'maximum';
-    return this.#run(caller, orderId, {
+    const amended = await this.transactions.run(caller.merchantId, orderId, {
       needs: ({ heldCents }) => (lowersHold ? { spendCents: heldCents } : {}),
       perform: (order, wallet) => {
-        refuseOtherIdentity(order, request);
-        order.amend(wallet, content, lowersHold, { by: caller.apiUserId, versions });
+        refuseOtherId(order, request);
+        const isOfOther = request.document !== undefined && request.document !== order.document;
+        if (!isOfOther || order.heldCents > 0)
+          order.amend(wallet, { ...content, ...documentOf(request) }, lowersHold, origin);
+        return isOfOther;
       },
     });
+    const { document } = request;
+    if (!amended.result || document === undefined) return this.#view(amended);
+    return this.#view(await this.customers.amend(caller, orderId, { ...content, document }, origin));
   }
 
   /** @throws Problem not_found, and those of `Order.complete`. */
@@ -69,7 +78,10 @@ export class OrderLifecycleService {
   }
 
   async #run({ merchantId }: Caller, orderId: string, useCase: OrderUseCase<void>): Promise<OrderDto> {
-    const { order, wallet } = await this.transactions.run(merchantId, orderId, useCase);
+    return this.#view(await this.transactions.run(merchantId, orderId, useCase));
+  }
+
+  async #view({ order, wallet }: { order: Order; wallet: WalletAggregate }): Promise<OrderDto> {
     return toOrderDto(order, wallet.availableCents, wallet.now, await this.names.of(authorsOf(order)));
   }
 }
@@ -80,12 +92,11 @@ function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: n
   return { spendCents: Math.min(heldCents, order.maximum(availableCents).maximumCents) };
 }
 
-/** An amendment may repeat what identifies an order, and cannot change it. */
-function refuseOtherIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
-  const faults: Fault[] = [];
-  if (external_id !== undefined && external_id !== order.externalId)
-    faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' });
-  if (document !== undefined && document !== order.document)
-    faults.push({ pointer: '/document', detail: 'must be the document of the order, which cannot be changed' });
-  if (faults.length > 0) throw validationFailed(faults);
+const documentOf = ({ document }: AmendOrderDto) => (document === undefined ? {} : { document });
+
+/** An amendment may repeat the order's external ID, and cannot change it. */
+function refuseOtherId({ externalId }: Order, { external_id }: AmendOrderDto): void {
+  if (external_id === undefined || external_id === externalId) return;
+  const detail = 'must be the external_id of the order, which cannot be changed';
+  throw validationFailed([{ pointer: '/external_id', detail }]);
 }

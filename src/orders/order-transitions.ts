@@ -46,6 +46,12 @@ export const TRANSITIONS = {
     to: ['partially_refunded', 'refunded'],
     refusal: 'only a completed order that is not fully refunded can be refunded',
   },
+  change_customer: {
+    from: COMPLETED_STATUSES,
+    to: [],
+    refusal:
+      'only the customer of a completed order is changed so; amend a pending order, and renew an expired one first',
+  },
   expire: { from: ['pending'], to: ['expired'], refusal: 'only a pending order expires' },
 } as const satisfies Record<OrderOperation | 'expire', Transition>;
 
@@ -60,9 +66,13 @@ export function requireTransition({ status }: { status: OrderStatus }, transitio
   if (!from.includes(status)) throw invalidTransition(status, refusal);
 }
 
+/** Returns what can be done with an order in this status. */
+export const operationsOf = (status: OrderStatus): OrderOperation[] =>
+  ORDER_OPERATIONS.filter((operation) => isFrom(TRANSITIONS[operation], status));
+
 /** Returns a 409 with the order's status, the statuses that it can go to, and what is possible now. */
 export function invalidTransition(status: OrderStatus, detail: string, errors?: Fault[]): Problem {
-  const operations = ORDER_OPERATIONS.filter((operation) => isFrom(TRANSITIONS[operation], status));
+  const operations = operationsOf(status);
   const allowed = operations.flatMap((operation) => TRANSITIONS[operation].to);
   return new Problem('invalid_transition', {
     detail: `the order is ${status}: ${detail}`,

@@ -18,7 +18,7 @@ import type { OrderEventType } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import type { Metadata } from '../common/metadata.js';
 import { formatMoney } from '../common/money.js';
-import { Problem } from '../common/problem.js';
+import { differing, Problem } from '../common/problem.js';
 import {
   ByColumn,
   CentsColumn,
@@ -33,7 +33,7 @@ import {
 import { Merchant } from '../merchants/merchant.entity.js';
 import { type Policy, policyTransformer } from '../merchants/policy.js';
 import {
-  type AmendableContent,
+  type AmendedContent,
   type Completion,
   contentOf,
   defaultExpiry,
@@ -57,9 +57,11 @@ import {
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
-  | { type: Exclude<OrderEventType, 'order.created' | 'order.refunded'>; refund?: never }
-  | { type: 'order.refunded'; refund: Refund }
+  | { type: Exclude<OrderEventType, OtherEvent>; refund?: never; previousWallet?: never }
+  | { type: 'order.refunded'; refund: Refund; previousWallet?: never }
+  | { type: 'order.customer_changed'; refund?: never; previousWallet: WalletSums }
 );
+type OtherEvent = 'order.created' | 'order.refunded' | 'order.customer_changed';
 
 /** A change of an order: its event, and the order and the sums of the wallet after it. */
 export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
@@ -163,6 +165,10 @@ export class Order {
   @CentsColumn('kept_cents')
   keptCents!: number;
 
+  /** The part of the earned cashback that the first customer had spent when the order's customer was corrected. */
+  @CentsColumn('lost_cents')
+  lostCents!: number;
+
   /** Digest of the content that the order was created with (`contentOf`). */
   @DigestColumn('content_digest')
   contentDigest!: Buffer;
@@ -235,6 +241,7 @@ export class Order {
       returnedCents: 0,
       takenBackCents: 0,
       keptCents: 0,
+      lostCents: 0,
       version: 1,
       completedVersion: null,
       createdAt: now,
@@ -336,11 +343,14 @@ export class Order {
   /**
    * Replaces the content. The order keeps its policy, its expiry and, if it can, its hold.
    *
+   * @param wallet of the customer of the new content.
    * @param lowersHold whether a hold above the new maximum is lowered.
    * @throws Problem invalid_transition; earn_amount_exceeds_maximum; precondition_failed; redemption_exceeds_maximum.
    */
-  amend(wallet: WalletAggregate, content: AmendableContent, lowersHold: boolean, origin: Origin): void {
+  amend(wallet: WalletAggregate, content: AmendedContent, lowersHold: boolean, origin: Origin): void {
     requireTransition(this, 'amend');
+    if (content.document !== undefined && content.document !== this.document && this.heldCents > 0)
+      throw invalidTransition(this.status, HOLDS_OF_CUSTOMER, [differing('/document')]);
     const problem = earnAmountProblem(content, this.policy);
     if (problem !== undefined) throw problem;
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
@@ -423,7 +433,7 @@ export class Order {
     requireTransition(this, 'refund');
     this.#requireVersion(origin);
     const amounts = refundAmounts(this, sent, this.policy.earnRateMaximumBps);
-    const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id));
+    const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id) + this.lostCents);
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
     const { externalId, reason, store, metadata } = sent;
     const refund: Refund = {
@@ -454,6 +464,26 @@ export class Order {
     } as const;
     this.#nextVersion('refund', { type: 'order.refunded', madeBy: origin.by, refund }, wallet, values);
     return refund;
+  }
+
+  /**
+   * Corrects the customer of a completed order. What is left of the earned cashback, and is not held, moves to the other
+   * customer, with the same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
+   *
+   * @throws Problem invalid_transition, also if it redeemed cashback; precondition_failed.
+   */
+  changeCustomer(wallets: { from: WalletAggregate; to: WalletAggregate }, origin: Origin): { movedCents: number } {
+    requireTransition(this, 'change_customer');
+    if (this.redeemedCents > 0) throw invalidTransition(this.status, REDEEMED_OF_CUSTOMER);
+    this.#requireVersion(origin);
+    const { from, to } = wallets;
+    const moved = from.moveOut(this.#cause(origin.by), this.keptCents);
+    if (moved !== undefined) to.moveIn(this.#cause(origin.by), moved);
+    const movedCents = moved?.amountCents ?? 0;
+    const { document } = to.row;
+    const event = { type: 'order.customer_changed', madeBy: origin.by, previousWallet: { ...from.row } } as const;
+    this.#nextVersion('change_customer', event, to, { document, lostCents: this.keptCents - movedCents });
+    return { movedCents };
   }
 
   #cause(by: By): Cause {
@@ -548,6 +578,11 @@ export class Order {
     });
   }
 }
+
+const HOLDS_OF_CUSTOMER = 'it holds cashback of its customer: release it before you change the document';
+
+const REDEEMED_OF_CUSTOMER =
+  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document';
 
 const DIFFERENT_COMPLETION =
   'it was already completed with different values; if the customer was charged again, pay that back';

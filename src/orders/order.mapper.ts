@@ -11,6 +11,7 @@ import type { PolicyDto, UpcomingPolicyDto } from './dto/policy.dto.js';
 import type { RefundDto } from './dto/refund.dto.js';
 import type { Order } from './order.entity.js';
 import type { OrderItem, OrderPaymentMethod } from './order-content.js';
+import { operationsOf } from './order-transitions.js';
 import type { Refund } from './refund.entity.js';
 
 /** Who made the changes that an order shows. */
@@ -47,6 +48,7 @@ export function toOrderDto(order: Order, availableCents: number, now: Date, whoI
       amount: formatMoney(order.refundedCents),
       amount_to_pay_back: formatMoney(order.refundedCents - returnedCents),
     },
+    operations: operationsOf(order.status),
     created_at: order.createdAt,
     created_by: whoIs(order.createdBy)!,
     updated_at: order.updatedAt,

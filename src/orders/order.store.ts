@@ -80,13 +80,22 @@ export class OrderStore {
     return { loaded, others };
   }
 
-  /** Saves changed orders and their wallets, with one statement per table, and records their events. */
-  async save(manager: EntityManager, record: Recorder, loaded: readonly LoadedOrder[]): Promise<void> {
+  /**
+   * Saves changed orders and their wallets, with one statement per table, and records their events.
+   *
+   * @param others wallets of other customers.
+   */
+  async save(
+    manager: EntityManager,
+    record: Recorder,
+    loaded: readonly LoadedOrder[],
+    others: readonly WalletAggregate[] = [],
+  ): Promise<void> {
     const changed = loaded.filter(({ order }) => order.changes.length > 0);
     const changes = changed.flatMap(({ order }) => order.changes);
     const refunds = changes.flatMap(({ refund }) => refund ?? []);
     await insertRows(manager, Refund, refunds);
-    await this.wallets.save(manager, record, new Set(loaded.map(({ wallet }) => wallet)));
+    await this.wallets.save(manager, record, new Set([...loaded.map(({ wallet }) => wallet), ...others]));
     if (changed.length === 0) return;
     const isChanged = (property: keyof Order): boolean =>
       changed.some(({ order, stored }) => order[property] !== stored[property]);

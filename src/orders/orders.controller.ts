@@ -10,9 +10,11 @@ import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
 import { AmendOrderDto, CreateOrderDto } from './dto/create-order.dto.js';
 import { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
+import { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.js';
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { SearchOrdersDto } from './dto/search-orders.dto.js';
+import { CustomersService } from './customers.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
@@ -23,6 +25,7 @@ export class OrdersController {
     private readonly orders: OrdersService,
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
+    private readonly customers: CustomersService,
   ) {}
 
   /**
@@ -170,6 +173,26 @@ export class OrdersController {
     @IfMatch() versions: string[] | undefined,
   ): Promise<OrderDto> {
     return this.lifecycle.complete(caller, id, body, versions);
+  }
+
+  /**
+   * Correct the customer of a completed order
+   *
+   * @remarks For a document that was wrong, once per order, if the order redeemed nothing. What is left of the earned
+   * cashback moves to the other customer, with the same dates. The response says what did not move, because the first
+   * customer had spent it: grant it to compensate. The same request again returns the same.
+   */
+  @Put(':id/customer')
+  @Requires('customers')
+  @LocksRows()
+  @ApiProblems.write('validation_failed', 'precondition_failed')
+  changeCustomer(
+    @CurrentCaller() caller: Caller,
+    @IdParam('The order') id: string,
+    @Body() body: ChangeCustomerDto,
+    @IfMatch() versions: string[] | undefined,
+  ): Promise<CustomerChangeDto> {
+    return this.customers.change(caller, id, body, versions);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { CustomersService } from './customers.service.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
@@ -28,6 +29,7 @@ import { RefundsService } from './refunds.service.js';
     OrderTransactionsService,
     OrderStore,
     ErasureService,
+    CustomersService,
   ],
   exports: [OrderExpiryService],
 })

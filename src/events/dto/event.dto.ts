@@ -103,6 +103,12 @@ export class OrderRefundedData extends OrderChangedData {
   readonly refund!: RefundDto;
 }
 
+/** The order with its new customer, and the wallet of the customer before. */
+@InOrder('order')
+export class CustomerChangedData extends OrderChangedData {
+  readonly previous_wallet!: EventWalletDto;
+}
+
 @InOrder('amount', 'grant')
 export class GrantData extends AmountData {
   readonly grant!: EventGrantDto;
@@ -150,6 +156,7 @@ export const EVENT_DATA = {
   'order.completed': OrderChangedData,
   'order.cancelled': OrderChangedData,
   'order.refunded': OrderRefundedData,
+  'order.customer_changed': CustomerChangedData,
   'cashback.granted': GrantData,
   'cashback.voided': GrantData,
   'cashback.available': CashbackAvailableData,

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMinSize, IsIn, IsOptional, IsString } from 'class-validator';
+import { ArrayMinSize, IsIn, IsOptional } from 'class-validator';
 import type { Metadata } from '../../common/metadata.js';
 import {
   IsAtMost,
@@ -155,10 +155,12 @@ export class AmendOrderDto extends OrderContentDto {
   @ApiProperty({ readOnly: true, required: false })
   readonly external_id?: string;
 
-  /** The order's own, or absent: it cannot be changed. */
+  /**
+   * The customer's taxpayer number. Default: the order's own. An order that holds cashback keeps its customer.
+   * @example "52998224725"
+   */
   @IsOptional()
-  @IsString({ message: 'must be a string, in quotes' })
-  @ApiProperty({ readOnly: true, required: false })
+  @IsDocument()
   readonly document?: string;
 
   /**

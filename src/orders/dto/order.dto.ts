@@ -1,6 +1,13 @@
 import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
-import { EARN_LIMITED_BY, type EarnLimitedBy, LIMITED_BY, type LimitedBy } from '../../common/problem.js';
+import {
+  EARN_LIMITED_BY,
+  type EarnLimitedBy,
+  LIMITED_BY,
+  type LimitedBy,
+  ORDER_OPERATIONS,
+  type OrderOperation,
+} from '../../common/problem.js';
 import { ORDER_STATUSES, type OrderStatus } from '../order-transitions.js';
 import { ApiMetadata } from '../../http/validators.js';
 import { ApiProperty } from '@nestjs/swagger';
@@ -236,6 +243,11 @@ export class OrderDto {
 
   readonly cashback!: OrderCashbackDto;
   readonly refunded!: OrderRefundedDto;
+
+  /** What can be done with the order now. */
+  @ApiProperty({ enum: ORDER_OPERATIONS, enumName: 'OrderOperation', isArray: true, example: ['hold', 'complete'] })
+  readonly operations!: OrderOperation[];
+
   /** @example 2026-11-20T13:45:00.000Z */
   readonly created_at!: Date;
 

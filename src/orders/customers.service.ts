@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { UserNames } from '../auth/user-names.service.js';
+import { ownerKey } from '../cashback/wallet.entity.js';
+import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
+import { WalletStore } from '../cashback/wallet.store.js';
+import type { Caller } from '../common/caller.js';
+import { differing, notFound, validationFailed } from '../common/problem.js';
+import { formatMoney } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { CustomerChange } from './customer-change.entity.js';
+import type { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.js';
+import { Order } from './order.entity.js';
+import type { AmendedContent, Origin, Versions } from './order-content.js';
+import { authorsOf, toOrderDto } from './order.mapper.js';
+import { type LoadedOrder, OrderStore } from './order.store.js';
+import { invalidTransition } from './order-transitions.js';
+
+/** An order with the locked wallets of its customer and of another one. */
+interface Moving extends LoadedOrder {
+  manager: EntityManager;
+  other: WalletAggregate;
+}
+
+/** What gives an order another customer. Each has a transaction of its own, because it locks two wallets. */
+@Injectable()
+export class CustomersService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly orders: OrderStore,
+    private readonly wallets: WalletStore,
+    private readonly names: UserNames,
+  ) {}
+
+  /** Amends an order to content of another customer. @throws Problem those of `Order.amend`. */
+  async amend(
+    { merchantId }: Caller,
+    orderId: string,
+    content: AmendedContent & { document: string },
+    origin: Origin,
+  ): Promise<{ order: Order; wallet: WalletAggregate }> {
+    return this.#move(merchantId, orderId, content.document, ({ order, wallet, other }) => {
+      order.expireIfDue(wallet);
+      order.amend(other, content, false, origin);
+      return Promise.resolve({ order, wallet: other });
+    });
+  }
+
+  /**
+   * Corrects the customer of a completed order, once.
+   *
+   * @throws Problem not_found; validation_failed if it is the order's customer already; and those of
+   *   `Order.changeCustomer`.
+   */
+  async change(
+    { merchantId, apiUserId: by }: Caller,
+    orderId: string,
+    { document, reason }: ChangeCustomerDto,
+    versions: Versions,
+  ): Promise<CustomerChangeDto> {
+    const { order, wallet, change } = await this.#move(merchantId, orderId, document, async (moving) => {
+      const { order, manager, wallet, other } = moving;
+      const existing = await manager.findOneBy(CustomerChange, { orderId, merchantId });
+      if (existing !== null) return { order, wallet, change: requireSame(order, document, existing) };
+      if (document === order.document)
+        throw validationFailed([{ pointer: '/document', detail: 'must not be the document that the order has' }]);
+      const version = order.version + 1;
+      const { movedCents } = order.changeCustomer({ from: wallet, to: other }, { by, versions });
+      const change: CustomerChange = {
+        orderId,
+        merchantId,
+        version,
+        previousWalletId: wallet.row.id,
+        walletId: other.row.id,
+        movedCents,
+        reason,
+        createdAt: other.now,
+        createdBy: by,
+      };
+      await manager.insert(CustomerChange, change);
+      return { order, wallet: other, change };
+    });
+    const whoIs = await this.names.of([...authorsOf(order), change.createdBy]);
+    return {
+      order: toOrderDto(order, wallet.availableCents, wallet.now, whoIs),
+      moved: formatMoney(change.movedCents),
+      not_moved: formatMoney(order.lostCents),
+      reason: change.reason,
+      created_at: change.createdAt,
+      created_by: whoIs(change.createdBy)!,
+    };
+  }
+
+  /** Locks the order, then both wallets in the order of documents. A wallet that is missing is created first. */
+  async #move<T>(
+    merchantId: string,
+    orderId: string,
+    document: string,
+    perform: (moving: Moving) => Promise<T>,
+  ): Promise<T> {
+    const moved = await this.unitOfWork.transaction(async (manager, record) => {
+      const [order] = await this.orders.lock(manager, [{ merchantId, orderId }], undefined);
+      if (order === undefined) throw notFound('no order has this ID');
+      const owners = [order.document, document].map((of) => ({ merchantId, document: of, order }));
+      const { wallets, others } = await this.wallets.lockAll(manager, owners);
+      const missing = [...others.values()];
+      if (missing.length > 0) return { missing };
+      const [wallet, other] = owners.map((owner) => wallets.get(ownerKey(owner))!) as [
+        WalletAggregate,
+        WalletAggregate,
+      ];
+      if (order.wasCompleted) await this.wallets.loadEarned(manager, wallet, order);
+      const stored = { ...order } as Order;
+      const result = await perform({ manager, order, wallet, other, stored });
+      await this.orders.save(manager, record, [{ order, wallet, stored }], [other]);
+      return { result };
+    });
+    if ('result' in moved) return moved.result as T;
+    for (const other of moved.missing) if (other !== 'locked') await other.again();
+    return this.#move(merchantId, orderId, document, perform);
+  }
+}
+
+/** @throws Problem invalid_transition if the customer was changed to another one. */
+function requireSame(order: Order, document: string, change: CustomerChange): CustomerChange {
+  if (order.document === document) return change;
+  const detail = 'its customer was changed before, which is possible once';
+  throw invalidTransition(order.status, detail, [differing('/document')]);
+}
