@@ -130,7 +130,7 @@ export const SPAN_SECONDS = 1_000_000;
  * @param {Lab} lab @param {Shop} shop @param {number} count
  * @returns {Promise<Date>} when the newest was created
  */
-export async function addOrders(lab, { schema, merchantId }, count) {
+export async function addOrders(lab, { schema, merchantId, apiUserId }, count) {
   const newest = new Date();
   const [at, step] = [newest.toISOString().slice(0, -1), (SPAN_SECONDS / count) * 1_000_000];
   const created = `${escape(at)} - INTERVAL (${count - 1} - n) * ${step} MICROSECOND`;
@@ -151,6 +151,7 @@ export async function addOrders(lab, { schema, merchantId }, count) {
     created_at: created,
     updated_at: created,
     expires_at: `${created} + INTERVAL 2 DAY`,
+    created_by: escape(apiUserId),
   };
   lab.say(`${count} orders`);
   await insertNumbered(
@@ -189,6 +190,7 @@ export async function addEntries(lab, shop, count) {
     credit_id: escape(String(row?.['id'])),
     effective_at: 'NOW(3)',
     created_at: 'NOW(3)',
+    made_by: escape(shop.apiUserId),
   });
   return walletId;
 }

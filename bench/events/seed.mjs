@@ -50,6 +50,7 @@ export async function addEvents(lab, shop, { url, token, count, prefix, at = new
       subject_id: 'subject_id',
       data: 'data',
       occurred_at: 'occurred_at',
+      made_by: 'made_by',
     };
     const from = `events WHERE merchant_id = ${escape(merchantId)} AND sequence <= ${more}`;
     await lab.insertFrom(schema, 'events', copies, from);

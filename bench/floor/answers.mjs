@@ -1,6 +1,7 @@
 // @ts-check
 //
 // Answers of the size of the service's, of orders as the measurements send them.
+import { byOf } from './database.mjs';
 
 /**
  * @typedef {{ earnRateBps: number, redeemShareBps: number, orderTtlMinutes: number, releaseDays: number, validityDays: number }} Policy
@@ -27,7 +28,7 @@ export function validityOf({ releaseDays, validityDays }, at) {
 export const earnedCents = ({ earnRateBps }, paidCents) => Math.floor((paidCents * earnRateBps) / 10_000);
 
 /** @param {OrderRow} order @param {number} availableCents */
-export function orderAnswer(order, availableCents) {
+export async function orderAnswer(order, availableCents) {
   const { total_cents: total, refunded_cents: refunded } = order;
   return {
     id: order['id'],
@@ -35,6 +36,7 @@ export function orderAnswer(order, availableCents) {
     status: order['status'],
     version: order['version'],
     document: order['document'],
+    store: order['store'],
     currency: 'BRL',
     total: money(total),
     eligible_total: money(order['eligible_total_cents'] ?? total),
@@ -49,10 +51,14 @@ export function orderAnswer(order, availableCents) {
     cashback: cashbackOf(order, availableCents),
     refunded: { amount: money(refunded), amount_to_pay_back: money(refunded - order['returned_cents']) },
     created_at: order['created_at'],
+    created_by: await byOf(order['created_by']),
     updated_at: order['updated_at'],
     expires_at: order['expires_at'],
     completed_at: order['completed_at'],
+    completed_by: await byOf(order['completed_by']),
     cancelled_at: order['cancelled_at'],
+    cancelled_by: await byOf(order['cancelled_by']),
+    cancel_reason: order['cancel_reason'],
   };
 }
 
@@ -101,7 +107,7 @@ function datesOf(order) {
 }
 
 /** @param {Record<string, any>} refund its row */
-export function refundAnswer(refund) {
+export async function refundAnswer(refund) {
   return {
     id: refund['id'],
     external_id: refund['external_id'],
@@ -111,13 +117,31 @@ export function refundAnswer(refund) {
     cashback_returned: money(refund['returned_cents']),
     cashback_taken_back: money(refund['taken_back_cents']),
     amount_to_pay_back: money(refund['amount_cents'] - refund['returned_cents']),
+    reason: null,
+    store: null,
+    metadata: {},
     created_at: refund['created_at'],
+    created_by: await byOf(refund['created_by']),
   };
 }
 
-/** The data of an event. @param {OrderRow} order @param {Record<string, any>} wallet @param {object} [more] */
-export function eventData(order, wallet, more) {
-  const { document: _, items: _items, ...shown } = orderAnswer(order, wallet['available_cents']);
+/** What the service adds when an event is read. */
+const ADDED = [
+  'document',
+  'items',
+  'metadata',
+  'created_by',
+  'completed_by',
+  'cancelled_by',
+  'cancel_reason',
+  'reason',
+];
+
+const withoutAdded = (/** @type {object} */ answer) =>
+  Object.fromEntries(Object.entries(answer).filter(([name]) => !ADDED.includes(name)));
+
+/** The data of an event. @param {OrderRow} order @param {Record<string, any>} wallet @param {object} [refund] */
+export async function eventData(order, wallet, refund) {
   const sums = {
     id: wallet['id'],
     available: money(wallet['available_cents']),
@@ -125,5 +149,6 @@ export function eventData(order, wallet, more) {
     held: money(wallet['held_cents']),
     debt: money(wallet['debt_cents']),
   };
-  return { order: shown, ...more, wallet: sums };
+  const shown = withoutAdded(await orderAnswer(order, wallet['available_cents']));
+  return { order: shown, ...(refund && { refund: withoutAdded(refund) }), wallet: sums };
 }

@@ -7,9 +7,9 @@ const built = (/** @type {string} */ module) => import(new URL(`../../dist/src/$
 const { createPool } = await built('database/connections.js');
 export const { NEXT_CHANGE, UNCHANGED_AVAILABLE } = await built('cashback/balance-sql.js');
 
-// The statement of the service, as it sends it for one request.
+// The statement of the service, as it sends it for one request, with what the service reads from the JWT.
 const LIVE_TOKEN = `
-  SELECT t.access_hash, t.jwt, u.merchant_id
+  SELECT t.access_hash, t.jwt, u.permissions, u.id, u.merchant_id
     FROM token_sets t JOIN sessions s ON s.id = t.session_id JOIN api_users u ON u.id = s.api_user_id
    WHERE t.access_hash IN (?) AND t.access_expires_at > ? AND s.expires_at > ? AND s.revoked_at IS NULL AND u.disabled_at IS NULL`;
 
@@ -33,11 +33,25 @@ export async function rowsOf(sql, values) {
 
 export const ORDER_COLUMNS = await columnsOf(rowsOf, 'orders');
 
-/** @param {string} authorization @param {Date} now @returns {Promise<string | undefined>} undefined for a token that is none */
-export async function merchantOf(authorization, now) {
+/** @typedef {{ userId: string, merchantId: string }} Caller */
+
+/** @param {string} authorization @param {Date} now @returns {Promise<Caller | undefined>} undefined for a token that is none */
+export async function callerOf(authorization, now) {
   const digest = hash('sha256', authorization.slice('Bearer '.length), 'buffer');
   const [token] = await rowsOf(LIVE_TOKEN, [digest, now, now]);
-  return token?.merchant_id;
+  return token && { userId: token.id, merchantId: token.merchant_id };
+}
+
+/** @type {Map<string, Promise<string>>} */
+const names = new Map();
+
+/** Returns who made a change, with a name that is read once: the service keeps it for a minute. @param {string | null} userId */
+export async function byOf(userId) {
+  if (userId === null) return null;
+  const name =
+    names.get(userId) ?? rowsOf('SELECT name FROM api_users WHERE id = ?', [userId]).then(([row]) => row.name);
+  names.set(userId, name);
+  return { user_id: userId, name: await name };
 }
 
 /** MySQL returns a parsed value, and MariaDB a text. @param {any} json */

@@ -5,7 +5,7 @@
 // written, completions without a hold, and partial refunds of orders that redeemed nothing.
 import { v7 as uuidv7 } from 'uuid';
 import { cents, earnedCents, eventData, orderAnswer, refundAnswer, validityOf } from './answers.mjs';
-import { merchantOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool } from './database.mjs';
+import { callerOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool } from './database.mjs';
 
 /**
  * @typedef {Record<string, any>} Row
@@ -14,6 +14,7 @@ import { merchantOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool } from './database
  * @property {Row} order
  * @property {Row} wallet
  * @property {Date} now
+ * @property {string} userId who makes the change
  */
 
 const LOCK_ORDER = `
@@ -61,8 +62,9 @@ export const isOperation = (operation) => operation in OPERATIONS;
  */
 export async function changeOrder(authorization, orderId, operation, body) {
   const startedAt = new Date();
-  const merchantId = await merchantOf(authorization, startedAt);
-  if (merchantId === undefined) return undefined;
+  const caller = await callerOf(authorization, startedAt);
+  if (caller === undefined) return undefined;
+  const { merchantId, userId } = caller;
   const connection = await pool.getConnection();
   const run = async (/** @type {string} */ sql, /** @type {unknown[]} */ values) => {
     const [rows] = await connection.execute(sql, /** @type {any[]} */ (values));
@@ -74,7 +76,7 @@ export async function changeOrder(authorization, orderId, operation, body) {
     const [wallet] = await run(LOCK_WALLET, [merchantId, order.document]);
     for (const column of ['items', 'payment_methods', 'policy']) order[column] = parsed(order[column]);
     const now = new Date(Math.max(Date.now(), +wallet.available_as_of, +order.updated_at));
-    const result = await OPERATIONS[operation]({ run, order, wallet, now }, body);
+    const result = await OPERATIONS[operation]({ run, order, wallet, now, userId }, body);
     await connection.query('COMMIT');
     return result;
   } catch (error) {
@@ -110,7 +112,7 @@ async function hold(change, body) {
 
 /** @param {Change} change */
 async function complete(change) {
-  const { run, order, wallet, now } = change;
+  const { run, order, wallet, now, userId } = change;
   const earned = earnedCents(order['policy'], order['total_cents']);
   const { availableAt, expiresAt } = validityOf(order['policy'], now);
   const credit = {
@@ -133,6 +135,7 @@ async function complete(change) {
     status: 'completed',
     earned_cents: earned,
     completed_at: now,
+    completed_by: userId,
     completed_version: order['version'],
     cashback_available_at: availableAt,
     cashback_expires_at: expiresAt,
@@ -142,7 +145,7 @@ async function complete(change) {
 
 /** @param {Change} change @param {any} body */
 async function refund(change, body) {
-  const { run, order, wallet, now } = change;
+  const { run, order, wallet, now, userId } = change;
   const { id: order_id, merchant_id, total_cents: total, earned_cents: earned } = order;
   const credit = (await run(REFUNDABLE, [order_id, merchant_id, order_id, merchant_id])).at(-1);
   const amount = cents(body.amount);
@@ -158,24 +161,25 @@ async function refund(change, body) {
     returned_cents: 0,
     taken_back_cents: taken,
     created_at: now,
+    created_by: userId,
   };
   await insert(run, 'refunds', row);
   await run(TAKE_BACK, [taken, credit.id]);
   wallet[credit.available_at > now ? 'pending_cents' : 'available_cents'] -= taken;
   await move(change, { kind: 'take_back', amount_cents: -taken, credit_id: credit.id, refund_id: row.id });
-  const answer = refundAnswer(row);
+  const answer = await refundAnswer(row);
   const values = {
     status: 'partially_refunded',
     refunded_cents: order['refunded_cents'] + amount,
     refunded_eligible_cents: order['refunded_eligible_cents'] + amount,
     taken_back_cents: order['taken_back_cents'] + taken,
   };
-  await save(change, 'order.refunded', values, { refund: answer });
+  await save(change, 'order.refunded', values, answer);
   return answer;
 }
 
 /** Adds a movement to the ledger. @param {Change} change @param {Row} entry */
-async function move({ run, order, wallet, now }, entry) {
+async function move({ run, order, wallet, now, userId }, entry) {
   wallet['balance_cents'] += entry['amount_cents'];
   wallet['last_seq'] += 1;
   await insert(run, 'cashback_entries', {
@@ -187,6 +191,7 @@ async function move({ run, order, wallet, now }, entry) {
     order_id: order['id'],
     effective_at: now,
     created_at: now,
+    made_by: userId,
     ...entry,
   });
 }
@@ -197,9 +202,9 @@ async function move({ run, order, wallet, now }, entry) {
  * @param {Change} change
  * @param {string} type
  * @param {Row} values columns of the order that change
- * @param {object} [more] what the event says beside the order and the wallet
+ * @param {object} [refunded] the refund that it is
  */
-async function save({ run, order, wallet, now }, type, values, more) {
+async function save({ run, order, wallet, now, userId }, type, values, refunded) {
   const { id, merchant_id } = wallet;
   const sums = ['balance_cents', 'available_cents', 'pending_cents', 'held_cents', 'last_seq'].map(
     (sum) => wallet[sum],
@@ -210,9 +215,9 @@ async function save({ run, order, wallet, now }, type, values, more) {
   Object.assign(order, changed);
   const assignments = Object.keys(changed).map((column) => `${column} = ?`);
   await run(`UPDATE orders SET ${assignments.join(', ')} WHERE id = ?`, [...Object.values(changed), order['id']]);
-  const data = JSON.stringify(eventData(order, wallet, more));
+  const data = JSON.stringify(await eventData(order, wallet, refunded));
   await insert(run, 'event_outbox', {
-    ...{ merchant_id, event_id: uuidv7(), type, subject_id: order['id'], data, occurred_at: now },
+    ...{ merchant_id, event_id: uuidv7(), type, subject_id: order['id'], data, occurred_at: now, made_by: userId },
   });
 }
 

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
 import { cents, later, orderAnswer } from './answers.mjs';
-import { merchantOf, ORDER_COLUMNS, parsed, rowsOf, UNCHANGED_AVAILABLE } from './database.mjs';
+import { callerOf, ORDER_COLUMNS, parsed, rowsOf, UNCHANGED_AVAILABLE } from './database.mjs';
 import { changeOrder, isOperation } from './lifecycle.mjs';
 
 /**
@@ -48,8 +48,9 @@ function policyOf(merchantId) {
  */
 async function createOrder(authorization, body) {
   const now = new Date();
-  const merchantId = await merchantOf(authorization, now);
-  if (merchantId === undefined) return undefined;
+  const caller = await callerOf(authorization, now);
+  if (caller === undefined) return undefined;
+  const { merchantId, userId } = caller;
   const policy = await policyOf(merchantId);
   const items = body.items.map(({ price, ...item }) => ({ ...item, priceCents: cents(price) }));
   const methods = body.payment_methods.map((method) => ({ id: method.id, amountCents: cents(method.amount) }));
@@ -69,6 +70,7 @@ async function createOrder(authorization, body) {
     created_at: now,
     updated_at: now,
     expires_at: later(now, policy.orderTtlMinutes * 60_000),
+    created_by: userId,
   };
   const row = Object.fromEntries(ORDER_COLUMNS.map(([name, empty]) => [name, order[name] ?? empty]));
   await rowsOf(INSERT_ORDER, [[Object.values(row)]]);

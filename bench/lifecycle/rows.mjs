@@ -12,8 +12,8 @@ const ROWS = {
   holds: 'SELECT * FROM cashback_holds WHERE order_id IN (?) ORDER BY order_id, credit_id',
   refunds: 'SELECT * FROM refunds WHERE order_id IN (?) ORDER BY order_id, external_id',
   events: `
-    SELECT subject_id, type, data FROM event_outbox WHERE subject_id IN (?) UNION ALL
-    SELECT subject_id, type, data FROM events WHERE subject_id IN (?) ORDER BY subject_id, type, data`,
+    SELECT subject_id, type, made_by, data FROM event_outbox WHERE subject_id IN (?) UNION ALL
+    SELECT subject_id, type, made_by, data FROM events WHERE subject_id IN (?) ORDER BY subject_id, type, data`,
 };
 
 /** Instants of the change itself. */

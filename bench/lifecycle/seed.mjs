@@ -125,6 +125,7 @@ export async function addCompleted(lab, shop, least) {
     version: 2,
     completed_version: 1,
     completed_at: at,
+    completed_by: 'm.created_by',
     cashback_available_at: availableAt,
     cashback_expires_at: expiresAt,
   });
