@@ -5,7 +5,8 @@ import { Credit } from '../cashback/credit.entity.js';
 import { Grant } from '../cashback/grant.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { Order } from '../orders/order.entity.js';
-import type { OrderDto } from '../orders/dto/order.dto.js';
+import { OrderDto } from '../orders/dto/order.dto.js';
+import { RefundDto } from '../orders/dto/refund.dto.js';
 import { authorsOf, toItemDto } from '../orders/order.mapper.js';
 import { Refund } from '../orders/refund.entity.js';
 import type { EventData, EventDto } from './dto/event.dto.js';
@@ -108,7 +109,7 @@ const ORDER = {
 } as const;
 
 function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventData {
-  if (data.wallet === undefined) return { order: { ...data.order, ...addedTo(data.order, added, whoIs) } };
+  if (data.wallet === undefined) return { order: withAdded(data.order, added, whoIs) };
   const walletOf = ({ id, ...sums }: WalletData) => ({ id, document: added.wallets.get(id)!.document, ...sums });
   const wallet = walletOf(data.wallet);
   if ('grant' in data) {
@@ -118,19 +119,21 @@ function dataOf({ data, madeBy }: FeedEvent, added: Added, whoIs: WhoIs): EventD
     return { ...data, grant, wallet };
   }
   if (!('order' in data)) return { ...data, wallet };
-  const order = { ...data.order, ...addedTo(data.order, added, whoIs) };
+  const order = withAdded(data.order, added, whoIs);
   if ('previous_wallet' in data) return { ...data, order, wallet, previous_wallet: walletOf(data.previous_wallet) };
   if (!('refund' in data)) return { ...data, order, wallet };
   const { reason, metadata } = added.refunds.get(data.refund.id)!;
-  const refund = { ...data.refund, reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
-  return { ...data, order, refund, wallet };
+  const told = { reason, metadata: metadata ?? {}, created_by: whoIs(madeBy)! };
+  return { ...data, order, refund: Object.assign(new RefundDto(), data.refund, told), wallet };
 }
 
 type Dated = Pick<OrderDto, 'id' | 'completed_at' | 'cancelled_at'>;
 
-function addedTo({ id, completed_at, cancelled_at }: Dated, { orders }: Added, whoIs: WhoIs) {
-  const { document, items, metadata, createdBy, completedBy, cancelledBy, cancelReason } = orders.get(id)!;
-  return {
+function withAdded<Stored extends Dated>(stored: Stored, { orders }: Added, whoIs: WhoIs) {
+  const { completed_at, cancelled_at } = stored;
+  const { document, items, metadata, createdBy, completedBy, cancelledBy, cancelReason } = orders.get(stored.id)!;
+  // A new DTO has its members in the documented order.
+  return Object.assign(new OrderDto() as object, stored, {
     document,
     items: items.map(toItemDto),
     metadata: metadata ?? {},
@@ -138,5 +141,5 @@ function addedTo({ id, completed_at, cancelled_at }: Dated, { orders }: Added, w
     completed_by: completed_at && whoIs(completedBy),
     cancelled_by: cancelled_at && whoIs(cancelledBy),
     cancel_reason: cancelled_at && cancelReason,
-  };
+  });
 }
