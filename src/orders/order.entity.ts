@@ -359,7 +359,7 @@ export class Order {
     if (!lowersHold) refuseAboveMaximum(maximum, this.heldCents);
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
     if (!isChanged && heldCents === this.heldCents) return;
-    wallet.hold(this.#cause(origin.by), heldCents);
+    wallet.hold({ ...this.#cause(origin.by), store: content.store }, heldCents);
     const event = { type: 'order.amended', madeBy: origin.by } as const;
     this.#nextVersion('amend', event, wallet, { ...content, heldCents });
   }
