@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import { PERMISSIONS } from '../../src/common/caller.js';
 import type { TriedRequest } from '../../src/openapi/swagger-ui.js';
 import { type Answer, Client } from '../support/client.js';
 import { type OpenApi, type Schema, schemaOf } from '../support/contract.js';
 import { expectCreation } from '../support/expectations.js';
-import { aMerchant } from '../support/factories.js';
+import { aMerchant, aUser } from '../support/factories.js';
 import type { Order } from '../support/shop.js';
 import { useService } from '../support/use-service.js';
 
@@ -67,6 +68,12 @@ describe('the examples of the OpenAPI document', () => {
       await execute('post', '/grants'),
     ];
     expect(answers.map(({ status }) => status)).toEqual([201, 200, 200, 200, 201, 200, 200, 200, 201]);
+    // The example of the order is completed, so another one is cancelled.
+    const cancelled = await execute('post', '/orders/{id}/cancel', (await merchant.create()).id);
+    const voided = await execute('post', '/grants/{id}/void', answers.at(-1)!.body.id);
+    expect([cancelled, voided].map(({ status }) => status)).toEqual([200, 200]);
+    expect(cancelled.body).toMatchObject({ cancel_reason: requestOf('post', '/orders/{id}/cancel').reason });
+    expect(voided.body).toMatchObject({ void_reason: requestOf('post', '/grants/{id}/void').reason });
     expect(answers[3]?.body).toMatchObject({ status: 'completed', cashback: { to_redeem: { redeemed: '20.00' } } });
     const login = requestOf('post', '/auth/login');
     for (const value of [login.email, login.password, customer])
@@ -84,7 +91,8 @@ describe('the examples of the OpenAPI document', () => {
   });
 
   it('Try it out sends the example order twice and creates two orders, each like the example of the response', async () => {
-    const another = await aMerchant(service);
+    const { id: merchantId } = await aMerchant(service);
+    const another = await aUser(service, merchantId, PERMISSIONS, 'Caixa 3');
     const { document: customer } = requestOf('post', '/orders');
     await another.credit(customer!, '80.00');
     const intercept = await requestInterceptor();
@@ -97,11 +105,12 @@ describe('the examples of the OpenAPI document', () => {
       created.push(answer.body);
     }
     expect(created[0]!.id).not.toBe(created[1]!.id);
-    // An ID, an instant and a day differ, and so does the suffix of the external ID.
+    // IDs, instants and days differ, and so does the suffix of the external ID.
     const masked = (order: object): unknown =>
       JSON.parse(
         JSON.stringify(order, (name, value: unknown) =>
-          typeof value === 'string' && (/^\d{4}-\d\d-\d\d/.test(value) || name === 'id' || name === 'external_id')
+          typeof value === 'string' &&
+          (/^\d{4}-\d\d-\d\d/.test(value) || name === 'external_id' || /^(user_)?id$/.test(name))
             ? value.replace(/^\d{4}-\d\d-\d\d.*|^[0-9a-f]{8}-.*|-\w+$/, '')
             : value,
         ),

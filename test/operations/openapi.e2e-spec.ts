@@ -103,7 +103,7 @@ describe('the OpenAPI document', () => {
 
   it('the OpenAPI document describes the responses of every operation, including errors', async () => {
     const document = aDocument();
-    const order = anOrder({ document });
+    const order = anOrder({ document, store: 'SP-014' });
     const created = await expectDocumented('post', '/orders', order);
     const id: string = created.body.id;
     await expectDocumented('post', '/orders', order);
@@ -138,13 +138,15 @@ describe('the OpenAPI document', () => {
     await expectDocumented('put', '/orders/{id}/redemption', { amount: '1.00' }, { id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id });
     await expectDocumented('post', '/orders/{id}/cancel', undefined, { id });
+    await expectDocumented('post', '/orders/{id}/cancel', { reason: 7 }, { id });
     const { body: other } = await expectDocumented('post', '/orders', anOrder({ document }));
+    await expectDocumented('post', '/orders/{id}/cancel', { reason: 'Out of stock' }, { id: other.id });
     await expectDocumented('post', '/orders/{id}/cancel', undefined, { id: other.id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id: other.id });
     const refund = await expectDocumented(
       'post',
       '/orders/{id}/refunds',
-      { external_id: 'r-1', amount: '50.00' },
+      { external_id: 'r-1', amount: '50.00', reason: 'Defective', store: 'RJ-003', metadata: { till: '3' } },
       { id },
     );
     await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '51.00' }, { id });
@@ -159,12 +161,15 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}', undefined, { id });
     await expectDocumented('get', '/policy');
-    const grant = { external_id: 'g-1', document, amount: '80.00', expires_on: '2098-12-31' };
+    const grant = { external_id: 'g-1', document, amount: '80.00', note: 'Third complaint', store: 'SP-014' };
+    await expectDocumented('post', '/grants', { ...grant, external_id: 'g-2', expires_on: '2098-12-31' });
     const { body: granted } = await expectDocumented('post', '/grants', grant);
     await expectDocumented('post', '/grants', { ...grant, amount: '81.00' });
     await expectDocumented('post', '/grants', {});
     await expectDocumented('get', '/grants/{id}', undefined, { id: granted.id });
     await expectDocumented('get', '/grants/{id}', undefined, { id });
+    await expectDocumented('post', '/grants/{id}/void', { reason: 7 }, { id: granted.id });
+    await expectDocumented('post', '/grants/{id}/void', { reason: 'Granted by mistake' }, { id: granted.id });
     await expectDocumented('post', '/grants/{id}/void', undefined, { id: granted.id });
     await expectDocumented('post', '/grants/{id}/void', undefined, { id });
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });

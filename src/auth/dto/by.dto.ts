@@ -3,7 +3,10 @@ import { ApiId } from '../../openapi/decorators.js';
 
 /** Who made a change. */
 export class ByDto {
-  /** The API user; null for the operator of the service. */
+  /**
+   * The API user; null for the operator of the service.
+   * @example 0199c1f2-3c55-7a5e-9b52-6a2a0a3f6f30
+   */
   @ApiId({ nullable: true })
   readonly user_id!: string | null;
 

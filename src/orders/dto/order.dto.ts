@@ -268,13 +268,13 @@ export class OrderDto {
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly completed_at!: Date | null;
 
-  @ApiProperty({ type: ByDto, nullable: true })
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
   readonly completed_by!: ByDto | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: null })
   readonly cancelled_at!: Date | null;
 
-  @ApiProperty({ type: ByDto, nullable: true })
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
   readonly cancelled_by!: ByDto | null;
 
   @ApiProperty({ type: String, nullable: true, example: null })

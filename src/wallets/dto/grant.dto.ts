@@ -155,7 +155,7 @@ export class GrantDto {
   readonly voided_at!: Date | null;
 
   /** Who did that. */
-  @ApiProperty({ type: ByDto, nullable: true })
+  @ApiProperty({ type: ByDto, nullable: true, example: null })
   readonly voided_by!: ByDto | null;
 
   @ApiProperty({ type: String, nullable: true, example: null })
