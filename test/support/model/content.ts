@@ -8,7 +8,12 @@ import { brl, cents, min } from './values.js';
 export interface Content extends Amounts {
   items: { id: string; price: string; quantity: number; description?: string }[];
   metadata: Record<string, string>;
+  store: string | null;
 }
+
+const STORES = [null, null, 'SP-014', 'RJ-003', 'rj-003', 'Loja do João'];
+
+export const randomStore = (dice: Dice): string | null => dice.pick(STORES);
 
 const TOTALS = [
   10_000n,
@@ -37,7 +42,8 @@ export function randomContent(dice: Dice): Content {
       ...(dice.once(3) ? [coffee] : []),
     ],
     ...{ total: brl(total), eligible_total: brl(eligible), payment_methods: randomPayments(dice, total) },
-    metadata: dice.pick<Record<string, string>>([{}, {}, { store: 'SP-014' }, { store: 'SP-014', till: '3' }]),
+    metadata: dice.pick<Record<string, string>>([{}, {}, { channel: 'app' }, { channel: 'app', till: '3' }]),
+    store: randomStore(dice),
   };
 }
 
@@ -93,6 +99,6 @@ export function exceedsTotal(total: string, redeem: bigint, payments: Amounts['p
 export function differingMembers(a: Content, b: Content): string[] {
   // "at most `total`, which is the default": by default it does not differ where `total` does.
   const isDefault = a.eligible_total === a.total && b.eligible_total === b.total;
-  const names = ['items', 'total', 'payment_methods', 'metadata', ...(isDefault ? [] : ['eligible_total'])];
+  const names = ['items', 'total', 'payment_methods', 'metadata', 'store', ...(isDefault ? [] : ['eligible_total'])];
   return (names as (keyof Content)[]).filter((name) => !isDeepStrictEqual(a[name], b[name]));
 }

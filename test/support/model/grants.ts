@@ -1,25 +1,28 @@
-import { contentRefusals, randomContent } from './content.js';
+import { contentRefusals, randomContent, randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, count, invalid, oneOf, type Outcome, pointersTo, problem, share } from './expected.js';
 import { limitsView, paymentsView, quotedToReceive } from './order.js';
-import { NO_BODY } from './order-operations.js';
+import { REASONS } from './order-operations.js';
 import { grantValidity, maximumOf, type Rules, type Validity } from './rules.js';
 import { requestOf, type Shop } from './shop.js';
 import { addDays, brl, cents, instant, localDate, startOfDay, sum } from './values.js';
-import type { Credit } from './wallet.js';
+import type { By, Credit } from './wallet.js';
 
 export interface Grant {
   id: string;
   /** The request, with two decimals. */
   request: { external_id: string; document: string; amount: string; metadata: object | undefined } & Record<
-    'reason' | 'available_on' | 'expires_on',
+    'reason' | 'note' | 'available_on' | 'expires_on',
     string | undefined
-  >;
+  > & { store: string | null };
   validity: Validity;
   credit: Credit;
   createdAt: number;
+  createdBy: By;
   voided: bigint;
   voidedAt: number | undefined;
+  voidedBy: By;
+  voidReason: string | undefined;
 }
 
 export function grantView(shop: Shop, { id, request, validity, credit, createdAt, ...grant }: Grant): object {
@@ -39,6 +42,7 @@ export function grantView(shop: Shop, { id, request, validity, credit, createdAt
     ...{ expires_at: instant(validity.expiresAt), expires_on: validity.expiresOn },
     // "When it was first voided, even if nothing was left to void"
     ...{ created_at: instant(createdAt), voided_at: grant.voidedAt === undefined ? null : instant(grant.voidedAt) },
+    ...{ created_by: grant.createdBy, voided_by: grant.voidedBy, void_reason: grant.voidReason },
   };
 }
 
@@ -54,6 +58,7 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   const request = {
     ...{ external_id: shop.sequence.newExternalId(), document, amount: brl(amount) },
     ...{ reason: dice.pick([undefined, 'Late delivery']), metadata: dice.pick([undefined, { campaign: 'natal' }]) },
+    ...{ note: dice.pick([undefined, 'Third complaint']), store: randomStore(dice) },
     ...{ available_on: aDay(), expires_on: aDay() },
   };
   const { available_on: from, expires_on: to } = request;
@@ -64,8 +69,10 @@ export async function grantCashback(shop: Shop, dice: Dice): Promise<void> {
   ];
   const answer = await shop.write(requestOf(dice, 'POST', '/grants', request), refusals, () => {
     const validity = grantValidity(rules, now, from, to);
-    const credit = shop.wallet(document).add('grant', request.external_id, amount, validity, now);
-    shop.grants.push({ id: '', request, validity, credit, createdAt: now, voided: 0n, voidedAt: undefined });
+    const cause = { at: now, by: shop.by, store: request.store };
+    const credit = shop.wallet(document).add('grant', request.external_id, amount, validity, cause);
+    const never = { voided: 0n, voidedAt: undefined, voidedBy: null, voidReason: undefined };
+    shop.grants.push({ id: '', request, validity, credit, createdAt: now, createdBy: shop.by, ...never });
     return { status: 201, body: grantView(shop, shop.grants.at(-1)!), replayed: false };
   });
   if (!answer) return;
@@ -102,6 +109,7 @@ export async function repeatGrant(shop: Shop, dice: Dice): Promise<void> {
   const amount = request.amount === '0.01' ? '0.02' : brl(cents(request.amount) - 1n);
   const change = dice.pick([
     ...[{}, {}, {}, { amount }, { reason: 'another' }, { metadata: { other: 'x' } }],
+    ...[{ note: 'another' }, { store: 'another' }],
     ...[{ expires_on: addDays(validity.expiresOn, 1) }, { available_on: addDays(validity.availableOn, 1) }],
   ]);
   const names = Object.keys(change);
@@ -114,18 +122,20 @@ export async function repeatGrant(shop: Shop, dice: Dice): Promise<void> {
 export async function voidGrant(shop: Shop, dice: Dice): Promise<void> {
   const grant = aGrant(shop, dice);
   if (!grant) return;
-  const [body, wrong] = dice.pick(NO_BODY);
+  const [body, wrong] = dice.pick(REASONS);
   const { credit, request } = grant;
   const wallet = shop.wallet(request.document);
-  await shop.write({ method: 'POST', path: `/grants/${grant.id}/void`, body }, [invalid(wrong)], () => {
+  await shop.write(requestOf(dice, 'POST', `/grants/${grant.id}/void`, body), [invalid(wrong)], () => {
     const isMade = wallet.madeFrom(credit).some((one) => one !== credit && wallet.free(one) > 0n);
-    const voided = wallet.void(credit, shop.now);
+    const voided = wallet.void(credit, shop.now, shop.by);
     if (isMade) count('a void takes what a refund returned as a new credit');
     if (voided > 0n && isHeld(shop, grant)) count('a grant is voided while a part is held');
     if (voided > 0n && grant.voidedAt !== undefined) count('a grant is voided again after an amount returned');
     if (voided > 0n && voided < credit.amount) count('a grant is voided partly');
     grant.voided += voided;
-    grant.voidedAt ??= shop.now;
+    // "who voided it first, and why"
+    if (grant.voidedAt === undefined)
+      Object.assign(grant, { voidedAt: shop.now, voidedBy: shop.by, voidReason: body?.reason });
     return { status: 200, body: grantView(shop, grant) };
   });
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Content, contentBody, contentRefusals, differingMembers, exceedsTotal } from './content.js';
-import { randomContent, randomPayments } from './content.js';
+import { randomContent, randomPayments, randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { count, invalid, oneOf, type Outcome, pointersTo, problem } from './expected.js';
 import { limitsView, Order } from './order.js';
@@ -37,7 +37,7 @@ export async function createOrder(shop: Shop, dice: Dice): Promise<void> {
   const [document, content, requested] = [shop.aDocument(dice), randomContent(dice), randomExpiry(shop, dice)];
   const expiresAt = requested ?? now + rules.orderTtlMinutes * MINUTE;
   const externalId = shop.sequence.newExternalId();
-  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document));
+  const order = new Order(externalId, document, content, now, expiresAt, rules, shop.wallet(document), shop.by);
   const request = creation(dice, externalId, content, document, requested);
   const refusals = contentRefusals(content, !isAllowed(shop, requested) && 'expires_at');
   const answer = await shop.write(request, refusals, () => ({ status: 201, body: order.view(now), replayed: false }));
@@ -53,7 +53,7 @@ export async function recreateOrder(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice);
   const replayed = [order.contents[0]!, order.content];
   const other = { ...order.content, total: brl(cents(order.content.total) + 100n), metadata: { other: 'x' } };
-  const content = dice.pick([...replayed, ...order.contents, other]);
+  const content = dice.pick([...replayed, ...order.contents, other, { ...order.content, store: 'another' }]);
   const document = dice.once(8) ? dice.pick(shop.sequence.documents) : order.document;
   // "Both replay with the first `expires_at`, with the current one, and without one."
   const expiries = [undefined, order.firstExpiresAt, order.expiresAt];
@@ -135,7 +135,7 @@ export async function holdCashback(shop: Shop, dice: Dice): Promise<void> {
   const happen = (): void => {
     if (isRenewal) count(amount > 0n ? 'an expired order is renewed with a hold' : 'an expired order is renewed');
     Object.assign(order, { status: 'pending', lapsed: 0n, expiresAt });
-    order.wallet.hold(order.externalId, amount, now);
+    order.wallet.hold(order.cause(now, shop.by), amount);
     if (requested !== undefined) order.datedHold = { amount, expiresAt };
   };
   const exceeds = isOpen && amount > maximum && exceedsMaximum(limits, 'amount');
@@ -150,7 +150,8 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
   const more = { ...current, total: brl(cents(current.total) + 1n) };
   const less = { ...current, total: '1.00', eligible_total: '1.00', payment_methods: [] };
   const overpaid = { ...current, payment_methods: [{ id: 'pix', amount: more.total }] };
-  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more, overpaid]);
+  const moved = { ...current, store: randomStore(dice) };
+  const content = dice.pick([randomContent(dice), less, less, current, order.contents[0]!, more, overpaid, moved]);
   const redeem = dice.pick([undefined, 'maximum']);
   const [own, wrong] = dice.pick<[object, string | false]>([
     ...Array<[object, false]>(5).fill([{}, false]),
@@ -168,9 +169,10 @@ export async function amendOrder(shop: Shop, dice: Dice): Promise<void> {
   ];
   const happen = (): void => {
     if (held > 0n) count(held > limits.maximum ? 'an amendment lowers a hold' : 'an amendment keeps a hold');
+    if (content.store !== current.store) count('an amendment changes the store');
     order.content = content;
     order.contents.push(content);
-    order.wallet.hold(order.externalId, min(held, limits.maximum), shop.now);
+    order.wallet.hold(order.cause(shop.now, shop.by), min(held, limits.maximum));
   };
   // "The content that the order already has changes nothing, so `version` and `updated_at` stay."
   const isChange = differingMembers(content, current).length > 0;
@@ -206,12 +208,14 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
   ];
   const happen = (): void => {
     if (lapsed > 0n) count(`a lapsed hold is ${redeem === lapsed ? '' : 'not '}redeemed at completion`);
-    order.redeemed = wallet.redeem(order.externalId, redeem, now);
+    const cause = order.cause(now, shop.by);
+    order.redeemed = wallet.redeem(cause, redeem);
     Object.assign(order, { status: 'completed', completedAt: now, completedVersion: order.version, lapsed: 0n });
+    order.completedBy = shop.by;
     Object.assign(order, { redeemedAmount: redeem, finalPayments: payments });
     order.granted = toReceive(rules, { ...content, payment_methods: order.payments }, redeem);
     if (order.granted > 0n)
-      order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), now);
+      order.credit = wallet.add('earn', order.externalId, order.granted, earnedValidity(rules, now), cause);
   };
   const request = requestOf(dice, 'POST', `/orders/${order.id}/complete`, body);
   await change(shop, dice, order, request, refusals, isOpen && happen);
@@ -219,23 +223,25 @@ export async function completeOrder(shop: Shop, dice: Dice): Promise<void> {
 
 export async function cancelOrder(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, isHolding, isExpired);
-  const [body, wrong] = dice.pick(NO_BODY);
-  const request: Request = { method: 'POST', path: `/orders/${order.id}/cancel`, body };
+  const [body, wrong] = dice.pick(REASONS);
+  const request = requestOf(dice, 'POST', `/orders/${order.id}/cancel`, body);
   const isPossible = order.isOpen || order.status === 'cancelled';
   const happen = (): void => {
-    order.wallet.hold(order.externalId, 0n, shop.now);
+    order.wallet.hold(order.cause(shop.now, shop.by), 0n);
     Object.assign(order, { status: 'cancelled', cancelledAt: shop.now, lapsed: 0n });
+    Object.assign(order, { cancelledBy: shop.by, cancelReason: body?.reason });
+    if (body?.reason !== undefined) count('an order is cancelled with a reason');
   };
   const refusals = [invalid(wrong), !isPossible && order.invalidTransition()];
   await change(shop, dice, order, request, refusals, order.isOpen && happen);
 }
 
-/** Bodies with the member that is refused: "Operations that take no body accept `{}`." */
-export const NO_BODY: [body: object | undefined, wrong: string | false][] = [
-  [undefined, false],
-  [undefined, false],
+/** Bodies of what takes only a reason, with the member that is refused: "The body is optional." */
+export const REASONS: [body: { reason?: string; amount?: string } | undefined, wrong: string | false][] = [
   [undefined, false],
   [{}, false],
-  [{}, false],
+  [{ reason: 'Out of stock' }, false],
+  [{ reason: 'Não há mais' }, false],
+  [{ reason: 'x'.repeat(501) }, 'reason'],
   [{ amount: '1.00' }, 'amount'],
 ];

@@ -2,16 +2,23 @@ import type { Content } from './content.js';
 import { anId, anything, type Check, inAnyOrder, type Outcome, problem, share } from './expected.js';
 import { type Amounts, earnedValidity, maximumOf, rateOf, type Rules, toReceive, type Validity } from './rules.js';
 import { brl, cents, instant, sum } from './values.js';
-import type { Credit, Part, Wallet } from './wallet.js';
+import type { By, Cause, Credit, Part, Wallet } from './wallet.js';
 
 export interface Refund {
   /** The request, with two decimals, and what is known of the response. */
-  request: { external_id: string; amount: string; eligible_amount: string | undefined };
+  request: { external_id: string; amount: string; eligible_amount: string | undefined } & Told;
   body: Record<string, unknown>;
   amount: bigint;
   eligible: bigint;
   returned: bigint;
   takenBack: bigint;
+}
+
+/** What a refund only keeps. */
+export interface Told {
+  reason: string | undefined;
+  store: string | null;
+  metadata: Record<string, string> | undefined;
 }
 
 export type Status = 'pending' | 'completed' | 'cancelled' | 'expired' | 'partially_refunded' | 'refunded';
@@ -36,6 +43,9 @@ export class Order {
   /** The version that was completed. */
   completedVersion: number | undefined;
   cancelledAt: number | undefined;
+  completedBy: By = null;
+  cancelledBy: By = null;
+  cancelReason: string | undefined;
   /** What an expired order held until it expired. */
   lapsed = 0n;
   /** What was redeemed and not returned, and `R` and `G` of cashback.md. */
@@ -59,6 +69,7 @@ export class Order {
     public expiresAt: number,
     readonly rules: Rules,
     readonly wallet: Wallet,
+    readonly createdBy: By,
   ) {
     [this.updatedAt, this.contents, this.firstExpiresAt] = [createdAt, [content], expiresAt];
   }
@@ -89,6 +100,11 @@ export class Order {
     return maximumOf(this.rules, content, this.wallet.available(now) + this.held);
   }
 
+  /** What lines of this order have in common. */
+  cause(at: number, by: By): Cause & { order: string } {
+    return { at, by, store: this.content.store, order: this.externalId };
+  }
+
   /** "`version` … increases with each change of the order. `updated_at` is the instant of the last change." */
   changed(at: number): void {
     this.version++;
@@ -99,7 +115,7 @@ export class Order {
   expire(): void {
     this.lapsed = this.held;
     this.status = 'expired';
-    this.wallet.hold(this.externalId, 0n, this.expiresAt);
+    this.wallet.hold(this.cause(this.expiresAt, null), 0n);
     this.changed(this.expiresAt);
   }
 
@@ -131,6 +147,8 @@ export class Order {
       refunded: { amount: brl(amount), amount_to_pay_back: brl(amount - returned) },
       ...{ created_at: date(this.createdAt), completed_at: date(this.completedAt) },
       ...{ expires_at: date(this.expiresAt), cancelled_at: date(this.cancelledAt) },
+      ...{ created_by: this.createdBy, completed_by: this.completedBy, cancelled_by: this.cancelledBy },
+      cancel_reason: this.cancelReason,
       updated_at: this.status === 'expired' ? expired : date(this.updatedAt),
     };
   }

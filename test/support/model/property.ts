@@ -15,6 +15,7 @@ import { policies, policyArguments, type Rules } from './rules.js';
 import { runChain } from './sequence.js';
 import { Sequence } from './shop.js';
 import { DAY } from './values.js';
+import type { By } from './wallet.js';
 
 /** Runs for as long instead: ENDURANCE_SECONDS=600 before a release. */
 const SECONDS = process.env.ENDURANCE_SECONDS;
@@ -35,9 +36,14 @@ export interface ModelMerchant {
   id: string;
   name: string;
   rules: Rules;
-  client: () => Promise<Client>;
+  users: ModelUser[];
   /** Changes the earn rate and the share that can be redeemed. */
   set: (rules: Rules) => Promise<void>;
+}
+
+export interface ModelUser {
+  by: By;
+  client: () => Promise<Client>;
 }
 
 interface Running {
@@ -126,11 +132,15 @@ async function startMerchants(sequences: number): Promise<Running> {
   const merchants: ModelMerchant[] = [];
   for (const [name, rules] of Object.entries(policies)) {
     const { id } = await admin.json('merchant', 'create', '--name', name, ...policyArguments(rules));
-    const email = `${name}@shop.example`;
-    const user = ['--merchant', id, '--name', name, '--email', email, '--password', PASSWORD, '--allow', 'all'];
-    await admin.json('user', 'create', ...user);
+    const users: ModelUser[] = [];
+    for (const till of ['Caixa 1', 'Caixa 2']) {
+      const email = `${name}-${users.length}@shop.example`;
+      const user = ['--merchant', id, '--name', till, '--email', email, '--password', PASSWORD, '--allow', 'all'];
+      const { id: userId } = await admin.json('user', 'create', ...user);
+      users.push({ by: { user_id: userId, name: till }, client: loggedIn(service, clock, email) });
+    }
     const merchant: ModelMerchant = {
-      ...{ id, name, rules, client: loggedIn(service, clock, email) },
+      ...{ id, name, rules, users },
       set: async (changed) => {
         // In this process, because the instance of another one would read it only after a second.
         const policy = { earnRateBps: Number(changed.earnRate), redeemShareBps: Number(changed.redeemShare) };

@@ -92,7 +92,7 @@ export async function readWallet(shop: Shop, dice: Dice): Promise<void> {
     return {
       ...{ id: anId, amount: brl(amount), remaining: brl(remaining), held: brl(wallet.heldOf(credit)) },
       ...{ available_at: anything, expires_at: instant(expiresAt) },
-      expires_on: localDate(expiresAt - 1, shop.rules.timeZone),
+      ...{ expires_on: localDate(expiresAt - 1, shop.rules.timeZone), store: credit.store },
       source: { type, id: anId, external_id: origin, reason: anything, return: kind === 'return' },
     };
   });
@@ -122,7 +122,8 @@ async function compareStatement(shop: Shop, document: string, limit: number): Pr
     last = created_at;
     if (credit !== null && !origins.has(credit)) origins.set(credit, entry.grant_external_id ?? order);
     const at = Date.parse(entry.effective_at);
-    add(sums, { kind, amount, at, order, refund }, origins.get(credit));
+    const { by, store } = entry as unknown as Pick<Entry, 'by' | 'store'>;
+    add(sums, { kind, amount, at, order, refund, by, store }, origins.get(credit));
   }
   const expected = new Map<string, bigint>();
   for (const entry of wallet.entries) add(expected, entry, entry.credit?.origin);
@@ -134,8 +135,8 @@ async function compareStatement(shop: Shop, document: string, limit: number): Pr
   shop.expectSame(brl(wallet.available(now) + wallet.pending(now) + wallet.held()), brl(balance), 'the last balance');
 }
 
-/** Adds an entry to what happened to one credit for the same reason and at the same instant. */
-function add(sums: Map<string, bigint>, { kind, amount, at, order, refund }: Entry, origin = ''): void {
-  const key = `${kind} ${origin} ${order ?? ''} ${refund ?? ''} ${instant(at)}`;
+/** Adds an entry to what one user did to one credit for the same reason, in the same place and at the same instant. */
+function add(sums: Map<string, bigint>, { kind, amount, at, order, refund, by, store }: Entry, origin = ''): void {
+  const key = `${kind} ${origin} ${order ?? ''} ${refund ?? ''} ${instant(at)} ${JSON.stringify([by, store])}`;
   sums.set(key, (sums.get(key) ?? 0n) + amount);
 }

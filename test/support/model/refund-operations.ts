@@ -1,9 +1,10 @@
+import { randomStore } from './content.js';
 import type { Dice } from './dice.js';
 import { anId, count, invalid, type Outcome, pointersTo, problem } from './expected.js';
-import type { Order, Refund } from './order.js';
+import type { Order, Refund, Told } from './order.js';
 import { type Request, requestOf, type Shop } from './shop.js';
 import { brl, cents, instant, max, min } from './values.js';
-import { latestFirst, type Part } from './wallet.js';
+import { type By, latestFirst, type Part } from './wallet.js';
 
 const isRefundable = (order: Order): boolean => order.isRefundable;
 /** What a refund returns comes from a returned amount. */
@@ -41,6 +42,9 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
     external_id: shop.sequence.newExternalId(),
     amount: brl(amount),
     eligible_amount: given === undefined ? undefined : brl(given),
+    reason: dice.pick([undefined, 'Defective', '']),
+    store: randomStore(dice),
+    metadata: dice.pick<Told['metadata']>([undefined, {}, { till: '3' }]),
   };
   const refusals = [
     invalid(amount === 0n && 'amount'),
@@ -49,7 +53,7 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
   ];
   let refund: Refund | undefined;
   const answer = await shop.write(refunding(dice, order, request), refusals, () => {
-    refund = refundOf(order, request, amount, given ?? min(max(part, lowest), highest), shop.now);
+    refund = refundOf(order, request, amount, given ?? min(max(part, lowest), highest), shop);
     if (given === lowest && lowest > 0n) count('a refund has the lowest eligible_amount');
     if (given === highest && lowest < highest) count('a refund has the highest eligible_amount');
     return { status: 201, body: refund.body, replayed: false };
@@ -58,10 +62,20 @@ export async function refundOrder(shop: Shop, dice: Dice): Promise<void> {
 }
 
 /** cashback.md, "Refunds": refunds an amount, of which a part is eligible. */
-function refundOf(order: Order, request: Refund['request'], amount: bigint, eligible: bigint, now: number): Refund {
+function refundOf(
+  order: Order,
+  request: Refund['request'],
+  amount: bigint,
+  eligible: bigint,
+  { now, by }: { now: number; by: By },
+): Refund {
   const { granted, credit, content, wallet, redeemedAmount } = order;
   const [total, allEligible] = [cents(content.total), cents(content.eligible_total)];
-  const cause = { at: now, order: order.externalId, refund: request.external_id };
+  // "a refund without a store counts where the order was made"
+  const made = order.cause(now, by);
+  const cause = { ...made, refund: request.external_id, store: request.store ?? made.store };
+  if (request.store === null && made.store !== null) count('a refund counts where the order was made');
+  if (request.store !== null && made.store !== request.store) count('a refund is made in another store');
   const refunded = order.refunded('amount') + amount;
   // "`floor(R × (S+F) / T)` less what was returned before"
   const returned = (redeemedAmount * refunded) / total - order.refunded('returned');
@@ -78,6 +92,7 @@ function refundOf(order: Order, request: Refund['request'], amount: bigint, elig
     ...{ cashback_returned: brl(returned), cashback_taken_back: brl(takenBack) },
     // "money to pay back: `F` less what was returned"
     amount_to_pay_back: brl(amount - returned),
+    ...{ reason: request.reason, store: request.store, metadata: request.metadata ?? {}, created_by: by },
   };
   const refund = { request, body, amount, eligible, returned, takenBack };
   order.refunds.push(refund);
@@ -96,13 +111,15 @@ function partsToReturn({ redeemed }: Order, amount: bigint): Part[] {
   });
 }
 
-/** Sends a refund again, with the same content or with another amount. */
+/** Sends a refund again, with the same content or with a different member. */
 export async function repeatRefund(shop: Shop, dice: Dice): Promise<void> {
   const order = shop.anOrder(dice, ({ refunds }) => refunds.length > 0);
   if (order.refunds.length === 0) return;
   const { request, body, amount } = dice.pick(order.refunds);
-  const other = dice.once(3) && { amount: brl(amount + 1n) };
-  const conflict = other && problem('external_id_conflict', { existing_id: body.id }, pointersTo('amount'));
+  const others = [{ amount: brl(amount + 1n) }, { reason: 'another' }, { store: 'another' }, { metadata: { a: 'b' } }];
+  const other = dice.once(2) && dice.pick(others);
+  const pointers = pointersTo(...Object.keys(other || {}));
+  const conflict = other && problem('external_id_conflict', { existing_id: body.id }, pointers);
   const replay = (): Outcome => ({ status: 201, body, replayed: true });
   await shop.write(refunding(dice, order, { ...request, ...other }), [conflict], replay);
 }

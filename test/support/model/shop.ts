@@ -5,10 +5,10 @@ import { anId, anything, count, differences, oneOf, type Outcome, outcomeDiffere
 import type { Dice } from './dice.js';
 import type { Grant } from './grants.js';
 import type { Order } from './order.js';
-import type { ModelMerchant } from './property.js';
+import type { ModelMerchant, ModelUser } from './property.js';
 import type { Rules } from './rules.js';
 import { brl, instant, sum } from './values.js';
-import { type Credit, Wallet } from './wallet.js';
+import { type By, type Credit, Wallet } from './wallet.js';
 
 export interface Request {
   method: 'GET' | 'POST' | 'PUT';
@@ -82,6 +82,8 @@ export class Shop {
   readonly orders: Order[] = [];
   readonly grants: Grant[] = [];
   readonly #wallets = new Map<string, Wallet>();
+  /** The users take turns: one sends a request that writes, and the next one repeats it. */
+  #turn = 0;
 
   constructor(
     readonly sequence: Sequence,
@@ -98,6 +100,16 @@ export class Shop {
 
   get now(): number {
     return this.sequence.clock.ms;
+  }
+
+  get #user(): ModelUser {
+    const { users } = this.merchant;
+    return users[this.#turn % users.length]!;
+  }
+
+  /** Who sends the next request. */
+  get by(): By {
+    return this.#user.by;
   }
 
   wallet(document: string): Wallet {
@@ -171,7 +183,7 @@ export class Shop {
 
   async #exchange(request: Request, outcomes: Outcome[]): Promise<Answer> {
     const { method, path, body, ifMatch } = request;
-    const client = await this.merchant.client();
+    const client = await this.#user.client();
     const answer = await client.send(method, path, { body, ...(ifMatch && { headers: { 'if-match': ifMatch } }) });
     const field = ifMatch === undefined ? '' : ` If-Match: ${ifMatch}`;
     const sent = `${this.name} ${method} ${path}${field} ${JSON.stringify(body) ?? ''}\n    ${answer.status}`;
@@ -183,7 +195,7 @@ export class Shop {
   }
 
   /**
-   * Sends a request that writes, then the same again: "Every operation is safe to repeat."
+   * Sends a request that writes, then the same again as another user: "Every operation is safe to repeat."
    *
    * @param refusals why it is refused. Of several, the documents do not say which comes first
    * @param happen changes the model if nothing refuses the request, and returns the outcome
@@ -194,6 +206,7 @@ export class Shop {
     const answer = await this.send(request, ...(possible.length > 0 ? possible : [happen()]));
     const { status } = answer;
     const body = { ...answer.body, request_id: anything };
+    this.#turn++;
     await this.#exchange(request, [{ status, body, ...(status === 201 && { replayed: true }) }]);
     return possible.length > 0 ? undefined : answer;
   }

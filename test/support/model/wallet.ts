@@ -2,12 +2,17 @@ import { count } from './expected.js';
 import type { Validity } from './rules.js';
 import { addDays, localDate, min, startOfDay, sum } from './values.js';
 
+/** Who did something, as responses say it; null for a date. */
+export type By = { user_id: string; name: string } | null;
+
 /** One amount that was earned, granted, or made by a refund: cashback.md, "Wallet". */
 export interface Credit {
   n: number;
   kind: 'earn' | 'grant' | 'return';
   /** The external ID of its order or grant. */
   origin: string;
+  /** "the store that owes it": "a returned amount has that of the credit it came from" */
+  store: string | null;
   /** "`from_credit_id` is the earned or granted credit that it came from" */
   from?: Credit;
   amount: bigint;
@@ -23,12 +28,16 @@ export interface Part {
   amount: bigint;
 }
 
-/** When lines took effect, and the external IDs of their order and refund. */
+/** When lines took effect, who did it and where, and the external IDs of their order and refund. */
 export interface Cause {
   at: number;
+  by: By;
+  store: string | null;
   order?: string | undefined;
   refund?: string | undefined;
 }
+
+type OrderCause = Cause & { order: string };
 
 /** A line of the ledger. */
 export interface Entry extends Cause {
@@ -96,9 +105,8 @@ export class Wallet {
     }
   }
 
-  add(kind: 'earn' | 'grant', origin: string, amount: bigint, validity: Validity, at: number): Credit {
-    const cause = { at, order: kind === 'earn' ? origin : undefined };
-    const credit = this.#make({ kind, origin, amount, ...validity }, cause);
+  add(kind: 'earn' | 'grant', origin: string, amount: bigint, validity: Validity, cause: Cause): Credit {
+    const credit = this.#make({ kind, origin, amount, store: cause.store, ...validity }, cause);
     this.#repay(kind, cause);
     return credit;
   }
@@ -111,7 +119,8 @@ export class Wallet {
   }
 
   /** "**N is held** by expiry"; the amount is not above the maximum. */
-  hold(order: string, amount: bigint, at: number): void {
+  hold(cause: OrderCause, amount: bigint): void {
+    const { order, at } = cause;
     // "The same N changes nothing."
     if (this.held(order) === amount) return;
     const before = this.#holds.get(order) ?? [];
@@ -132,7 +141,7 @@ export class Wallet {
     if (kept.some(({ credit }) => credit.expiresAt <= at)) count('a hold on an expired credit is changed');
     // "Of a credit that has not expired, it repays debt, and the rest is available. Of an expired credit, it expires
     // at once."
-    this.#repay('release', { at, order });
+    this.#repay('release', cause);
     for (const { credit } of before) {
       if (credit.expiresAt > at || this.free(credit) === 0n) continue;
       count('what is released of an expired credit expires');
@@ -142,17 +151,18 @@ export class Wallet {
   }
 
   /** "**A completion** holds `redeem` … and redeems it." */
-  redeem(order: string, amount: bigint, at: number): Part[] {
-    this.hold(order, amount, at);
+  redeem(cause: OrderCause, amount: bigint): Part[] {
+    const { order, at } = cause;
+    this.hold(cause, amount);
     const parts = this.#holds.get(order) ?? [];
     this.#holds.delete(order);
-    for (const part of parts) this.#draw('redeem', part.credit, part.amount, { at, order });
+    for (const part of parts) this.#draw('redeem', part.credit, part.amount, cause);
     if (parts.some(({ credit }) => credit.expiresAt <= at)) count('what was held of an expired credit is redeemed');
     return parts;
   }
 
   /** Returns amounts to the credits that an order redeemed from, the latest expiry first. */
-  giveBack(parts: Part[], cause: Cause & { order: string }): void {
+  giveBack(parts: Part[], cause: OrderCause): void {
     const { at, order: origin } = cause;
     // "Where such a credit expires before the end of the 7th day after the refund's local date, the amount becomes a
     // new credit, available at once and through that day"
@@ -162,7 +172,8 @@ export class Wallet {
         count('a refund makes a new credit');
         if (credit.kind === 'return') count('a refund makes a new credit from a returned amount');
         const from = credit.from ?? credit;
-        this.#make({ kind: 'return', origin, from, amount, availableAt: at, expiresAt }, cause);
+        const { store } = credit;
+        this.#make({ kind: 'return', origin, from, amount, store, availableAt: at, expiresAt }, cause);
       } else {
         count('a refund returns to the same credit');
         credit.remaining += amount;
@@ -192,8 +203,9 @@ export class Wallet {
   }
 
   /** "A void takes what is not held of the grant's credit and of those that refunds made from it" */
-  void(credit: Credit, at: number): bigint {
-    return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), { at })));
+  void(credit: Credit, at: number, by: By): bigint {
+    const cause = { at, by, store: null };
+    return sum(this.madeFrom(credit).map((one) => this.#draw('void', one, this.free(one), cause)));
   }
 
   /** "New cashback …, what a refund returns and what a hold releases repay it first, by expiry." */
@@ -214,9 +226,10 @@ export class Wallet {
     return amount;
   }
 
-  /** "`effective_at` is the credit's expiry" */
+  /** "`effective_at` is the credit's expiry", "`by` is null for what a date does" */
   #expire(credit: Credit): void {
-    credit.expired += this.#draw('expire', credit, this.free(credit), { at: credit.expiresAt });
+    const cause = { at: credit.expiresAt, by: null, store: null };
+    credit.expired += this.#draw('expire', credit, this.free(credit), cause);
   }
 
   #write(kind: string, amount: bigint, cause: Cause, credit?: Credit): void {
