@@ -58,13 +58,18 @@ describe('POST /grants', () => {
       held: '0.00',
       voided: '0.00',
       reason: 'Desculpe 🎁',
+      note: null,
+      store: null,
       metadata: {},
       available_at: body.created_at,
       expires_at: `${dayIn(180)}T03:00:00.000Z`,
       available_on: dayIn(0),
       expires_on: dayIn(179),
       created_at: expect.stringMatching(/Z$/),
+      created_by: merchant.by,
       voided_at: null,
+      voided_by: null,
+      void_reason: null,
     });
     expect(await merchant.wallet(document)).toMatchObject({ available: '80.00', pending: '0.00' });
     expect(await merchant.movements(document)).toEqual(['grant 80.00']);
@@ -304,7 +309,7 @@ describe('the maximum of a grant', () => {
     expect((await other.client.post('/grants', aGrant())).status).toBe(201);
   });
 
-  it('a grant remembers the API user that made it, also when another one repeats it, and the operator has none', async () => {
+  it('a grant remembers the API user that made it, also when another one repeats it, and the operator is one too', async () => {
     const { client, email, userId: id } = await aUser(service, merchant.id, ['grants']);
     const content = aGrant();
     const { body } = await client.post('/grants', content);
@@ -312,10 +317,10 @@ describe('the maximum of a grant', () => {
     const { credit } = await service.app
       .get(GrantsService)
       .grant(merchant.id, { document: content.document, amountCents: 100_001 });
-    const users = 'SELECT credit_id, api_user_id FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
+    const users = 'SELECT credit_id, created_by FROM cashback_grants WHERE credit_id IN (?) ORDER BY credit_id';
     expect(await rowsOf(service, users, [[body.id, credit.id]])).toEqual([
-      { credit_id: body.id, api_user_id: id },
-      { credit_id: credit.id, api_user_id: null },
+      { credit_id: body.id, created_by: id },
+      { credit_id: credit.id, created_by: 'operator' },
     ]);
     const granted = await rowsOf(service, sqlOf('docs/incidents.md', 'the grants of the last hour'));
     const [own] = granted.filter(({ credit_id }) => credit_id === body.id);
@@ -386,7 +391,10 @@ describe('POST /grants/{id}/void', () => {
     const first = await voidGrant(body.id);
     expect(first).toMatchObject({
       status: 200,
-      body: { ...body, remaining: '0.00', voided: '80.00', voided_at: expect.stringMatching(/Z$/) },
+      body: {
+        ...{ ...body, remaining: '0.00', voided: '80.00', voided_at: expect.stringMatching(/Z$/) },
+        ...{ voided_by: body.created_by, void_reason: null },
+      },
     });
     await service.clock.advance({ minutes: 5 });
     expect(await voidGrant(body.id)).toMatchObject({ status: 200, body: first.body });

@@ -59,6 +59,7 @@ describe('the events of orders', () => {
         type,
         sequence: expect.any(Number),
         timestamp: changed.updated_at,
+        by: merchant.by,
         data: { order: await eventOrderOf(order), wallet: await eventWalletOf(merchant, order.document) },
       };
       expect(event).toEqual(expected);
@@ -158,8 +159,8 @@ const typesOf = (events: FeedEvent[]): string[] => events.map(({ type }) => type
 
 /** The grant as an event has it. */
 function eventGrant(grant: Grant): object {
-  const { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata } = grant;
-  return { id, external_id, amount, available_at, expires_at, expires_on, reason, metadata };
+  const { id, external_id, store, amount, available_at, expires_at, expires_on, reason, metadata } = grant;
+  return { id, external_id, store, amount, available_at, expires_at, expires_on, reason, metadata };
 }
 
 /** Lets a customer spend 10.00 of an order, which is then refunded: 10.00 of debt. */

@@ -121,7 +121,9 @@ describe('admin commands for cashback and wallets', () => {
     expect(values).toMatch(/^time_zone +America\/Sao_Paulo\nopen_credits +12$/m);
     expect(creditTable).toMatch(/^credits\namount +remaining .* expires_on +source.type +source.external_id /);
     expect(entryTable).toMatch(/^entries\nseq +kind +amount +balance +debt +order_external_id +/);
-    expect(entryTable).toMatch(new RegExp(`^ 15 +earn +\\d+\\.\\d\\d .* ${order.external_id} .*-03:00$`, 'm'));
+    expect(entryTable).toMatch(
+      new RegExp(`^ 15 +earn +\\d+\\.\\d\\d .* ${order.external_id} .*-03:00  ${merchant.name}$`, 'm'),
+    );
     expect(hint).toBe('at most 10 rows of each list; for more, use --limit');
     expect((await admin.onTerminal(...of, '--limit', '100')).length).toBe(shown.length + 2 + 5);
   });

@@ -86,7 +86,10 @@ describe('the output of lists', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d-04:00$/),
     });
     expect(new Date(values.get('created_at')!).getTime()).toBe(Math.floor(Date.parse(created_at) / 1000) * 1000);
-    const user = await admin.onTerminal('user', 'create', '--merchant', id, '--email', 'caixa@loja.example');
-    expect(user.join('\n')).toMatch(/^permissions +\["orders"\]\ndisabled_at\ncreated_at +\S+T\S+Z\npassword +\S+$/m);
+    const options = ['--merchant', id, '--name', 'Caixa', '--email', 'caixa@loja.example'];
+    const user = await admin.onTerminal('user', 'create', ...options);
+    expect(user.join('\n')).toMatch(
+      /^disabled_at\ncreated_at +\S+T\S+Z\npermissions +\["sell","refund"\]\npassword +\S+$/m,
+    );
   });
 });

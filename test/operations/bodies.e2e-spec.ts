@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from '../support/client.js';
 import { expectProblem } from '../support/expectations.js';
-import { aDocument, anOrder } from '../support/factories.js';
+import { aDocument, anOrder, aUser } from '../support/factories.js';
 import { aRequest, sendBytes } from '../support/raw.js';
 import { useService } from '../support/use-service.js';
 
@@ -65,18 +65,18 @@ describe('request bodies', () => {
     merchant.client.send('POST', path, { raw, headers: { 'content-type': type } });
 
   it.each([
-    ['a member', '{"amount":"10.00"}', '/amount'],
-    ['an array', '[1]', '/0'],
-    ['a text', '"x"', '/0'],
-  ])('an operation that takes no body refuses %s, changes nothing, and accepts {}', async (_, raw, pointer) => {
+    ['a member', '{"amount":"10.00"}', { pointer: '/amount', detail: 'is not a member of this request' }],
+    ['an array', '[1]', { pointer: '', detail: 'must be an object' }],
+    ['a text', '"x"', { pointer: '', detail: 'must be an object' }],
+  ])('an operation whose body is optional refuses %s, changes nothing, and accepts {}', async (_, raw, error) => {
     const document = aDocument();
     const given = await merchant.grant({ external_id: document, document, amount: '50.00' });
     const order = await merchant.create({ document });
-    for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`, '/auth/logout'])
+    for (const path of [`/grants/${given.id}/void`, `/orders/${order.id}/cancel`])
       for (const _attempt of ['first', 'second']) {
         const answer = await noBody(path, raw);
         expectProblem(answer, 400, 'validation_failed');
-        expect(answer.body.errors).toEqual([{ pointer, detail: 'is not a member of this request' }]);
+        expect(answer.body.errors).toEqual([error]);
       }
     expect(await merchant.order(order)).toEqual(order);
     expect(await merchant.wallet(document)).toMatchObject({ available: '50.00' });
@@ -85,9 +85,25 @@ describe('request bodies', () => {
   });
 
   it.each([
+    ['a member', '{"amount":"10.00"}', '/amount'],
+    ['an array', '[1]', '/0'],
+    ['a text', '"x"', '/0'],
+  ])('an operation that takes no body refuses %s, and accepts {}', async (_, raw, pointer) => {
+    const { client } = await aUser(service, merchant.id);
+    const logout = (body: string): Promise<Answer> =>
+      client.send('POST', '/auth/logout', { raw: body, headers: { 'content-type': 'application/json' } });
+    for (const _attempt of ['first', 'second']) {
+      const answer = await logout(raw);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual([{ pointer, detail: 'is not a member of this request' }]);
+    }
+    expect((await logout('{}')).status).toBe(204);
+  });
+
+  it.each([
     ['invalid JSON', '{', 'application/json', 400, 'malformed_json'],
     ['a text', 'x', 'text/plain', 415, 'unsupported_media_type'],
-  ] as const)('an operation that takes no body refuses %s', async (_, raw, type, status, code) => {
+  ] as const)('an operation whose body is optional refuses %s', async (_, raw, type, status, code) => {
     const order = await merchant.create();
     expectProblem(await noBody(`/orders/${order.id}/cancel`, raw, type), status, code);
   });

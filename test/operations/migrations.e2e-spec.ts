@@ -28,26 +28,26 @@ afterAll(async () => {
 });
 
 /** A migration as later releases add them. */
-class AddRefundReason9000000000000 implements MigrationInterface {
+class AddRefundColor9000000000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    if (!(await hasColumn(runner, 'refunds', 'reason')))
-      await runner.query('ALTER TABLE refunds ADD COLUMN reason VARCHAR(100) NULL, ALGORITHM = INSTANT');
-    if (!(await hasIndex(runner, 'refunds', 'ix_refunds_reason')))
-      await runner.query('ALTER TABLE refunds ADD INDEX ix_refunds_reason (reason), ALGORITHM = INPLACE, LOCK = NONE');
+    if (!(await hasColumn(runner, 'refunds', 'color')))
+      await runner.query('ALTER TABLE refunds ADD COLUMN color VARCHAR(100) NULL, ALGORITHM = INSTANT');
+    if (!(await hasIndex(runner, 'refunds', 'ix_refunds_color')))
+      await runner.query('ALTER TABLE refunds ADD INDEX ix_refunds_color (color), ALGORITHM = INPLACE, LOCK = NONE');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    if (await hasIndex(runner, 'refunds', 'ix_refunds_reason'))
-      await runner.query('ALTER TABLE refunds DROP INDEX ix_refunds_reason, ALGORITHM = INPLACE, LOCK = NONE');
-    if (await hasColumn(runner, 'refunds', 'reason'))
-      await runner.query('ALTER TABLE refunds DROP COLUMN reason, ALGORITHM = INSTANT');
+    if (await hasIndex(runner, 'refunds', 'ix_refunds_color'))
+      await runner.query('ALTER TABLE refunds DROP INDEX ix_refunds_color, ALGORITHM = INPLACE, LOCK = NONE');
+    if (await hasColumn(runner, 'refunds', 'color'))
+      await runner.query('ALTER TABLE refunds DROP COLUMN color, ALGORITHM = INSTANT');
   }
 }
 
 /** Connects to a database whose next migration is the example. */
 function connectWithLaterMigration(url: string): Promise<DataSource> {
   const later = createDataSource(url);
-  later.setOptions({ migrations: [...SCHEMA.migrations, AddRefundReason9000000000000] });
+  later.setOptions({ migrations: [...SCHEMA.migrations, AddRefundColor9000000000000] });
   return later.initialize();
 }
 
@@ -71,16 +71,16 @@ describe('migrations', () => {
     const fresh = await createMigratedDatabase();
     const later = await connectWithLaterMigration(fresh.url);
     const before = await describeSchema(later);
-    expect(await applyMigrations(later, () => undefined)).toEqual(['AddRefundReason9000000000000']);
+    expect(await applyMigrations(later, () => undefined)).toEqual(['AddRefundColor9000000000000']);
     const after = await describeSchema(later);
     expect(after).not.toEqual(before);
     await revertMigration(later, () => undefined);
     expect(await describeSchema(later)).toEqual(before);
     // As if the process had been killed after its first statement.
-    await later.query('ALTER TABLE refunds ADD COLUMN reason VARCHAR(100) NULL');
+    await later.query('ALTER TABLE refunds ADD COLUMN color VARCHAR(100) NULL');
     await applyMigrations(later, () => undefined);
     expect(await describeSchema(later)).toEqual(after);
-    await later.query('ALTER TABLE refunds DROP INDEX ix_refunds_reason');
+    await later.query('ALTER TABLE refunds DROP INDEX ix_refunds_color');
     await revertMigration(later, () => undefined);
     expect(await describeSchema(later)).toEqual(before);
     await later.destroy();
@@ -107,7 +107,7 @@ describe('migrations', () => {
     await transaction.commitTransaction();
     await transaction.release();
 
-    expect(await done).toEqual(['AddRefundReason9000000000000']);
+    expect(await done).toEqual(['AddRefundColor9000000000000']);
     expect(said[0]).toBe('A migration met another transaction (lock wait timeout). It is repeated in a second.');
     expect(await applyMigrations(migrating, () => undefined)).toEqual([]);
     await migrating.destroy();
@@ -306,11 +306,11 @@ describe('rows written by the service', () => {
   it.each([
     [
       'tr_cashback_entries_sign',
-      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'earn', -1, 0, 0, credit_id, NULL, NULL, created_at, created_at, made_by, store FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
     ],
     [
       'ck_cashback_entries_credit',
-      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
+      "INSERT INTO cashback_entries SELECT wallet_id, merchant_id, seq + 1000, 'debt', 1, 0, 0, credit_id, NULL, NULL, created_at, created_at, made_by, store FROM cashback_entries WHERE credit_id IS NOT NULL LIMIT 1",
     ],
     // It breaks both, and servers differ in which one they name.
     [/ck_cashback_credits_(remaining|held)/, 'UPDATE cashback_credits SET remaining_cents = -1'],
@@ -326,7 +326,7 @@ describe('rows written by the service', () => {
     ['ck_orders_status', "UPDATE orders SET status = 'lapsed'"],
     [
       'uq_orders_merchant_external_id',
-      'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at FROM orders LIMIT 1',
+      'INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, created_by) SELECT UUID(), merchant_id, external_id, status, document, total_cents, items, payment_methods, final_payment_methods, policy, held_cents, redeemed_cents, lapsed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version, created_at, updated_at, expires_at, completed_at, cancelled_at, created_by FROM orders LIMIT 1',
     ],
   ])('the constraint %s rejects an invalid row', async (constraint, sql) => {
     await (await aMerchant(service)).completed();

@@ -32,6 +32,7 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
   'PUT /orders/{id}': () => onOrder('', cart),
   'PUT /orders/{id}/redemption': () => onOrder('/redemption', { amount: '0.00' }),
   'POST /orders/{id}/complete': () => onOrder('/complete', {}),
+  'POST /orders/{id}/cancel': () => onOrder('/cancel', {}),
   'POST /orders/{id}/refunds': async () => {
     const { id } = await merchant.completed();
     return { path: `/orders/${id}/refunds`, body: { external_id: 'DEV-1', amount: '10.00' } };
@@ -45,6 +46,10 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
     path: '/grants',
     body: { external_id: aDocument(), document: aDocument(), amount: '5.00' },
   }),
+  'POST /grants/{id}/void': async () => {
+    const { id } = await merchant.grant();
+    return { path: `/grants/${id}/void`, body: {} };
+  },
   'PUT /webhook-endpoints/{id}': async () => {
     const content = { url: `https://shop.example/${aDocument()}` };
     const { body } = await merchant.client.post<EndpointWithSecret>('/webhook-endpoints', content);
@@ -158,10 +163,14 @@ describe('members that are not part of a request', () => {
       .amend(order, order)
       .refused(400, 'validation_failed', [
         '/amount_to_pay',
+        '/cancel_reason',
         '/cancelled_at',
+        '/cancelled_by',
         '/cashback',
         '/completed_at',
+        '/completed_by',
         '/created_at',
+        '/created_by',
         '/currency',
         '/expires_at',
         '/id',

@@ -34,7 +34,11 @@ describe('POST /orders/{id}/refunds', () => {
       cashback_returned: '5.00',
       cashback_taken_back: '2.25',
       amount_to_pay_back: '45.00',
+      reason: null,
+      store: null,
+      metadata: {},
       created_at: expect.stringMatching(/Z$/),
+      created_by: order.created_by,
     });
     expect(await merchant.order(order)).toEqual({
       ...order,

@@ -32,7 +32,7 @@ export async function aUser(
   const email = `api-${unique()}@shop.example`;
   const given = { merchantId, name, email, permissions: [...permissions] };
   const user = await service.app.get(ApiUsersService).create(given, PASSWORD);
-  return new Shop(service, merchantId, user.id, email, PASSWORD, await logIn(service, email));
+  return new Shop(service, merchantId, user.id, name, email, PASSWORD, await logIn(service, email));
 }
 
 /** The document of a company, with letters. */

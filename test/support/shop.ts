@@ -172,20 +172,26 @@ interface Identified {
 
 /** A merchant with a logged-in API user, which has all permissions, and every request that it sends. */
 export class Shop {
-  /** @param userId the ID of its API user @param tokens the token set of its login */
+  /** @param userId the ID of its API user @param name that of the user @param tokens the token set of its login */
   constructor(
     private readonly service: Service,
     readonly id: string,
     readonly userId: string,
+    readonly name: string,
     readonly email: string,
     readonly password: string,
     readonly tokens: Tokens,
     public client: Client = new Client(service, tokens.access_token),
   ) {}
 
+  /** Its API user, as responses name it. */
+  get by(): { user_id: string; name: string } {
+    return { user_id: this.userId, name: this.name };
+  }
+
   /** The same shop with another client, for example of another instance. */
   with(client: Client, tokens = this.tokens): Shop {
-    return new Shop(this.service, this.id, this.userId, this.email, this.password, tokens, client);
+    return new Shop(this.service, this.id, this.userId, this.name, this.email, this.password, tokens, client);
   }
 
   send<T>(method: string, path: string, options?: RequestOptions, status?: number): Call<T> {
@@ -244,11 +250,12 @@ export class Shop {
     return this.send('POST', `/orders/${id}/complete`, { body, ...options }, 200);
   }
 
+  /** @param options the body, if it matters, and headers */
   cancel({ id }: Identified, options?: RequestOptions): Call<Order> {
     return this.send('POST', `/orders/${id}/cancel`, options, 200);
   }
 
-  /** @param members the external ID, if it matters, and the eligible amount */
+  /** @param members those that matter for the test */
   refund({ id }: Identified, amount: unknown, members: Members = {}, options?: RequestOptions): Call<Refund> {
     const body = { external_id: `DEV-${unique()}`, amount, ...members };
     return this.send('POST', `/orders/${id}/refunds`, { body, ...options }, 201);
@@ -314,8 +321,8 @@ export class Shop {
     return this.send('GET', `/grants/${id}`, {}, 200);
   }
 
-  voidGrant({ id }: Identified): Call<Grant> {
-    return this.send('POST', `/grants/${id}/void`, {}, 200);
+  voidGrant({ id }: Identified, body?: unknown): Call<Grant> {
+    return this.send('POST', `/grants/${id}/void`, { body }, 200);
   }
 
   /** Grants cashback with exact instants, as the operator can. @param service the instance that does it */

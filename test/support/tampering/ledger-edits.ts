@@ -122,8 +122,8 @@ export const REFUND_EDITS: Edit[] = [
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
-    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, eligible_cents, returned_cents, taken_back_cents, created_at)
-     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 100, 0, 0, completed_at FROM orders WHERE id = {redeemed.order}`,
+    `INSERT INTO refunds (id, order_id, merchant_id, external_id, amount_cents, eligible_cents, returned_cents, taken_back_cents, created_at, created_by)
+     SELECT ${UNKNOWN}, id, merchant_id, 'DEV-9', 100, 100, 0, 0, completed_at, completed_by FROM orders WHERE id = {redeemed.order}`,
   ],
 ];
 
