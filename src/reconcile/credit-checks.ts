@@ -1,4 +1,4 @@
-import { endsDay, inPage, madeAt, type SqlChecks } from './page.js';
+import { endsDay, inPage, isSameText, madeAt, type SqlChecks } from './page.js';
 
 /** Checks of credits and their grants, by wallet. */
 export const CREDIT_CHECKS: SqlChecks = {
@@ -19,13 +19,14 @@ export const CREDIT_CHECKS: SqlChecks = {
        AND NOT (c.remaining_cents <=> e.entries_cents AND c.held_cents = COALESCE(h.holds_cents, 0)
                 AND 0 <= c.held_cents AND c.held_cents <= c.remaining_cents AND c.remaining_cents <= c.amount_cents)`,
 
-  'a credit has the amount, order, refund and date of the entry with its number, which earned, granted or returned it': `
+  'a credit has the amount, order, refund, date and, unless it was returned, store of the entry with its number, which earned, granted or returned it': `
     SELECT c.id AS credit_id, c.wallet_id, c.seq, e.kind, c.amount_cents, e.amount_cents AS entry_cents, c.order_id,
-           e.order_id AS entry_order_id, c.refund_id, e.refund_id AS entry_refund_id, c.created_at, e.created_at AS entry_created_at
+           e.order_id AS entry_order_id, c.refund_id, e.refund_id AS entry_refund_id, c.created_at, e.created_at AS entry_created_at,
+           c.store, e.store AS entry_store
       FROM cashback_credits c LEFT JOIN cashback_entries e ON e.wallet_id = c.wallet_id AND e.seq = c.seq
      WHERE ${inPage('c.wallet_id')}
        AND NOT COALESCE(e.credit_id = c.id AND c.amount_cents = e.amount_cents AND c.created_at = e.created_at AND c.refund_id <=> e.refund_id
-                        AND ${madeAt('c.id', 'c.created_at')}
+                        AND ${madeAt('c.id', 'c.created_at')} AND (c.refund_id IS NOT NULL OR ${isSameText('c.store', 'e.store')})
                         AND CASE WHEN c.refund_id IS NOT NULL THEN e.kind = 'return' AND c.order_id IS NULL
                                  WHEN c.order_id IS NOT NULL THEN e.kind = 'earn' AND c.order_id = e.order_id
                                  ELSE e.kind = 'grant' END, FALSE)`,
@@ -35,11 +36,13 @@ export const CREDIT_CHECKS: SqlChecks = {
       FROM cashback_credits c
      WHERE ${inPage('c.wallet_id')} AND (c.available_at >= c.expires_at OR c.created_at >= c.expires_at)`,
 
-  'a credit that a refund made, and no other, comes from an earned or granted credit of the wallet': `
-    SELECT c.id AS credit_id, c.refund_id, c.from_credit_id, f.wallet_id AS from_wallet_id, f.from_credit_id AS from_from_credit_id
+  'a credit that a refund made, and no other, comes from an earned or granted credit of the wallet, with its store': `
+    SELECT c.id AS credit_id, c.refund_id, c.from_credit_id, f.wallet_id AS from_wallet_id, f.from_credit_id AS from_from_credit_id,
+           c.store, f.store AS from_store
       FROM cashback_credits c LEFT JOIN cashback_credits f ON f.id = c.from_credit_id
      WHERE ${inPage('c.wallet_id')} AND (c.refund_id IS NOT NULL OR c.from_credit_id IS NOT NULL)
-       AND NOT COALESCE(c.refund_id IS NOT NULL AND f.wallet_id = c.wallet_id AND f.from_credit_id IS NULL AND f.seq < c.seq, FALSE)`,
+       AND NOT COALESCE(c.refund_id IS NOT NULL AND f.wallet_id = c.wallet_id AND f.from_credit_id IS NULL AND f.seq < c.seq
+                        AND ${isSameText('c.store', 'f.store')}, FALSE)`,
 
   'a grant has the credit that no order earned and no refund made, with its merchant': `
     SELECT g.credit_id, g.merchant_id, c.order_id, c.refund_id, w.merchant_id AS wallet_merchant_id
@@ -64,8 +67,8 @@ export const CREDIT_CHECKS: SqlChecks = {
                      ELSE COALESCE(${endsDay('c.available_at + INTERVAL 1 DAY', 'g.requested_available_on')} AND c.available_at > c.created_at, FALSE) END
                 AND COALESCE(c.expires_at = g.requested_expires_at, ${endsDay('c.expires_at', 'g.requested_expires_on')}, TRUE))`,
 
-  'what was voided of a grant is the sum of the void entries on its credit and those that refunds made from it': `
-    SELECT g.credit_id, c.created_at, g.voided_cents, g.voided_at, s.entries_cents, s.first_entry_at
+  'what was voided of a grant, by whom and why, is there if it was voided, and is the sum of the void entries on its credit and those that refunds made from it': `
+    SELECT g.credit_id, c.created_at, g.voided_cents, g.voided_at, g.voided_by, s.entries_cents, s.first_entry_at
       FROM cashback_credits c
       JOIN cashback_grants g ON g.credit_id = c.id
       LEFT JOIN (SELECT COALESCE(c.from_credit_id, c.id) AS credit_id, SUM(e.amount_cents) AS entries_cents, MIN(e.created_at) AS first_entry_at
@@ -73,5 +76,6 @@ export const CREDIT_CHECKS: SqlChecks = {
                   WHERE ${inPage('e.wallet_id')} AND e.kind = 'void' GROUP BY COALESCE(c.from_credit_id, c.id)) s ON s.credit_id = c.id
      WHERE ${inPage('c.wallet_id')}
        AND (COALESCE(g.voided_cents, 0) <> -COALESCE(s.entries_cents, 0) OR (g.voided_cents IS NULL) <> (g.voided_at IS NULL)
+            OR (g.voided_by IS NULL) <> (g.voided_at IS NULL) OR (g.void_reason IS NOT NULL AND g.voided_at IS NULL)
             OR g.voided_at < c.created_at OR g.voided_at > s.first_entry_at)`,
 };

@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryKind } from '../cashback/entry.entity.js';
-import { inPage, type SqlChecks } from './page.js';
+import { inPage, isSameText, type SqlChecks } from './page.js';
 
 /** What an entry of each kind refers to; `null` means optional. Entries of the debt have no credit. */
 interface Names {
@@ -58,14 +58,33 @@ export const ENTRY_CHECKS: SqlChecks = {
      WHERE ${inPage('e.wallet_id')}
        AND (r.created_at <> e.created_at OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
 
-  'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund': `
-    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.kind AS other_kind, o.amount_cents AS other_cents
+  // Of what an order repays without a refund, events say who did it.
+  'an entry has the user and the store of the completion, refund or grant that it is of; an expiry has neither, and a void no store': `
+    SELECT e.wallet_id, e.seq, e.kind, e.made_by, e.store, o.completed_by, o.store AS order_store, r.created_by AS refunded_by,
+           r.store AS refund_store, g.created_by AS granted_by, c.store AS credit_store
+      FROM cashback_entries e
+      LEFT JOIN orders o ON o.id = e.order_id
+      LEFT JOIN refunds r ON r.id = e.refund_id
+      LEFT JOIN cashback_credits c ON c.id = e.credit_id AND e.order_id IS NULL
+      LEFT JOIN cashback_grants g ON g.credit_id = c.id
+     WHERE ${inPage('e.wallet_id')}
+       AND NOT COALESCE(CASE WHEN e.kind = 'expire' THEN e.made_by IS NULL AND e.store IS NULL
+                             WHEN e.kind = 'void' THEN e.made_by IS NOT NULL AND e.store IS NULL
+                             WHEN e.kind IN ('earn', 'redeem') THEN e.made_by = o.completed_by AND ${isSameText('e.store', 'o.store')}
+                             WHEN e.refund_id IS NOT NULL THEN e.made_by = r.created_by AND ${isSameText('e.store', 'COALESCE(r.store, o.store)')}
+                             WHEN e.order_id IS NULL AND e.credit_id IS NOT NULL THEN e.made_by = g.created_by AND ${isSameText('e.store', 'c.store')}
+                             ELSE TRUE END, FALSE)`,
+
+  'a debt is repaid with the amount that the entry before took from cashback of the same order, grant or refund, by the same user in the same store': `
+    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.refund_id, e.amount_cents, o.kind AS other_kind, o.amount_cents AS other_cents,
+           e.made_by, o.made_by AS other_made_by, e.store, o.store AS other_store
       FROM cashback_entries e
       LEFT JOIN cashback_entries o
         ON o.wallet_id = e.wallet_id AND o.seq = CASE e.kind WHEN 'repay' THEN e.seq - 1 ELSE e.seq + 1 END
      WHERE ${inPage('e.wallet_id')} AND (e.kind = 'repay' OR (e.kind = 'take_back' AND e.refund_id IS NULL))
        AND NOT COALESCE(o.kind = CASE e.kind WHEN 'repay' THEN 'take_back' ELSE 'repay' END AND o.amount_cents = e.amount_cents
-                        AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id, FALSE)`,
+                        AND o.order_id <=> e.order_id AND o.refund_id <=> e.refund_id
+                        AND o.made_by <=> e.made_by AND ${isSameText('o.store', 'e.store')}, FALSE)`,
 };
 
 function entriesOfKinds(): string {

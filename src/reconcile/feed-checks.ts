@@ -1,5 +1,5 @@
 import { FEED_EVENT_TYPES } from '../common/domain-event.js';
-import { CLOCK_MARGIN, endsDay, inPage, isInDay, madeAt, type SqlChecks } from './page.js';
+import { CLOCK_MARGIN, endsDay, inPage, isInDay, isSameText, madeAt, type SqlChecks } from './page.js';
 
 /** Stands for the column with the ID of an event. */
 const EVENT_ID = '{event id}';
@@ -73,25 +73,25 @@ export const FEED_CHECKS: SqlChecks = {
        LEFT JOIN wallets w ON w.id = e.subject_id AND w.merchant_id = e.merchant_id AND e.type NOT LIKE 'order.%'
        WHERE ${inPage('e.subject_id')}
          AND NOT COALESCE(${madeAt(EVENT_ID, 'e.occurred_at')} AND (o.id IS NOT NULL OR (w.id = ${valueOf('wallet.id')} AND e.type IN ('${FEED_EVENT_TYPES.join("', '")}')
-                          AND e.data NOT REGEXP '"(document|metadata|reason)" *:')), FALSE)`,
+                          AND e.data NOT REGEXP '"(document|metadata|reason|note|void_reason)" *:')), FALSE)`,
     ),
 
-  'what was granted, voided, expired or changed the debt is what the events of the same instant say': `
-    SELECT x.subject_id AS wallet_id, x.type, x.credit_id, x.at, SUM(x.entries_cents) AS entries_cents, SUM(x.events_cents) AS events_cents
+  'what was granted, voided, expired or changed the debt, and who did it, is what the events of the same instant say': `
+    SELECT x.subject_id AS wallet_id, x.type, x.credit_id, x.at, x.made_by, SUM(x.entries_cents) AS entries_cents, SUM(x.events_cents) AS events_cents
       FROM (${fromBoth(
-        `e.merchant_id, e.subject_id, e.type, COALESCE(${valueOf('grant.id')}, '') AS credit_id, e.occurred_at AS at, 0 AS entries_cents,
+        `e.merchant_id, e.subject_id, e.type, COALESCE(${valueOf('grant.id')}, '') AS credit_id, e.occurred_at AS at, e.made_by, 0 AS entries_cents,
          CASE e.type WHEN 'wallet.debt_changed' THEN ${centsOf('change')} ELSE ${centsOf('amount')} END AS events_cents`,
         `${ofWallets} AND e.type IN ${LEDGER_TYPES}`,
       )} UNION ALL
             SELECT e.merchant_id, e.wallet_id,
                    CASE e.kind WHEN 'grant' THEN 'cashback.granted' WHEN 'void' THEN 'cashback.voided'
                                WHEN 'expire' THEN 'cashback.expired' ELSE 'wallet.debt_changed' END,
-                   CASE WHEN e.kind IN ('grant', 'void') THEN COALESCE(c.from_credit_id, e.credit_id) ELSE '' END, e.created_at,
+                   CASE WHEN e.kind IN ('grant', 'void') THEN COALESCE(c.from_credit_id, e.credit_id) ELSE '' END, e.created_at, e.made_by,
                    CASE WHEN e.kind IN ('void', 'expire') THEN -e.amount_cents ELSE e.amount_cents END, 0
               FROM cashback_entries e LEFT JOIN cashback_credits c ON c.id = e.credit_id
              WHERE ${inPage('e.wallet_id')} AND e.kind IN ('grant', 'void', 'expire', 'debt', 'repay')) x
       LEFT JOIN event_feeds f ON f.merchant_id = x.merchant_id WHERE COALESCE(x.at >= f.kept_since, TRUE)
-     GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at
+     GROUP BY x.subject_id, x.merchant_id, x.type, x.credit_id, x.at, x.made_by
     HAVING NOT COALESCE(SUM(x.entries_cents) = SUM(x.events_cents), FALSE)`,
 
   // An event of the same instant, or of a clock that is ahead, can have the sums before the last entries. What had
@@ -108,33 +108,43 @@ export const FEED_CHECKS: SqlChecks = {
               WHERE e.debt_cents = x.debt_cents AND x.balance_cents BETWEEN e.balance_cents - x.expired_cents AND e.balance_cents) END`,
 
   'the grant in an event is that of its rows, and is not voided before its date': fromBoth(
-    'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, c.id AS credit_id, c.amount_cents, c.available_at, c.expires_at, g.voided_at',
+    'e.merchant_id, e.subject_id AS wallet_id, e.type, e.occurred_at, c.id AS credit_id, c.amount_cents, c.available_at, c.expires_at, c.store, g.voided_at',
     `LEFT JOIN cashback_credits c ON c.id = CONVERT(${valueOf('grant.id')} USING ascii) COLLATE ascii_bin AND c.wallet_id = e.subject_id
      LEFT JOIN cashback_grants g ON g.credit_id = c.id
      WHERE ${inPage('e.subject_id')} AND e.type IN ('cashback.granted', 'cashback.voided')
        AND NOT COALESCE(g.external_id = CAST(${valueOf('grant.external_id')} AS BINARY) AND ${centsOf('grant.amount')} = c.amount_cents
+                        AND ${isSameText(valueOf('grant.store'), 'c.store')}
                         AND ${instantOf('grant.available_at')} = c.available_at AND ${instantOf('grant.expires_at')} = c.expires_at
                         AND IF(g.requested_expires_at IS NULL, ${endsDay('c.expires_at', valueOf('grant.expires_on'))}, ${isInDay('c.expires_at', valueOf('grant.expires_on'))})
                         AND (e.type = 'cashback.granted' OR e.occurred_at >= g.voided_at), FALSE)`,
   ),
 
-  'a grant was voided first at the instant of an event': `
-    SELECT g.credit_id, g.voided_at
+  'a grant was voided first at the instant and by the user of an event': `
+    SELECT g.credit_id, g.voided_at, g.voided_by
       FROM cashback_credits c JOIN cashback_grants g ON g.credit_id = c.id JOIN event_feeds f ON f.merchant_id = g.merchant_id
      WHERE ${inPage('c.wallet_id')} AND g.voided_at >= f.kept_since
-       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = c.wallet_id AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at)
+       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = c.wallet_id AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at
+                          AND e.made_by = g.voided_by)
        AND NOT EXISTS (SELECT 1 FROM event_outbox e WHERE e.merchant_id = c.merchant_id AND e.subject_id = c.wallet_id
-                          AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at)`,
+                          AND e.type = 'cashback.voided' AND e.occurred_at = g.voided_at AND e.made_by = g.voided_by)`,
 
-  'a date of credits is announced once, and at most with their amounts': `
+  'what an order repays without a refund is by the user, or by the date, of an event of the order at the same instant': `
+    SELECT e.wallet_id, e.seq, e.order_id, e.made_by, e.created_at
+      FROM cashback_entries e JOIN event_feeds f ON f.merchant_id = e.merchant_id
+     WHERE ${inPage('e.wallet_id')} AND e.kind = 'repay' AND e.order_id IS NOT NULL AND e.refund_id IS NULL AND e.created_at >= f.kept_since
+       AND NOT EXISTS (SELECT 1 FROM events v WHERE v.subject_id = e.order_id AND v.occurred_at = e.created_at AND v.made_by <=> e.made_by)
+       AND NOT EXISTS (SELECT 1 FROM event_outbox v WHERE v.merchant_id = e.merchant_id AND v.subject_id = e.order_id
+                          AND v.occurred_at = e.created_at AND v.made_by <=> e.made_by)`,
+
+  'a date of credits is announced once, by no user, and at most with their amounts': `
     SELECT x.wallet_id, x.type, x.date, COUNT(*) AS events, MAX(x.cents) AS cents
       FROM (${fromBoth(
-        `e.subject_id AS wallet_id, e.type, ${centsOf('amount')} AS cents, ${isInDay(instantOf('expires_at'), valueOf('expires_on'))} AS is_day,
+        `e.subject_id AS wallet_id, e.type, e.made_by, ${centsOf('amount')} AS cents, ${isInDay(instantOf('expires_at'), valueOf('expires_on'))} AS is_day,
          CASE e.type WHEN 'cashback.available' THEN ${instantOf('available_at')} ELSE ${instantOf('expires_at')} END AS date`,
         `${ofWallets} AND e.type IN ('cashback.available', 'cashback.expiring')`,
       )}) x
      GROUP BY x.wallet_id, x.type, x.date
-    HAVING COUNT(*) > 1 OR MIN(COALESCE(x.is_day, x.type = 'cashback.available')) = 0
+    HAVING COUNT(*) > 1 OR COUNT(x.made_by) > 0 OR MIN(COALESCE(x.is_day, x.type = 'cashback.available')) = 0
         OR NOT COALESCE(MAX(x.cents) BETWEEN 1 AND (
              SELECT SUM(c.amount_cents) FROM cashback_credits c
               WHERE c.wallet_id = x.wallet_id AND x.date = CASE x.type WHEN 'cashback.available' THEN c.available_at ELSE c.expires_at END), FALSE)`,

@@ -5,6 +5,7 @@ import type { OrderDto } from '../orders/dto/order.dto.js';
 import { defaultExpiry } from '../orders/order-content.js';
 import { Order, type OrderChange } from '../orders/order.entity.js';
 import { createdEvent, orderEvent } from '../orders/order-events.js';
+import type { CustomerChange } from '../orders/customer-change.entity.js';
 import type { Refund } from '../orders/refund.entity.js';
 import type { OrderEvent, OrderRecord } from './order-record.js';
 
@@ -12,51 +13,62 @@ import type { OrderEvent, OrderRecord } from './order-record.js';
 interface Said {
   order: OrderDto;
   refund?: { id: string };
-  wallet?: Record<'available' | 'pending' | 'held' | 'debt', string>;
+  wallet?: SaidWallet;
+  previous_wallet?: SaidWallet;
 }
+type SaidWallet = Record<'id' | 'available' | 'pending' | 'held' | 'debt', string>;
 
 /**
  * Whether the events of an order are its versions, from the last one, which is the order's row, back to the first one.
  * The rows say what each version since the completion was. An earlier one must agree with itself and with the versions
  * beside it. Events that happened before `kept_since` may have been deleted.
  */
-export function eventsAreVersions({ order, row, refunds, events }: OrderRecord): boolean {
+export function eventsAreVersions({ order, row, refunds, change, events }: OrderRecord): boolean {
   if (order.updatedAt < row.kept_since) return true;
   const least = order.createdAt < row.kept_since ? 1 : order.version;
   if (events.length < least || events.length > order.version) return false;
   const said = events.map(({ data }) => JSON.parse(data) as Said);
   let version = order;
+  let walletId = row.wallet_id;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at]!;
     const refund = refunds.find(({ id }) => id === said[at]!.refund?.id);
     if (said[at]!.order.version !== version.version) return false;
     if (version.version === 1) return at === 0 && isCreation(event, said[at]!, version);
-    const change = {
-      type: event.type,
-      madeBy: null,
-      order: version,
-      wallet: sumsIn(said[at]!, row.wallet_id),
-      ...(refund && { refund }),
-    } as OrderChange;
-    const { data } = orderEvent(change);
+    const { type, made_by: madeBy } = event;
+    const moved = changedCustomer(change, version, said[at]!);
+    const wallet = sumsIn(said[at]!.wallet!, walletId);
+    const changed = { type, madeBy, order: version, wallet, ...(refund && { refund }), ...moved } as OrderChange;
+    const { data } = orderEvent(changed);
     const isAtOnce = [version.updatedAt, refund?.createdAt].every(
       (date) => +(date ?? event.occurred_at) === +event.occurred_at,
     );
-    if (!isAtOnce || !isPossible(change) || !agrees(said[at], data)) return false;
+    if (!isAtOnce || !isPossible(changed) || !isByItsAuthor(changed, change) || !agrees(said[at], data)) return false;
     if (at === 0) return true;
-    const before = versionBefore(version, said[at - 1]!.order, refund);
-    if (!follows(version, before, change.type)) return false;
+    const before = versionBefore(version, said[at - 1]!.order, refund, version.version === change?.version);
+    if (!follows(version, before, changed.type)) return false;
     version = before;
+    if (moved.previousWallet !== undefined) walletId = moved.previousWallet.id;
+    // Before an amendment, it may have been another customer's.
+    if (type === 'order.amended') walletId = said[at - 1]!.wallet?.id ?? walletId;
   }
   return true;
 }
 
+/** What the event of a correction of the customer says besides. */
+function changedCustomer(change: CustomerChange | undefined, { version }: Order, { previous_wallet: said }: Said) {
+  if (change?.version !== version || said === undefined) return { previousWallet: undefined };
+  return { previousWallet: sumsIn(said, change.previousWalletId) };
+}
+
 /** Whether an event says what the first version of an order was. */
-function isCreation({ type, occurred_at: occurredAt }: OrderEvent, said: Said, order: Order): boolean {
-  const { createdAt, updatedAt, expiresAt, requestedExpiresAt, policy } = order;
+function isCreation({ type, made_by, occurred_at: occurredAt }: OrderEvent, said: Said, order: Order): boolean {
+  const { createdAt, createdBy, updatedAt, expiresAt, requestedExpiresAt, policy } = order;
   const isFirst = +expiresAt === +(requestedExpiresAt ?? defaultExpiry(policy, createdAt)) && order.heldCents === 0;
   const isAtOnce = +occurredAt === +createdAt && +updatedAt === +createdAt;
-  return type === 'order.created' && isFirst && isAtOnce && agrees(said, createdEvent(order).data);
+  return (
+    type === 'order.created' && made_by === createdBy && isFirst && isAtOnce && agrees(said, createdEvent(order).data)
+  );
 }
 
 /** Whether an event says only what is expected. It may say less, as events of an earlier release do. */
@@ -69,19 +81,29 @@ function agrees(said: unknown, expected: unknown): boolean {
 }
 
 /** Of an order that stays pending, only the request tells an amendment from a hold. */
-function isPossible({ type, order, wallet }: OrderChange): boolean {
+function isPossible({ type, order, wallet, previousWallet }: OrderChange): boolean {
   const { status, version, completedVersion, cancelledAt, heldCents } = order;
   const hold = heldCents > 0 ? 'order.redemption_held' : 'order.redemption_released';
   const types: OrderEventType[] =
-    completedVersion !== null
-      ? [version === completedVersion + 1 ? 'order.completed' : 'order.refunded']
-      : cancelledAt !== null
-        ? ['order.cancelled']
-        : status === 'expired'
-          ? ['order.expired']
-          : ['order.amended', 'order.renewed', hold];
+    completedVersion !== null && previousWallet !== undefined
+      ? ['order.customer_changed']
+      : completedVersion !== null
+        ? [version === completedVersion + 1 ? 'order.completed' : 'order.refunded']
+        : cancelledAt !== null
+          ? ['order.cancelled']
+          : status === 'expired'
+            ? ['order.expired']
+            : ['order.amended', 'order.renewed', hold];
   const hasPaidDebt = wallet.debtCents === 0 || wallet.availableCents + wallet.pendingCents === 0;
   return types.includes(type) && hasPaidDebt && wallet.heldCents >= heldCents;
+}
+
+function isByItsAuthor({ type, madeBy, order, refund }: OrderChange, change: CustomerChange | undefined): boolean {
+  if (type === 'order.customer_changed') return madeBy === change?.createdBy;
+  if (type === 'order.completed') return madeBy === order.completedBy;
+  if (type === 'order.cancelled') return madeBy === order.cancelledBy;
+  if (refund !== undefined) return madeBy === refund.createdBy;
+  return (madeBy === null) === (type === 'order.expired');
 }
 
 /** Whether only that has changed between two versions which an event of this type changes. */
@@ -108,6 +130,7 @@ function follows(version: Order, before: Order, type: OrderChange['type']): bool
     case 'order.completed':
     case 'order.cancelled':
     case 'order.refunded':
+    case 'order.customer_changed':
       return isSameContent && isSameExpiry;
   }
 }
@@ -118,6 +141,7 @@ const OPEN: Partial<Order> = {
   redeemedCents: 0,
   earnedCents: 0,
   keptCents: 0,
+  lostCents: 0,
   completedVersion: null,
   completedAt: null,
   cancelledAt: null,
@@ -126,8 +150,9 @@ const OPEN: Partial<Order> = {
 };
 
 /** The version before one, by the rows after a completion, and otherwise by its own event. */
-function versionBefore(version: Order, said: OrderDto, refund: Refund | undefined): Order {
+function versionBefore(version: Order, said: OrderDto, refund: Refund | undefined, isMoved: boolean): Order {
   const number = { version: version.version - 1, updatedAt: new Date(said.updated_at) };
+  if (isMoved) return Object.assign(new Order(), version, number, { lostCents: 0 });
   if (refund === undefined) return Object.assign(new Order(), version, OPEN, { ...number, ...stateIn(said) });
   const refundedCents = version.refundedCents - refund.amountCents;
   return Object.assign(new Order(), version, number, {
@@ -156,8 +181,7 @@ function stateIn(said: OrderDto): Partial<Order> {
   };
 }
 
-function sumsIn({ wallet }: Said, walletId: string | null): WalletSums {
-  const { available, pending, held, debt } = wallet!;
+function sumsIn({ available, pending, held, debt }: SaidWallet, walletId: string | null): WalletSums {
   return {
     id: walletId ?? 'none',
     availableCents: centsOf(available),

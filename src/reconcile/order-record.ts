@@ -1,6 +1,8 @@
 import type { EntityManager } from 'typeorm';
+import type { By } from '../common/caller.js';
 import { exactCents } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
+import { CustomerChange } from '../orders/customer-change.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
 import { inPage, type Page, queryPage } from './page.js';
@@ -50,6 +52,7 @@ export interface OrderEvent {
   order_id: string;
   type: string;
   occurred_at: Date;
+  made_by: By;
   data: string;
 }
 
@@ -58,6 +61,7 @@ export interface OrderRecord {
   order: Order;
   row: OrderRow;
   refunds: Refund[];
+  change: CustomerChange | undefined;
   /** What it redeemed and what was returned, in the order of the ledger. Only read if something was returned. */
   moves: CreditMove[];
   /** In the sequence of the feed. */
@@ -98,7 +102,7 @@ const MOVES = `
 const EVENTS = ['0 AS is_waiting, e.sequence AS place FROM events', '1, e.id FROM event_outbox']
   .map(
     (from) =>
-      `SELECT e.subject_id AS order_id, e.type, e.occurred_at, e.data, ${from} e WHERE ${inPage('e.subject_id')} AND e.type LIKE 'order.%'`,
+      `SELECT e.subject_id AS order_id, e.type, e.occurred_at, e.made_by, e.data, ${from} e WHERE ${inPage('e.subject_id')} AND e.type LIKE 'order.%'`,
   )
   .join(' UNION ALL ');
 
@@ -107,7 +111,7 @@ export async function readOrders(manager: EntityManager, page: Page): Promise<Or
   const read = <Found>(sql: string): Promise<Found[]> => queryPage<Found>(manager, sql, page);
   const rows = await read<OrderRow>(ordersOf(columnNames(manager, Order)));
   const records = rows.map((row): OrderRecord => {
-    return { order: toEntity(manager, Order, row), row, refunds: [], moves: [], events: [] };
+    return { order: toEntity(manager, Order, row), row, refunds: [], change: undefined, moves: [], events: [] };
   });
   const byId = new Map(records.map((record) => [record.row.order_id, record]));
   for (const sql of SUMS)
@@ -118,6 +122,11 @@ export async function readOrders(manager: EntityManager, page: Page): Promise<Or
   for (const row of await read<Row>(refunds)) {
     const refund = toEntity(manager, Refund, row);
     byId.get(refund.orderId)?.refunds.push(refund);
+  }
+  const changes = `SELECT ${columnNames(manager, CustomerChange).join(', ')} FROM customer_changes WHERE ${inPage('order_id')}`;
+  for (const row of await read<Row>(changes)) {
+    const change = toEntity(manager, CustomerChange, row);
+    Object.assign(byId.get(change.orderId) ?? {}, { change });
   }
   for (const move of await read<CreditMove>(MOVES)) byId.get(move.order_id)?.moves.push(move);
   for (const event of await read<OrderEvent>(`${EVENTS} ORDER BY order_id, is_waiting, place`))

@@ -14,8 +14,13 @@ import type { Finding } from './page.js';
 const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
   'an order belongs to an existing merchant': ({ row }) => row.existing_merchant_id !== null,
 
-  'only completed orders have completed_at, and only cancelled orders have cancelled_at': ({ order: o }) =>
-    (o.completedAt !== null) === o.wasCompleted && (o.cancelledAt !== null) === (o.status === 'cancelled'),
+  'only completed orders have completed_at and completed_by, and only cancelled orders have cancelled_at, cancelled_by and perhaps a reason':
+    ({ order: o }) =>
+      (o.completedAt !== null) === o.wasCompleted &&
+      (o.completedBy !== null) === o.wasCompleted &&
+      (o.cancelledAt !== null) === (o.status === 'cancelled') &&
+      (o.cancelledBy !== null) === (o.status === 'cancelled') &&
+      (o.cancelReason === null || o.status === 'cancelled'),
 
   'an order is created at the instant of its ID, and expires within the bounds of its policy': ({ order }) =>
     isMadeAt(order) && expiresWithinBounds(order),

@@ -30,6 +30,9 @@ export const madeAt = (id: string, at: string): string =>
   `(SUBSTRING(${id}, 15, 1) <> '7' OR CONV(CONCAT(LEFT(${id}, 8), SUBSTRING(${id}, 10, 4)), 16, 10)
     = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ${at}) DIV 1000)`;
 
+/** Returns the SQL condition that two texts, such as stores, have the same bytes, or that neither exists. */
+export const isSameText = (one: string, other: string): string => `CAST(${one} AS BINARY) <=> CAST(${other} AS BINARY)`;
+
 /** Returns the SQL condition that an instant is in a day somewhere: from 14 hours before its start in UTC. */
 export const isInDay = (at: string, day: string): string =>
   `${at} BETWEEN CAST(${day} AS DATETIME) - INTERVAL 14 HOUR AND CAST(${day} AS DATETIME) + INTERVAL 36 HOUR`;

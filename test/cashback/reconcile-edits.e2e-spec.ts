@@ -6,6 +6,7 @@ import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering
 import { CREDIT_EDITS, ENTRY_EDITS, GRANT_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
 import { FEED_EDITS } from '../support/tampering/feed-edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
+import { UNKNOWN } from '../support/tampering/statements.js';
 import { useService } from '../support/use-service.js';
 
 const TABLES = [
@@ -66,13 +67,13 @@ describe('reconcile after an edit of a row', () => {
     }
   });
 
-  async function tamper(sql: string): Promise<void> {
+  async function tamper(sql: string, affectedRows = 1): Promise<void> {
     edited = sql;
     const statement = sql.replace(/\{([\w.]+)\}/g, (_, name: string) => {
       if (scenes[name] === undefined) throw new Error(`no scene has ${name}`);
       return `'${scenes[name]}'`;
     });
-    expect(await intruder.query(statement)).toMatchObject({ affectedRows: 1 });
+    expect(await intruder.query(statement)).toMatchObject({ affectedRows });
   }
 
   it('reconcile finds nothing in data written by the service', () => expectInvariants(service));
@@ -121,6 +122,17 @@ describe('reconcile after an edit of a row', () => {
         'the events of a feed are kept for at least four days',
       ]),
     );
+  });
+
+  it.each([
+    ['a user who repays with what an expired order released', 'owing.order', '{merchant.user}'],
+    ['another user who repays with what an order earned', 'repayer.order', UNKNOWN],
+    ['no user who repays with what an order earned', 'repayer.order', 'NULL'],
+  ])('reconcile finds %s, although both entries say it', async (_title, name, author) => {
+    const repayment = `order_id = {${name}} AND kind IN ('take_back', 'repay') AND refund_id IS NULL`;
+    await tamper(`UPDATE cashback_entries SET made_by = ${author} WHERE ${repayment}`, 2);
+    const found = (await findingsOf(service)).map(({ invariant }) => invariant);
+    expect(found).toContainEqual(expect.stringContaining('what an order repays without a refund'));
   });
 
   it('reconcile finds that merchants have neither a feed nor its events', async () => {

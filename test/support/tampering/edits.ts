@@ -1,4 +1,4 @@
-import { type Edit, granted, MINUTES, order, refund, UNKNOWN, wallet } from './statements.js';
+import { type Edit, granted, MINUTES, namedGrant, order, refund, UNKNOWN, wallet } from './statements.js';
 
 export const WALLET_EDITS: Edit[] = [
   ['a higher balance', wallet('plain', 'balance_cents = balance_cents + 1')],
@@ -138,6 +138,17 @@ export const ORDER_EDITS: Edit[] = [
   ['an earlier creation of an order at version 1', order('open', `created_at = created_at - ${MINUTES}`)],
   ['a requested expiry', order('open', 'requested_expires_at = expires_at + INTERVAL 1 DAY')],
   ['a requested expiry before the creation', order('plain', 'requested_expires_at = created_at')],
+  ['no user who completed', order('plain', 'completed_by = NULL')],
+  ['another user who completed', order('plain', `completed_by = ${UNKNOWN}`)],
+  ['another user who completed an order that earned nothing', order('unpaid', "completed_by = 'operator'")],
+  ['a user who completed a pending order', order('pending', 'completed_by = created_by')],
+  ['no user who cancelled', order('cancelled', 'cancelled_by = NULL')],
+  ['another user who cancelled', order('cancelled', `cancelled_by = ${UNKNOWN}`)],
+  ['a user who cancelled a completed order', order('plain', 'cancelled_by = created_by')],
+  ['a reason of a cancellation that never happened', order('plain', "cancel_reason = 'Out of stock'")],
+  ['another store of a completed order', order('redeemed', "store = 'sp-014'")],
+  ['no store of a completed order', order('redeemed', 'store = NULL')],
+  ['a store of a cancelled order', order('cancelled', "store = 'SP-014'")],
   ['a deleted order', 'DELETE FROM orders WHERE id = {redeemed.order}'],
 ];
 
@@ -159,6 +170,11 @@ export const UNNOTICED_EDITS: Edit[] = [
     refund('shipped', 'requested_eligible_cents = NULL'),
   ],
   ['a different reason of a grant, because it is free text', granted('pending', "reason = 'other'")],
+  ['a different note of a grant', namedGrant('pending', "note = 'other'")],
+  ['a different reason of a void', namedGrant('voided', "void_reason = 'other'")],
+  ['a different reason of a cancellation', order('cancelled', "cancel_reason = 'other'")],
+  ['a different reason of a refund', refund('partial', "reason = 'other'")],
+  ['a different user who created an order, because only the order says it', order('plain', `created_by = ${UNKNOWN}`)],
   [
     'a later date of an available balance, because nothing changes it until then',
     wallet('plain', `available_as_of = available_as_of + ${MINUTES}`),

@@ -20,11 +20,11 @@ const event = (type: string, scene: string, change: string): string =>
 const said = (type: string, scene: string, from: string, to: string): string =>
   event(type, scene, `data = REPLACE(data, '${from}', '${to}')`);
 const copied = (type: string, scene: string, id: string): string =>
-  `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at)
-   SELECT merchant_id, ${id}, type, subject_id, data, occurred_at FROM events ${first(type, scene)}`;
+  `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at, made_by)
+   SELECT merchant_id, ${id}, type, subject_id, data, occurred_at, made_by FROM events ${first(type, scene)}`;
 const LATER = `occurred_at = occurred_at + ${MINUTES}`;
-const WAITS_TWICE = `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at)
-   SELECT merchant_id, event_id, type, subject_id, data, occurred_at FROM event_outbox WHERE subject_id = {waiting.order} LIMIT 1`;
+const WAITS_TWICE = `INSERT INTO event_outbox (merchant_id, event_id, type, subject_id, data, occurred_at, made_by)
+   SELECT merchant_id, event_id, type, subject_id, data, occurred_at, made_by FROM event_outbox WHERE subject_id = {waiting.order} LIMIT 1`;
 const feed = (change: string): string => `UPDATE event_feeds SET ${change} WHERE merchant_id = {merchant.id}`;
 
 /** A scene with an event of each type, and another type that the event does not have. */
@@ -55,6 +55,28 @@ const OF_EACH_TYPE = [...OF_ORDERS, ...OF_LEDGER].flatMap(([type, scene, other])
     [`${type} of an order or a wallet that does not exist`, event(type, scene, `subject_id = ${UNKNOWN}`), found],
   ];
 });
+
+/** Types with who did it: the value of another author. */
+const BY_OTHERS = [
+  ...['amended', 'renewed'].map((scene) => [`order.${scene}`, scene, 'NULL']),
+  ['order.redemption_held', 'pending', 'NULL'],
+  ['order.redemption_released', 'renewed', 'NULL'],
+  ...['NULL', UNKNOWN].flatMap((author) => [
+    ['order.completed', 'redeemed', author],
+    ['order.cancelled', 'cancelled', author],
+    ['order.refunded', 'partial', author],
+    ['cashback.granted', 'redeemed', author],
+    ['cashback.voided', 'voided', author],
+    ['wallet.debt_changed', 'debtor', author],
+  ]),
+  ['order.expired', 'settled', '{merchant.user}'],
+  ['cashback.expired', 'settled', '{merchant.user}'],
+  ['wallet.debt_changed', 'owing', "'operator'"],
+].map(([type, scene, author]): FeedEdit => [
+  `${type} by ${author}`,
+  event(type!, scene!, `made_by = ${author}`),
+  type!.startsWith('order.') ? VERSIONS : LEDGER,
+]);
 
 const OF_ORDER: FeedEdit[] = [
   ['an event of another order', event('order.completed', 'partial', 'subject_id = {cancelled.order}'), VERSIONS],
@@ -101,6 +123,8 @@ const OF_ORDER: FeedEdit[] = [
   ['another external_id', said('order.amended', 'amended', '"external_id":"', '"external_id":"1'), VERSIONS],
   ['another creation date', said('order.amended', 'amended', '"created_at":"2', '"created_at":"1'), VERSIONS],
   ['another expiry', said('order.cancelled', 'cancelled', '"expires_at":"2', '"expires_at":"1'), VERSIONS],
+  ['another store', said('order.completed', 'redeemed', '"store":"SP', '"store":"sp'), VERSIONS],
+  ['another store of a refund', said('order.refunded', 'partial', '"store":"RJ', '"store":"rj'), VERSIONS],
   ['another external_id of a refund', said('order.refunded', 'partial', '"DEV-1"', '"DEV-9"'), VERSIONS],
   [
     'another amount to pay back',
@@ -225,6 +249,11 @@ const OF_WALLET: FeedEdit[] = [
   ['another ID', event('cashback.available', 'dated', `id = ${UNKNOWN}`), SUBJECTS],
   ['a second announcement', copied('cashback.available', 'dated', UNKNOWN), 'a date of credits is announced once'],
   ['an announcement to another merchant', event('cashback.available', 'dated', 'merchant_id = {patient.id}'), SUBJECTS],
+  ['an announcement by a user', event('cashback.available', 'dated', "made_by = 'operator'"), 'by no user'],
+  ['another user of a first void', event('cashback.voided', 'voided', "made_by = 'operator'"), 'voided first'],
+  ['another store of a grant', said('cashback.granted', 'voided', '"store":"SP', '"store":"sp'), GRANT],
+  ['no store of a grant', said('cashback.granted', 'voided', '"store":"SP-014"', '"store":null'), GRANT],
+  ['a store of a grant that has none', said('cashback.granted', 'pending', '"store":null', '"store":"SP"'), GRANT],
   ['an announcement to no wallet', event('cashback.available', 'dated', `subject_id = ${UNKNOWN}`), SUBJECTS],
   [
     'another wallet in the data',
@@ -265,4 +294,4 @@ const OF_FEED: FeedEdit[] = [
   ],
 ];
 
-export const FEED_EDITS: FeedEdit[] = [...OF_EACH_TYPE, ...OF_ORDER, ...OF_WALLET, ...OF_FEED];
+export const FEED_EDITS: FeedEdit[] = [...OF_EACH_TYPE, ...BY_OTHERS, ...OF_ORDER, ...OF_WALLET, ...OF_FEED];

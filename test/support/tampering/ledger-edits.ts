@@ -81,6 +81,12 @@ export const CREDIT_EDITS: Edit[] = [
     granted('pending', 'expires_at = available_at + INTERVAL 1000 MICROSECOND'),
   ],
   ['a different creation date', earned('redeemed', `created_at = created_at - ${MINUTES}`)],
+  ['an earned credit of another store', earned('redeemed', "store = 'sp-014'")],
+  ['an earned credit of no store', earned('redeemed', 'store = NULL')],
+  ['a granted credit of another store', granted('redeemed', "store = 'SP-014'")],
+  ['a granted credit of a store that its grant does not have', granted('pending', "store = 'SP-014'")],
+  ['a returned credit of the store of the refund', returned('revoked', "store = 'RJ-003'")],
+  ['a returned credit of no store', returned('revoked', 'store = NULL')],
   ['a deleted credit', 'DELETE FROM cashback_credits WHERE order_id = {redeemed.order}'],
   [
     'a credit without an entry',
@@ -119,6 +125,10 @@ export const REFUND_EDITS: Edit[] = [
   ['an order that does not exist', refund('partial', `order_id = ${UNKNOWN}`)],
   ['a different creation date', refund('partial', 'created_at = created_at + INTERVAL 1 SECOND')],
   ['a different external_id', refund('partial', "external_id = 'other'")],
+  ['another user', refund('partial', `created_by = ${UNKNOWN}`)],
+  ['another store', refund('partial', "store = 'SP-014'")],
+  ['no store', refund('partial', 'store = NULL')],
+  ['a store of a refund that has none', "UPDATE refunds SET store = 'RJ-003' WHERE id = {partial.refund2}"],
   ['a deleted refund', 'DELETE FROM refunds WHERE id = {partial.refund2}'],
   [
     'an inserted refund',
@@ -137,6 +147,11 @@ export const GRANT_EDITS: Edit[] = [
   ['an earlier date of a void', namedGrant('revoked', `voided_at = voided_at - ${MINUTES}`)],
   ['less voided of a returned credit', namedGrant('revoked', 'voided_cents = voided_cents - 1')],
   ['a date of a void that never happened', namedGrant('redeemed', 'voided_at = UTC_TIMESTAMP(3)')],
+  ['another user', namedGrant('redeemed', `created_by = ${UNKNOWN}`)],
+  ['no user of the void', namedGrant('voided', 'voided_by = NULL')],
+  ['another user of the void', namedGrant('voided', "voided_by = 'operator'")],
+  ['a user of a void that never happened', namedGrant('redeemed', 'voided_by = created_by')],
+  ['a reason of a void that never happened', namedGrant('redeemed', "void_reason = 'mistake'")],
   ['a different external_id', namedGrant('redeemed', "external_id = 'other'")],
   ['another merchant', namedGrant('redeemed', 'merchant_id = {patient.id}')],
   [
@@ -199,11 +214,36 @@ export const ENTRY_EDITS: Edit[] = [
     'an expiry that was written before its credit expired',
     entry('lapsed', 'expire', `created_at = effective_at - ${MINUTES}`),
   ],
+  ...(
+    [
+      ['redeemed', 'earn'],
+      ['redeemed', 'grant'],
+      ['redeemed', 'redeem'],
+      ['partial', 'return'],
+      ['partial', 'take_back'],
+      ['voided', 'void'],
+      ['debtor', 'debt'],
+      ['debtor', 'repay'],
+      ['returner', 'repay'],
+    ] as const
+  ).flatMap(([scene, kind]): Edit[] => [
+    [`no user of ${kind} (${scene})`, entry(scene, kind, 'made_by = NULL')],
+    [`another user of ${kind} (${scene})`, entry(scene, kind, `made_by = ${UNKNOWN}`)],
+    [`another store of ${kind} (${scene})`, entry(scene, kind, "store = 'sp-014'")],
+  ]),
+  ['no store of a redemption', entry('redeemed', 'redeem', 'store = NULL')],
+  ['the store of the order on an entry of a refund in another store', entry('partial', 'return', "store = 'SP-014'")],
+  ['a user of an expiry', entry('settled', 'expire', "made_by = 'operator'")],
+  ['a store of an expiry', entry('settled', 'expire', "store = 'SP-014'")],
+  ...['take_back', 'repay'].map((kind): Edit => [
+    `a user of a ${kind} with what an expired order released`,
+    `UPDATE cashback_entries SET made_by = {merchant.user} WHERE order_id = {owing.order} AND kind = '${kind}'`,
+  ]),
   ['a deleted entry', "DELETE FROM cashback_entries WHERE wallet_id = {redeemed.wallet} AND kind = 'redeem'"],
   [
     'an entry that somebody added',
     `INSERT INTO cashback_entries (${ENTRY_COLUMNS})
-     SELECT wallet_id, merchant_id, 2, 'grant', 1, balance_cents + 1, 0, credit_id, NULL, NULL, created_at, created_at
+     SELECT wallet_id, merchant_id, 2, 'grant', 1, balance_cents + 1, 0, credit_id, NULL, NULL, created_at, created_at, made_by, store
        FROM cashback_entries WHERE wallet_id = {plain.wallet}`,
   ],
 ];

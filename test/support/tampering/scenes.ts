@@ -34,7 +34,7 @@ export async function makeScenes(service: Service): Promise<Scenes> {
   await makeReturned(service, note);
   const merchant = await aMerchant(service, { releaseDays: 0 });
   const patient = await aMerchant(service);
-  Object.assign(scenes, { 'merchant.id': merchant.id, 'patient.id': patient.id });
+  Object.assign(scenes, { 'merchant.id': merchant.id, 'merchant.user': merchant.userId, 'patient.id': patient.id });
   await makeLapsed(service, merchant, note);
   await makeFinished(service, merchant, patient, note);
   await makeRefunded(merchant, note);
@@ -60,12 +60,12 @@ async function makeReturned(service: Service, note: Note): Promise<void> {
   await merchant.credit(returned, '50.00', inDays(90));
   const first = await merchant.completed({ document: returned }, { redeem: '40.00' });
   const tomorrow = inDays(1).expiresAt.toISOString().slice(0, 10);
-  const voided = await merchant.grant({ document: revoked, expires_on: tomorrow });
+  const voided = await merchant.grant({ document: revoked, expires_on: tomorrow, store: 'SP-014' });
   const other = await merchant.completed({ document: revoked }, { redeem: '10.00' });
   await merchant.credit(dated, '50.00', { availableAt: after(service.clock.now(), DAY_MS) });
   await service.clock.advance({ days: 10 });
   await merchant.refund(first, '75.00', { external_id: 'DEV-1' });
-  await merchant.refund(other, '150.00', { external_id: 'DEV-1' });
+  await merchant.refund(other, '150.00', { external_id: 'DEV-1', store: 'RJ-003' });
   await merchant.voidGrant(voided);
   const second = await merchant.completed({ document: returned }, { redeem: '5.00' });
   await service.clock.advance({ days: 2 });
@@ -79,7 +79,7 @@ async function makeReturned(service: Service, note: Note): Promise<void> {
 
 /**
  * Holds and credits whose dates have passed: written off with the order's hold (`lapsed`) or without one (`settled`),
- * still held (`overdue`), or not expired (`expired`).
+ * still held (`overdue`), or not expired (`expired`). What an expired order releases repays a debt (`owing`).
  */
 async function makeLapsed(service: Service, merchant: TestMerchant, note: Note): Promise<void> {
   const soon = { expiresAt: after(service.clock.now(), 20 * MINUTE_MS) };
@@ -92,9 +92,15 @@ async function makeLapsed(service: Service, merchant: TestMerchant, note: Note):
   for (const [name, , order] of made) if (['expired', 'lapsed'].includes(name)) await merchant.hold(order, '10.00');
   const expires_at = after(service.clock.now(), 7 * DAY_MS).toISOString();
   await merchant.hold(made[3]![2], '10.00', expires_at);
+  // All of the cashback is held when its order is refunded, so that there is a debt, which the expiry repays.
+  const sold = await merchant.completed();
+  const owing = await merchant.create({ document: sold.document });
+  await merchant.hold(owing, '7.50');
+  await merchant.refund(sold, '150.00', { external_id: 'DEV-1' });
   await service.clock.advance({ minutes: 31 });
   for (const [name, document] of made) if (name !== 'expired') await merchant.credit(document, '1.00');
   for (const [name, document, { id }] of made) await note(name, merchant, document, id);
+  await note('owing', merchant, owing.document, owing.id);
 }
 
 async function makeFinished(
@@ -123,13 +129,13 @@ async function makeFinished(
   const inMonths = after(service.clock.now(), 90 * DAY_MS)
     .toISOString()
     .slice(0, 10);
-  const taken = await merchant.grant({ document: voided, expires_on: inMonths });
-  await merchant.voidGrant(taken);
+  const taken = await merchant.grant({ document: voided, expires_on: inMonths, store: 'SP-014' });
+  await merchant.voidGrant(taken, { reason: 'A mistake' });
   await note('voided', merchant, voided);
 
   const redeemed = aDocument();
-  await merchant.grant({ document: redeemed, expires_on: inMonths });
-  const order = await merchant.completed({ document: redeemed }, { redeem: '10.00' });
+  await merchant.grant({ document: redeemed, expires_on: inMonths, store: 'MG-001' });
+  const order = await merchant.completed({ document: redeemed, store: 'SP-014' }, { redeem: '10.00' });
   await note('redeemed', merchant, redeemed, order.id);
 
   // Paid with as much cashback as possible, so that it earns nothing on that part.
@@ -152,7 +158,7 @@ async function makeFinished(
   await merchant.credit(cancelled, '50.00');
   const given = await merchant.create({ document: cancelled });
   await merchant.hold(given, '10.00');
-  await merchant.cancel(given);
+  await merchant.cancel(given, { body: { reason: 'Out of stock' } });
   await note('cancelled', merchant, cancelled, given.id);
 
   const erased = await merchant.completed();
@@ -175,8 +181,9 @@ async function makeRenewed(service: Service, merchant: TestMerchant, note: Note)
 async function makeRefunded(merchant: TestMerchant, note: Note): Promise<void> {
   const partial = aDocument();
   await merchant.credit(partial, '50.00');
-  const order = await merchant.completed({ document: partial }, { redeem: '10.00' });
-  for (const id of ['DEV-1', 'DEV-2']) await merchant.refund(order, '33.33', { external_id: id });
+  const order = await merchant.completed({ document: partial, store: 'SP-014' }, { redeem: '10.00' });
+  await merchant.refund(order, '33.33', { external_id: 'DEV-1', store: 'RJ-003', reason: 'Defective' });
+  await merchant.refund(order, '33.33', { external_id: 'DEV-2' });
   await note('partial', merchant, partial, order.id);
 
   const refunded = aDocument();

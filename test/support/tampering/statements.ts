@@ -38,4 +38,4 @@ export const UNKNOWN = "'00000000-0000-7000-8000-000000000000'";
 export const OTHER_CREDIT =
   '(SELECT id FROM (SELECT id FROM cashback_credits WHERE order_id = {redeemed.order}) AS other)';
 export const ENTRY_COLUMNS =
-  'wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, refund_id, effective_at, created_at';
+  'wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, refund_id, effective_at, created_at, made_by, store';
