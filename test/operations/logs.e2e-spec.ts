@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { PERMISSIONS } from '../../src/common/caller.js';
 import { Client } from '../support/client.js';
-import { aDocument, anOrder, PASSWORD } from '../support/factories.js';
+import { aDocument, anOrder, aUser, PASSWORD } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { useService } from '../support/use-service.js';
 import type { Tokens } from '../support/shop.js';
@@ -106,6 +107,44 @@ describe('the log', () => {
       .find((line) => 'code' in line && 'route' in line && line.route === '/auth/login');
     expect(anonymous).toMatchObject({ client: '127.0.0.1' });
     expect(anonymous).not.toHaveProperty('api_user_id');
+  });
+
+  it('a line has the API user and, of a request about an order or a refund, the ID of the order', async () => {
+    const till = await aUser(service, merchant.id, PERMISSIONS);
+    const { id } = await till.create();
+    const path = `/orders/${id}`;
+    await till.order({ id });
+    await till.orderByExternalId((await till.order({ id })).external_id);
+    await till.complete({ id });
+    const refund = await till.refund({ id }, '1.00');
+    await till.get(`${path}/refunds/${refund.id}`);
+    await till.cancel({ id }).refused(409, 'invalid_transition');
+    await till.orders();
+    await till.post('/quotes', { total: '1.00' });
+    const grant = await till.grant();
+    await till.readGrant(grant);
+    await new Client(service).get(path);
+    const lines = service.logged
+      .map((line) => JSON.parse(line) as Record<string, string>)
+      .filter((line) => line.api_user_id === till.userId && 'route' in line);
+    expect(lines.map(({ method, route, order_id }) => [`${method} ${route}`, order_id])).toEqual([
+      ['POST /orders', id],
+      ['GET /orders/:id', id],
+      ['GET /orders/:id', id],
+      ['GET /orders/by-external-id/:external_id', undefined],
+      ['POST /orders/:id/complete', id],
+      ['POST /orders/:id/refunds', id],
+      ['GET /orders/:id/refunds/:refund_id', id],
+      ['POST /orders/:id/cancel', id],
+      ['GET /orders', undefined],
+      ['POST /quotes', undefined],
+      ['POST /grants', undefined],
+      ['GET /grants/:id', undefined],
+    ]);
+    // An anonymous caller may ask for anything.
+    const anonymous = service.logged.map((line) => JSON.parse(line) as Record<string, string>).at(-1);
+    expect(anonymous).toMatchObject({ route: '/orders/:id', status: 401 });
+    expect(anonymous).not.toHaveProperty('order_id');
   });
 
   it('health checks and collections of metrics are logged at the level debug while they succeed', async () => {

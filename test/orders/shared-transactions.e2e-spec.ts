@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { atOnce, Client } from '../support/client.js';
+import { eventsOf } from '../support/events.js';
 import { expectInvariants } from '../support/expectations.js';
-import { aDocument, aMerchant } from '../support/factories.js';
+import { aDocument, aMerchant, aUser } from '../support/factories.js';
 import { lockOrder } from '../support/locked-order.js';
 import { startService } from '../support/service.js';
 import { useSharing } from '../support/use-sharing.js';
@@ -87,6 +88,29 @@ describe.each([true, false])('use cases that come together, with BATCH=%s', (isS
     expect(statusesOf(answers.slice(0, 16))).toEqual(Array(16).fill(200));
     expect(statusesOf(answers.slice(16))).toEqual([422, 200, 409, 409, 200, 412, 404, 404]);
     expect((await merchant.order(twice)).version).toBe(1);
+    await expectInvariants(service);
+  });
+
+  it('users who change the debt of one customer together are each named, with what they changed', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
+    const till = await aUser(service, shop.id);
+    const document = aDocument();
+    const sold = await atOnce(COUNT, () => shop.completed({ document }));
+    await shop.completed({ document, total: '180.00', payment_methods: [] }, { redeem: '180.00' });
+    const users = [shop, till];
+    const refunds = await gathered(() => atOnce(COUNT, (index) => users[index % 2]!.refund(sold[index]!, '150.00')));
+    expect(refunds.map(({ created_by }) => created_by)).toEqual(refunds.map((_, index) => users[index % 2]!.by));
+    const events = await eventsOf(service, shop, '&types=wallet.debt_changed');
+    for (const { by } of users) {
+      const own = events.filter((event) => event.by!.user_id === by.user_id);
+      expect(own.map((event) => event.by)).toEqual(own.map(() => by));
+      const cents = own.map(({ data }) => Math.round(Number(data.change) * 100));
+      expect(cents.reduce((sum, change) => sum + change, 0)).toBe((COUNT / 2) * 750);
+    }
+    // Of a shared transaction, each user has one event, with the sums after all of it.
+    expect(events.length < COUNT).toBe(isShared);
+    const debts = events.map(({ data }) => data.wallet.debt);
+    expect(new Set(debts).size < debts.length).toBe(isShared);
     await expectInvariants(service);
   });
 
