@@ -28,7 +28,8 @@ export const CREDIT_CHECKS: SqlChecks = {
        AND NOT COALESCE(e.credit_id = c.id AND c.amount_cents = e.amount_cents AND c.created_at = e.created_at AND c.refund_id <=> e.refund_id
                         AND ${madeAt('c.id', 'c.created_at')} AND (c.refund_id IS NOT NULL OR ${isSameText('c.store', 'e.store')})
                         AND CASE WHEN c.refund_id IS NOT NULL THEN e.kind = 'return' AND c.order_id IS NULL
-                                 WHEN c.order_id IS NOT NULL THEN e.kind = 'earn' AND c.order_id = e.order_id
+                                 WHEN c.moved_order_id IS NOT NULL THEN e.kind = 'earn' AND c.order_id IS NULL AND c.moved_order_id = e.order_id
+                                 WHEN c.order_id IS NOT NULL THEN e.kind IN ('earn', 'move_in') AND c.order_id = e.order_id
                                  ELSE e.kind = 'grant' END, FALSE)`,
 
   'a credit becomes available before it expires, and expires after it was made': `
@@ -50,12 +51,12 @@ export const CREDIT_CHECKS: SqlChecks = {
       LEFT JOIN cashback_credits c ON c.id = g.credit_id
       LEFT JOIN wallets w ON w.id = c.wallet_id
      WHERE ${inPage('g.credit_id')}
-       AND NOT COALESCE(c.order_id IS NULL AND c.refund_id IS NULL AND w.merchant_id = g.merchant_id, FALSE)`,
+       AND NOT COALESCE(c.order_id IS NULL AND c.moved_order_id IS NULL AND c.refund_id IS NULL AND w.merchant_id = g.merchant_id, FALSE)`,
 
   'a credit that no order earned and no refund made has a grant': `
     SELECT c.id AS credit_id, c.merchant_id, c.wallet_id
       FROM cashback_credits c LEFT JOIN cashback_grants g ON g.credit_id = c.id
-     WHERE ${inPage('c.wallet_id')} AND c.order_id IS NULL AND c.refund_id IS NULL AND g.credit_id IS NULL`,
+     WHERE ${inPage('c.wallet_id')} AND c.order_id IS NULL AND c.moved_order_id IS NULL AND c.refund_id IS NULL AND g.credit_id IS NULL`,
 
   'a grant is available and expires at the requested dates': `
     SELECT g.credit_id, c.created_at, g.requested_available_at, g.requested_available_on, c.available_at,

@@ -17,6 +17,8 @@ const NAMES: Record<EntryKind, Names> = {
   // Taken back by a refund, or repays debt from new cashback or from amounts that a refund or a release returns.
   take_back: { credit: true, order: null, refund: null },
   expire: { credit: true, order: false, refund: false },
+  move_out: { credit: true, order: true, refund: false },
+  move_in: { credit: true, order: true, refund: false },
   debt: { credit: false, order: true, refund: true },
   repay: { credit: false, order: null, refund: null },
 };
@@ -31,10 +33,12 @@ export const ENTRY_CHECKS: SqlChecks = {
       LEFT JOIN cashback_credits c ON c.id = e.credit_id
       LEFT JOIN orders o ON o.id = e.order_id
       LEFT JOIN refunds r ON r.id = e.refund_id
+      LEFT JOIN customer_changes m ON m.order_id = e.order_id
      WHERE ${inPage('e.wallet_id')}
        AND (w.id IS NULL OR e.merchant_id <> w.merchant_id
             OR (e.credit_id IS NOT NULL AND c.id IS NULL) OR c.wallet_id <> e.wallet_id
-            OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id OR o.document <> w.document
+            OR (e.order_id IS NOT NULL AND o.id IS NULL) OR o.merchant_id <> w.merchant_id
+            OR (o.document <> w.document AND NOT COALESCE(m.previous_wallet_id = e.wallet_id, FALSE) AND NOT (e.kind IN ('take_back', 'repay') AND e.refund_id IS NULL))
             OR (e.refund_id IS NOT NULL AND NOT (r.order_id <=> e.order_id)))`,
 
   'an entry has the sign of its kind, and a credit, an order and a refund as its kind requires': `
@@ -47,8 +51,8 @@ export const ENTRY_CHECKS: SqlChecks = {
       FROM cashback_entries e LEFT JOIN cashback_credits c ON c.id = e.credit_id
      WHERE ${inPage('e.wallet_id')}
        AND (e.effective_at > e.created_at OR e.effective_at <> CASE e.kind WHEN 'expire' THEN c.expires_at ELSE e.created_at END
-            OR e.seq < c.seq OR (e.kind IN ('earn', 'grant') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
-            OR ((e.kind IN ('void', 'return') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL)) AND e.created_at >= c.expires_at))`,
+            OR e.seq < c.seq OR (e.kind IN ('earn', 'grant', 'move_in') AND e.seq <> c.seq) OR (e.kind = 'redeem' AND e.created_at < c.available_at)
+            OR ((e.kind IN ('void', 'return', 'move_out') OR (e.kind = 'take_back' AND e.refund_id IS NOT NULL)) AND e.created_at >= c.expires_at))`,
 
   'an order redeems and earns when it is completed, and a refund moves cashback when it is made': `
     SELECT e.wallet_id, e.seq, e.kind, e.created_at, o.id AS order_id, o.completed_at, r.id AS refund_id, r.created_at AS refunded_at
@@ -57,6 +61,13 @@ export const ENTRY_CHECKS: SqlChecks = {
       LEFT JOIN refunds r ON r.id = e.refund_id
      WHERE ${inPage('e.wallet_id')}
        AND (r.created_at <> e.created_at OR (e.kind IN ('redeem', 'earn') AND NOT (o.completed_at <=> e.created_at)))`,
+
+  'what moves from one customer to another is what the correction of the order says': `
+    SELECT e.wallet_id, e.seq, e.kind, e.order_id, e.amount_cents, e.created_at, e.made_by, m.moved_cents, m.created_at AS moved_at, m.created_by
+      FROM cashback_entries e LEFT JOIN customer_changes m ON m.order_id = e.order_id
+     WHERE ${inPage('e.wallet_id')} AND e.kind IN ('move_out', 'move_in')
+       AND NOT COALESCE(e.created_at = m.created_at AND e.made_by = m.created_by AND ABS(e.amount_cents) = m.moved_cents
+                        AND e.wallet_id = CASE e.kind WHEN 'move_out' THEN m.previous_wallet_id ELSE m.wallet_id END, FALSE)`,
 
   // Of what an order repays without a refund, events say who did it.
   'an entry has the user and the store of the completion, refund or grant that it is of; an expiry has neither, and a void no store': `

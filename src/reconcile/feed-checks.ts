@@ -23,15 +23,28 @@ const LAST_ENTRIES = 100;
 /** How many entries back. Servers use no index for a range whose ends are in another table. */
 const BACK = Array.from({ length: LAST_ENTRIES }, (_, n) => `SELECT ${n} AS n`).join(' UNION ALL ');
 
-/** The sums of wallets `w` that events say. */
+/**
+ * The sums of wallets `w` that events say: of their own, of their orders, and of orders of which they were the wallet
+ * until the customer was corrected.
+ */
 const SAID = [
-  'JOIN wallets w ON w.id = e.subject_id',
-  'JOIN orders o ON o.id = e.subject_id JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document',
-].map((join) =>
+  ['wallet', 'JOIN wallets w ON w.id = e.subject_id', "e.type NOT LIKE 'order.%'"],
+  [
+    'wallet',
+    'JOIN orders o ON o.id = e.subject_id JOIN wallets w ON w.merchant_id = o.merchant_id AND w.document = o.document',
+    `e.type <> 'order.created' AND ${valueOf('wallet.id')} = w.id`,
+  ],
+  ...['wallet', 'previous_wallet'].map((said) => [
+    said,
+    'JOIN customer_changes m ON m.order_id = e.subject_id JOIN wallets w ON w.id = m.previous_wallet_id',
+    `${valueOf(`${said}.id`)} = w.id`,
+  ]),
+].map(([said, join, condition]) =>
   fromBoth(
     `w.id AS wallet_id, e.occurred_at AS at, 1 AS place, 0 AS seq, 0 AS expired_cents, ${EVENT_ID} AS event_id, e.type,
-     ${centsOf('wallet.debt')} AS debt_cents, ${centsOf('wallet.available')} + ${centsOf('wallet.pending')} + ${centsOf('wallet.held')} AS balance_cents`,
-    `${join} WHERE ${inPage('w.id')} AND e.type <> 'order.created'`,
+     ${centsOf(`${said}.debt`)} AS debt_cents,
+     ${centsOf(`${said}.available`)} + ${centsOf(`${said}.pending`)} + ${centsOf(`${said}.held`)} AS balance_cents`,
+    `${join} WHERE ${inPage('w.id')} AND ${condition}`,
   ),
 );
 

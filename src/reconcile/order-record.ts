@@ -15,6 +15,7 @@ const SUM_NAMES = [
   'return_entries',
   'take_back_entries',
   'expired_cents',
+  'expired_before_cents',
 ] as const;
 
 /** The row of an order, with columns of other rows, and sums in centavos. Findings show its names. */
@@ -91,6 +92,10 @@ const SUMS = [
   `SELECT o.id AS order_id, -SUM(e.amount_cents) AS expired_cents
      FROM orders o JOIN cashback_credits c ON c.order_id = o.id JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'expire'
     WHERE ${inPage('o.id')} AND o.refunded_cents > 0 GROUP BY o.id`,
+  `SELECT m.order_id, -SUM(e.amount_cents) AS expired_before_cents
+     FROM customer_changes m JOIN cashback_credits c ON c.wallet_id = m.previous_wallet_id AND c.moved_order_id = m.order_id
+     JOIN cashback_entries e ON e.credit_id = c.id AND e.kind = 'expire' AND e.created_at <= m.created_at
+    WHERE ${inPage('m.order_id')} GROUP BY m.order_id`,
 ];
 
 const MOVES = `

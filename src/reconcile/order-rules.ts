@@ -30,9 +30,11 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
   'each refund is a version after the completed one, and version 1 is a pending order that did not change': ({
     order: o,
     refunds,
+    change,
   }) =>
     o.wasCompleted
-      ? o.version === Number(o.completedVersion) + 1 + refunds.length && Number(o.completedVersion) >= 1
+      ? o.version === Number(o.completedVersion) + 1 + refunds.length + (change === undefined ? 0 : 1) &&
+        Number(o.completedVersion) >= 1
       : o.completedVersion === null &&
         (o.version === 1 ? o.status === 'pending' && +o.updatedAt === +o.createdAt : o.version > 1),
 
@@ -70,13 +72,14 @@ const ORDER_RULES: Record<string, (record: OrderRecord) => boolean> = {
   'a completed order has a wallet, and a credit of the earned amount with its dates if it earned anything': ({
     order: o,
     row,
+    change,
   }) =>
     (row.wallet_id !== null || !o.wasCompleted) &&
     (row.credit_wallet_id === null
-      ? o.earnedCents === 0
+      ? (change?.movedCents ?? o.earnedCents) === 0
       : row.credit_wallet_id === row.wallet_id &&
-        row.credit_cents === o.earnedCents &&
-        +row.credit_created_at! === Number(o.completedAt) &&
+        row.credit_cents === (change?.movedCents ?? o.earnedCents) &&
+        +row.credit_created_at! === Number(change?.createdAt ?? o.completedAt) &&
         +row.credit_available_at! === Number(o.cashbackAvailableAt) &&
         +row.credit_expires_at! === Number(o.cashbackExpiresAt)),
 
@@ -140,15 +143,15 @@ const beforeRefunds = (order: Order): RefundedOrder => {
 };
 
 /** Makes the refunds again. What had expired unspent before each is not known, but in all at most what has by now. */
-function refundsFollow({ order: o, row, refunds }: OrderRecord): boolean {
+function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean {
   const state = beforeRefunds(o);
+  const isMovedBefore = (version: number): boolean => change !== undefined && change.version < version;
+  let lostCents = 0;
+  const lose = (): number => (lostCents = state.keptCents - change!.movedCents);
   const follow = refunds.every((refund, at) => {
-    const {
-      externalId,
-      amountCents,
-      requestedEligibleCents: eligibleCents,
-      requestedTakeBackCents: takeBackCents,
-    } = refund;
+    if (isMovedBefore(refund.version) && !isMovedBefore(refunds[at - 1]?.version ?? 0)) lose();
+    const { externalId, amountCents } = refund;
+    const { requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
     const sent = { externalId, amountCents, eligibleCents, takeBackCents };
     const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
     const { returnedCents, takenBackCents } = refundParts(state, amounts);
@@ -158,15 +161,17 @@ function refundsFollow({ order: o, row, refunds }: OrderRecord): boolean {
     state.takenBackCents += refund.takenBackCents;
     state.keptCents -= amounts.dueCents;
     return (
-      refund.version === Number(o.completedVersion) + 2 + at &&
+      refund.version === Number(o.completedVersion) + 2 + at + (isMovedBefore(refund.version) ? 1 : 0) &&
       refund.eligibleCents === amounts.eligibleCents &&
       refund.dueCents === amounts.dueCents &&
       refund.returnedCents === returnedCents &&
       refund.takenBackCents <= takenBackCents
     );
   });
+  if (change !== undefined && !isMovedBefore(refunds.at(-1)?.version ?? 0)) lose();
   const waivedCents = o.earnedCents - state.keptCents - state.takenBackCents;
-  return follow && o.keptCents === state.keptCents && waivedCents <= row.expired_cents;
+  const mostCents = row.expired_cents + row.expired_before_cents + lostCents;
+  return follow && o.keptCents === state.keptCents && o.lostCents === lostCents && waivedCents <= mostCents;
 }
 
 /** A UUID v7 begins with its instant. */
@@ -183,9 +188,10 @@ function expiresWithinBounds({ createdAt, updatedAt, expiresAt, requestedExpires
   );
 }
 
-function changesInOrder({ order: o, refunds }: OrderRecord): boolean {
-  const refundedAt = Math.max(0, ...refunds.map(({ createdAt }) => +createdAt));
-  const last = o.cancelledAt ?? (refunds.length > 0 ? refundedAt : o.completedAt);
+function changesInOrder({ order: o, refunds, change }: OrderRecord): boolean {
+  const later = [...refunds, ...(change === undefined ? [] : [change])];
+  const changedAt = Math.max(0, ...later.map(({ createdAt }) => +createdAt));
+  const last = o.cancelledAt ?? (later.length > 0 ? changedAt : o.completedAt);
   return (
     o.updatedAt >= o.createdAt &&
     (last === null || +last === +o.updatedAt) &&
