@@ -55,6 +55,8 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         INDEX ix_orders_customer (merchant_id, document, status, created_at, id),
         INDEX ix_orders_expiry (status, expires_at),
         INDEX ix_orders_completion (merchant_id, status, completed_at, id),
+        INDEX ix_orders_updated (merchant_id, updated_at, id),
+        INDEX ix_orders_store (merchant_id, store, created_at, id),
         CONSTRAINT fk_orders_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION},
         CONSTRAINT ck_orders_status CHECK (status IN ('pending', 'expired', 'completed', 'cancelled', 'partially_refunded', 'refunded')),
         CONSTRAINT ck_orders_total CHECK (total_cents > 0),

@@ -7,6 +7,12 @@ export interface PageRequest {
   readonly cursor?: string;
 }
 
+/** The page of a list by creation, which can have bounds. */
+export interface CreatedPageRequest extends PageRequest {
+  readonly created_from?: string;
+  readonly created_to?: string;
+}
+
 /**
  * Encodes the sort key of a page's last row as an opaque cursor.
  *

@@ -1,6 +1,6 @@
 import { IsOptional, IsString } from 'class-validator';
-import type { PageRequest } from '../common/cursor.js';
-import { IsQueryInteger } from './validators.js';
+import type { CreatedPageRequest, PageRequest } from '../common/cursor.js';
+import { IsInstant, IsQueryInteger } from './validators.js';
 
 /** The page of a list to return. */
 export class PageQueryDto implements PageRequest {
@@ -16,4 +16,17 @@ export class PageQueryDto implements PageRequest {
   @IsOptional()
   @IsString({ message: 'must be the next_cursor of an earlier page of this list' })
   readonly cursor?: string;
+}
+
+/** The page of a list by creation, newest first, and its bounds. */
+export class CreatedQueryDto extends PageQueryDto implements CreatedPageRequest {
+  /** Created at this instant or later. */
+  @IsOptional()
+  @IsInstant()
+  readonly created_from?: string;
+
+  /** Created before this instant. */
+  @IsOptional()
+  @IsInstant()
+  readonly created_to?: string;
 }

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, In } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { readUserNames } from '../auth/user-names.service.js';
 import { availableOf } from '../cashback/balances.service.js';
 import { Clock } from '../common/clock.js';
+import { type DatedRow, loadFound } from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { OrderPageDto } from './dto/list-orders.dto.js';
 import { Order } from './order.entity.js';
 import { authorsOf, toOrderDto } from './order.mapper.js';
-import { cursorAfter, findPage, type OrderFilter, type PageRow } from './order-page.query.js';
+import { cursorAfter, findPage, type OrderFilter } from './order-page.query.js';
 
 /** A page ends before its body exceeds this size, so that large orders do not exhaust the memory of the process. */
 const MAX_PAGE_BYTES = 1024 * 1024;
@@ -32,7 +33,7 @@ export class OrderListingService {
   ) {}
 
   /**
-   * Returns a page of the merchant's or a customer's orders, the latest creation or completion first.
+   * Returns a page of the merchant's or a customer's orders, the latest creation, update or completion first.
    *
    * @throws Problem validation_failed if the cursor is not valid, or the filters cannot be combined.
    */
@@ -42,7 +43,7 @@ export class OrderListingService {
       const found = await findPage(manager, merchantId, filter);
       const page = found.slice(0, await pageLength(manager, merchantId, found, filter.limit));
       const last = page.length < found.length ? page.at(-1) : undefined;
-      const orders = await load(manager, merchantId, page);
+      const orders = await loadFound(manager, Order, merchantId, page);
       const availableIn = await availableOf(manager, orders, now);
       const whoIs = await readUserNames(manager, orders.flatMap(authorsOf));
       return {
@@ -61,7 +62,7 @@ export class OrderListingService {
 async function pageLength(
   manager: EntityManager,
   merchantId: string,
-  found: PageRow[],
+  found: DatedRow[],
   limit: number,
 ): Promise<number> {
   const wanted = found.slice(0, limit);
@@ -76,17 +77,11 @@ async function pageLength(
   return wanted.length;
 }
 
-async function jsonSizes(manager: EntityManager, merchantId: string, rows: PageRow[]): Promise<Map<string, number>> {
+async function jsonSizes(manager: EntityManager, merchantId: string, rows: DatedRow[]): Promise<Map<string, number>> {
   if (rows.length === 0) return new Map();
   const sizes = await manager.query<{ id: string; bytes: string | number }[]>(
     'SELECT id, LENGTH(items) + ? * JSON_LENGTH(items) + LENGTH(payment_methods) + COALESCE(LENGTH(final_payment_methods), 0) + COALESCE(LENGTH(metadata), 0) AS bytes FROM orders WHERE merchant_id = ? AND id IN (?)',
     [QUANTITY_BYTES, merchantId, rows.map((row) => row.id)],
   );
   return new Map(sizes.map(({ id, bytes }) => [id, Number(bytes)]));
-}
-
-async function load(manager: EntityManager, merchantId: string, page: PageRow[]): Promise<Order[]> {
-  const ids = page.map((row) => row.id);
-  const orders = await manager.findBy(Order, { merchantId, id: In(ids) });
-  return orders.sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
 }
