@@ -93,6 +93,7 @@ export class CreateOrders1763640000001 implements MigrationInterface {
         PRIMARY KEY (id),
         UNIQUE INDEX uq_refunds_order_external_id (order_id, merchant_id, external_id),
         INDEX ix_refunds_order_created (order_id, created_at, id),
+        INDEX ix_refunds_merchant_created (merchant_id, created_at, id),
         CONSTRAINT fk_refunds_order FOREIGN KEY (order_id) REFERENCES orders (id) ${NO_ACTION},
         CONSTRAINT ck_refunds_amount CHECK (amount_cents > 0),
         CONSTRAINT ck_refunds_eligible CHECK (eligible_cents BETWEEN 0 AND amount_cents),

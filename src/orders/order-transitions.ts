@@ -1,6 +1,9 @@
 import { type Fault, ORDER_OPERATIONS, type OrderOperation, Problem } from '../common/problem.js';
 
-/** The statuses of an order. They are also in the check `ck_orders_status` and in the rules of `reconcile`. */
+/**
+ * The statuses of an order. They are also in the check `ck_orders_status`, in the rules of `reconcile` and in the list
+ * of customers.
+ */
 export const ORDER_STATUSES = [
   'pending',
   'completed',

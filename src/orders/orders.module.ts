@@ -13,12 +13,12 @@ import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { PolicyController, QuotesController } from './quotes.controller.js';
 import { QuotesService } from './quotes.service.js';
-import { RefundsController } from './refunds.controller.js';
+import { RefundListController, RefundsController } from './refunds.controller.js';
 import { RefundsService } from './refunds.service.js';
 
 @Module({
   imports: [ApiUsersModule, CashbackModule, MerchantsModule],
-  controllers: [OrdersController, RefundsController, QuotesController, PolicyController],
+  controllers: [OrdersController, RefundsController, RefundListController, QuotesController, PolicyController],
   providers: [
     OrdersService,
     OrderListingService,

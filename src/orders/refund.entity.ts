@@ -13,6 +13,7 @@ import {
 /** A return, whole or in part, of a completed order. */
 @Entity('refunds')
 @Index('ix_refunds_order_created', ['orderId', 'createdAt', 'id'])
+@Index('ix_refunds_merchant_created', ['merchantId', 'createdAt', 'id'])
 @Index('uq_refunds_order_external_id', ['orderId', 'merchantId', 'externalId'], { unique: true })
 export class Refund {
   @PrimaryId()

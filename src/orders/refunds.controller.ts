@@ -7,7 +7,7 @@ import { CurrentCaller, IdParam, IfMatch, MerchantId } from '../http/decorators.
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
-import { PageQueryDto } from '../http/page-query.dto.js';
+import { CreatedQueryDto, PageQueryDto } from '../http/page-query.dto.js';
 import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
@@ -70,5 +70,24 @@ export class RefundsController {
     @IdParam('The refund', 'refund_id') refundId: string,
   ): Promise<RefundDto> {
     return this.refunds.get(merchantId, id, refundId);
+  }
+}
+
+@MerchantController('refunds', 'orders')
+export class RefundListController {
+  constructor(private readonly refunds: RefundsService) {}
+
+  /**
+   * List all refunds
+   *
+   * @remarks Returns the refunds of all orders, newest first, one page at a time. Continue with `next_cursor` until it
+   * is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ApiProblems.query()
+  listAllRefunds(@MerchantId() merchantId: string, @Query() query: CreatedQueryDto): Promise<RefundPageDto> {
+    return this.refunds.listAll(merchantId, query);
   }
 }

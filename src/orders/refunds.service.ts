@@ -3,10 +3,11 @@ import type { EntityManager } from 'typeorm';
 import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
 import type { Caller } from '../common/caller.js';
-import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
+import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { readMetadata } from '../common/metadata.js';
 import { parseMoney } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
+import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
@@ -57,19 +58,22 @@ export class RefundsService {
    * @throws Problem not_found, also for an order of another merchant; validation_failed if the cursor is not one of
    *   this service.
    */
-  list(merchantId: string, orderId: string, { limit, cursor }: PageRequest): Promise<RefundPageDto> {
-    const list = `refunds ${orderId}`;
-    const before = cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string']);
+  list(merchantId: string, orderId: string, request: PageRequest): Promise<RefundPageDto> {
     return this.unitOfWork.statement(async (manager) => {
       await requireOrder(manager, merchantId, orderId);
-      const rows = await refundsBefore(manager, { merchantId, orderId }, before, limit + 1);
-      const { page, next_cursor } = pageOf(list, rows, limit, ({ createdAt, id }) => [createdAt.getTime(), id]);
-      const whoIs = await readUserNames(
-        manager,
-        page.map(({ createdBy }) => createdBy),
-      );
-      return { data: page.map((refund) => toRefundDto(refund, whoIs)), next_cursor };
+      const range: IndexRange = { index: 'ix_refunds_order_created', prefix: [['order_id = ?', orderId]] };
+      return readPage(manager, `refunds ${orderId}`, merchantId, range, request);
     });
+  }
+
+  /**
+   * Returns a page of the merchant's refunds, newest first.
+   *
+   * @throws Problem validation_failed if the cursor is not one of this list.
+   */
+  listAll(merchantId: string, request: CreatedPageRequest): Promise<RefundPageDto> {
+    const range: IndexRange = { index: 'ix_refunds_merchant_created', prefix: [] };
+    return this.unitOfWork.snapshot((manager) => readPage(manager, 'refunds', merchantId, range, request));
   }
 
   /** @throws Problem not_found, also for a refund of another order or another merchant. */
@@ -124,18 +128,29 @@ async function requireOrder(manager: EntityManager, merchantId: string, id: stri
   if (!(await manager.existsBy(Order, { id, merchantId }))) throw notFound('no order has this ID');
 }
 
-/** Reads refunds of an order, newest first, as one range of an index. @param before where the previous page ended. */
-function refundsBefore(
+/** Reads a page of refunds, newest first. @throws Problem validation_failed if the cursor is not valid. */
+async function readPage(
   manager: EntityManager,
-  of: { merchantId: string; orderId: string },
-  before: [createdAt: number, id: string] | undefined,
-  limit: number,
-): Promise<Refund[]> {
-  const page = manager.createQueryBuilder(Refund, 'r').where('r.orderId = :orderId AND r.merchantId = :merchantId', of);
-  if (before !== undefined)
-    page.andWhere('r.createdAt <= :at AND (r.createdAt < :at OR r.id < :id)', {
-      at: new Date(before[0]),
-      id: before[1],
-    });
-  return page.orderBy('r.createdAt', 'DESC').addOrderBy('r.id', 'DESC').limit(limit).getMany();
+  list: string,
+  merchantId: string,
+  range: IndexRange,
+  { limit, cursor, created_from: from, created_to: to }: CreatedPageRequest,
+): Promise<RefundPageDto> {
+  const found = await findDated(manager, {
+    table: 'refunds',
+    column: 'created_at',
+    order: 'DESC',
+    merchantId,
+    ranges: [range],
+    period: periodOf(from, to),
+    after: cursor === undefined ? undefined : decodeCursor(list, cursor, ['number', 'string']),
+    limit: limit + 1,
+  });
+  const { page, next_cursor } = pageOf(list, found, limit, positionOf);
+  const refunds = await loadFound(manager, Refund, merchantId, page);
+  const whoIs = await readUserNames(
+    manager,
+    refunds.map(({ createdBy }) => createdBy),
+  );
+  return { data: refunds.map((refund) => toRefundDto(refund, whoIs)), next_cursor };
 }

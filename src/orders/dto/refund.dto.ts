@@ -128,7 +128,7 @@ export class RefundDto {
   readonly created_by!: ByDto;
 }
 
-/** A page of an order's refunds, newest first. */
+/** A page of refunds, newest first. */
 export class RefundPageDto {
   readonly data!: RefundDto[];
 
