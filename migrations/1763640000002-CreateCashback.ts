@@ -119,6 +119,8 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         void_reason            VARCHAR(500) NULL,
         PRIMARY KEY (credit_id),
         UNIQUE INDEX uq_cashback_grants_external_id (merchant_id, external_id),
+        INDEX ix_cashback_grants_merchant (merchant_id, credit_id),
+        INDEX ix_cashback_grants_user (merchant_id, created_by, credit_id),
         CONSTRAINT fk_cashback_grants_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
         CONSTRAINT fk_cashback_grants_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
       ) ${TABLE_OPTIONS}`);

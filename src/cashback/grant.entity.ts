@@ -21,6 +21,8 @@ import { Credit } from './credit.entity.js';
  */
 @Entity('cashback_grants')
 @Index('uq_cashback_grants_external_id', ['merchantId', 'externalId'], { unique: true })
+@Index('ix_cashback_grants_merchant', ['merchantId', 'creditId'])
+@Index('ix_cashback_grants_user', ['merchantId', 'createdBy', 'creditId'])
 export class Grant {
   @PrimaryId('credit_id')
   @ForeignKey(() => Credit, { name: 'fk_cashback_grants_credit' })

@@ -149,12 +149,12 @@ export class GrantsService {
   /** Returns a grant in its current state. @throws Problem not_found, also for a grant of another merchant. */
   async get(merchantId: string, creditId: string): Promise<GrantState> {
     const { timeZone } = await this.merchants.policyOf(merchantId);
-    const [found] = await this.unitOfWork.snapshot((manager) => readWithReturned(manager, [{ merchantId, creditId }]));
-    if (found === undefined) throw notFound('no grant has this ID');
     const now = this.clock.now(merchantId);
-    // What has expired and is not held counts no more, also before it is written off.
-    const left = found.all.map((one) => (one.expiresAt <= now ? { ...one, remainingCents: one.heldCents } : one));
-    return { ...found, timeZone, ...sumsOf(left) };
+    const [found] = await this.unitOfWork.snapshot((manager) =>
+      readGrantStates(manager, [{ merchantId, creditId }], timeZone, now),
+    );
+    if (found === undefined) throw notFound('no grant has this ID');
+    return found;
   }
 
   /**
@@ -309,6 +309,21 @@ async function readWithReturned(
   return stored.flatMap((one) =>
     one === undefined ? [] : { ...one, all: [one.credit, ...returned.filter((c) => c.fromCreditId === one.credit.id)] },
   );
+}
+
+/** Reads grants that exist, in their current state. Call it in a snapshot: it needs several statements. */
+export async function readGrantStates(
+  manager: EntityManager,
+  keys: readonly Pick<Grant, 'merchantId' | 'creditId'>[],
+  timeZone: string,
+  now: Date,
+): Promise<GrantState[]> {
+  const grants = await readWithReturned(manager, keys);
+  return grants.map(({ all, ...stored }) => {
+    // What has expired and is not held counts no more, also before it is written off.
+    const left = all.map((one) => (one.expiresAt <= now ? { ...one, remainingCents: one.heldCents } : one));
+    return { ...stored, timeZone, ...sumsOf(left) };
+  });
 }
 
 const sumsOf = (credits: readonly Credit[]): Pick<GrantState, 'remainingCents' | 'heldCents'> => ({

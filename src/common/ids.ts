@@ -6,6 +6,11 @@ export function newId(at: Date): string {
   return v7({ msecs: at.getTime() });
 }
 
+/** Returns a text that sorts before the IDs of an instant, and after those of earlier ones. */
+export function beforeIdsOf(at: Date): string {
+  return Math.max(0, at.getTime()).toString(16).padStart(12, '0').replace(/^.{8}/, '$&-');
+}
+
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**

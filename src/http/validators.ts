@@ -14,6 +14,8 @@ import {
   type ValidationOptions,
 } from 'class-validator';
 import { DOCUMENT_PATTERN, hasValidCheckDigits, isDocument, withoutPunctuation } from '../common/document.js';
+import { OPERATOR } from '../common/caller.js';
+import { UUID } from '../common/ids.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MAX_METADATA_MEMBERS, MAX_METADATA_VALUE, METADATA_KEY } from '../common/metadata.js';
@@ -62,6 +64,18 @@ export function IsCallerId(): PropertyDecorator {
   return applyDecorators(
     rule('isCallerId', callerIdFault),
     ApiProperty({ type: String, minLength: 1, maxLength: 100 }),
+  );
+}
+
+/** The ID of an API user, or the word for the operator. */
+export function IsUserId(): PropertyDecorator {
+  return applyDecorators(
+    rule('isUserId', (value) =>
+      typeof value === 'string' && (value === OPERATOR || UUID.test(value.toLowerCase()))
+        ? undefined
+        : `must be the UUID of an API user, or "${OPERATOR}"`,
+    ),
+    ApiProperty({ type: String, maxLength: 36 }),
   );
 }
 

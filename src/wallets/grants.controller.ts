@@ -1,4 +1,4 @@
-import { Body, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { MerchantController } from '../auth/merchant-controller.js';
@@ -9,8 +9,9 @@ import { GrantsService, type GrantState } from '../cashback/grants.service.js';
 import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { CurrentCaller, IdParam, MerchantId } from '../http/decorators.js';
 import { markCreated } from '../http/responses.js';
-import { LocksRows } from '../http/admission.js';
-import { CreateGrantDto, GrantDto, VoidGrantDto } from './dto/grant.dto.js';
+import { Heavy, LocksRows } from '../http/admission.js';
+import { CreateGrantDto, GrantDto, GrantPageDto, ListGrantsDto, VoidGrantDto } from './dto/grant.dto.js';
+import { GrantListingService } from './grant-listing.service.js';
 import { readGrant, toGrantDto } from './grant.mapper.js';
 
 @MerchantController('grants', 'wallets')
@@ -18,6 +19,7 @@ export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
     private readonly names: UserNames,
+    private readonly listing: GrantListingService,
   ) {}
 
   /**
@@ -40,6 +42,20 @@ export class GrantsController {
     const { credit, replayed } = await this.grants.grant(merchantId, { ...readGrant(body), by });
     markCreated(response, `/grants/${credit.id}`, replayed);
     return this.#view(await this.grants.get(merchantId, credit.id));
+  }
+
+  /**
+   * List grants
+   *
+   * @remarks Returns the merchant's grants in their current state, newest first, one page at a time. Continue with
+   * `next_cursor` until it is null.
+   */
+  @Get()
+  @Requires('reports')
+  @Heavy()
+  @ApiProblems.query()
+  listGrants(@MerchantId() merchantId: string, @Query() query: ListGrantsDto): Promise<GrantPageDto> {
+    return this.listing.list(merchantId, query);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { GrantListingService } from './grant-listing.service.js';
 import { GrantsController } from './grants.controller.js';
 import { WalletReadsService } from './wallet-reads.service.js';
 import { WalletsController } from './wallets.controller.js';
@@ -10,6 +11,6 @@ import { WalletsController } from './wallets.controller.js';
 @Module({
   imports: [ApiUsersModule, CashbackModule, MerchantsModule],
   controllers: [WalletsController, GrantsController],
-  providers: [WalletReadsService],
+  providers: [WalletReadsService, GrantListingService],
 })
 export class WalletsModule {}

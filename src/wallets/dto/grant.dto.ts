@@ -2,7 +2,17 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
-import { ApiMetadata, IsCallerId, IsDay, IsDocument, IsMetadata, IsMoney, IsText } from '../../http/validators.js';
+import { CreatedQueryDto } from '../../http/page-query.dto.js';
+import {
+  ApiMetadata,
+  IsCallerId,
+  IsDay,
+  IsDocument,
+  IsMetadata,
+  IsMoney,
+  IsText,
+  IsUserId,
+} from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** Cashback for a customer that no order earned, such as a promotion or an apology. */
@@ -160,6 +170,27 @@ export class GrantDto {
 
   @ApiProperty({ type: String, nullable: true, example: null })
   readonly void_reason!: string | null;
+}
+
+/** Filters for grants. A grant must match all of them. */
+export class ListGrantsDto extends CreatedQueryDto {
+  /** The grant with this `external_id`. */
+  @IsOptional()
+  @IsCallerId()
+  readonly external_id?: string;
+
+  /** Granted by this API user, or by the `operator`. */
+  @IsOptional()
+  @IsUserId()
+  readonly user_id?: string;
+}
+
+/** A page of grants, newest first. */
+export class GrantPageDto {
+  readonly data!: GrantDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
 }
 
 /** Why a grant is voided. The body is optional. */
