@@ -25,6 +25,7 @@ import { Wallet } from './wallet.entity.js';
 ])
 @Index('ix_cashback_credits_due', ['isOpen', 'expiresAt', 'walletId', 'merchantId'])
 @Index('ix_cashback_credits_start', ['isOpen', 'availableAt', 'walletId', 'merchantId'])
+@Index('ix_cashback_credits_merchant', ['merchantId', 'isOpen', 'expiresAt', 'id'])
 @Index('ix_cashback_credits_refund', ['refundId'])
 @Index('ix_cashback_credits_from', ['fromCreditId'])
 @Index('uq_cashback_credits_order', ['orderId', 'merchantId'], { unique: true })

@@ -23,7 +23,7 @@ const NEXT_RELEASE = `
    WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND available_at > ? GROUP BY available_at ORDER BY available_at LIMIT 1`;
 
 const NEXT_EXPIRY = `
-  SELECT expires_at AS at, SUM${FREE} AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
+  SELECT MIN(wallet_id) AS id, expires_at AS at, SUM${FREE} AS cents FROM cashback_credits FORCE INDEX (ix_cashback_credits_expiry)
    WHERE wallet_id = ? AND merchant_id = ? AND is_open = 1 AND expires_at > ? AND available_at <= ?
    GROUP BY expires_at ORDER BY expires_at LIMIT 1`;
 
@@ -40,15 +40,36 @@ export async function summarize(
 ): Promise<WalletSummary | null> {
   const wallet = await manager.findOneBy(Wallet, { merchantId, document });
   if (wallet === null) return null;
-  const { id, availableAsOf } = wallet;
-  // The clock of the instance that wrote the wallet last can be ahead.
-  const at = availableAsOf > now ? availableAsOf : now;
+  const { id } = wallet;
+  const at = readAt(wallet, now);
   await bringUpToDate(manager, [[wallet, at]]);
-  return {
-    ...wallet,
-    nextRelease: await first(manager, NEXT_RELEASE, [id, merchantId, at]),
-    nextExpiry: await first(manager, NEXT_EXPIRY, [id, merchantId, at, at]),
-  };
+  const [release] = await manager.query<DatedRow[]>(NEXT_RELEASE, [id, merchantId, at]);
+  const expiries = await nextExpiries(manager, [wallet], now);
+  return { ...wallet, nextRelease: release ? datedAmount(release) : null, nextExpiry: expiries.get(id) ?? null };
+}
+
+/** The instant for the sums of a wallet: the clock of the instance that wrote it last can be ahead. */
+export const readAt = ({ availableAsOf }: Wallet, now: Date): Date => (availableAsOf > now ? availableAsOf : now);
+
+interface DatedRow {
+  at: Date;
+  cents: string;
+}
+
+const datedAmount = ({ at, cents }: DatedRow): DatedAmount => ({ cents: exactCents(cents), at });
+
+/** Returns what expires next of what is available in each wallet, by the ID of those that have something available. */
+export async function nextExpiries(
+  manager: EntityManager,
+  wallets: readonly Wallet[],
+  now: Date,
+): Promise<ReadonlyMap<string, DatedAmount>> {
+  if (wallets.length === 0) return new Map();
+  const rows = await manager.query<(DatedRow & { id: string })[]>(
+    wallets.map(() => `(${NEXT_EXPIRY})`).join(' UNION ALL '),
+    wallets.flatMap((wallet) => [wallet.id, wallet.merchantId, readAt(wallet, now), readAt(wallet, now)]),
+  );
+  return new Map(rows.map((row) => [row.id, datedAmount(row)]));
 }
 
 const SUMS_OF_ONE = `SELECT w.id, ${AVAILABLE} AS available, ${PENDING} AS pending FROM wallets w WHERE w.merchant_id = ? AND w.id = ?`;
@@ -70,9 +91,4 @@ export async function bringUpToDate(manager: EntityManager, wallets: readonly [W
     wallet.availableCents = exactCents(sums.get(wallet.id)!.available);
     wallet.pendingCents = exactCents(sums.get(wallet.id)!.pending);
   }
-}
-
-async function first(manager: EntityManager, sql: string, parameters: unknown[]): Promise<DatedAmount | null> {
-  const [row] = await manager.query<{ at: Date; cents: string }[]>(sql, parameters);
-  return row === undefined ? null : { at: row.at, cents: exactCents(row.cents) };
 }

@@ -15,6 +15,7 @@ export const ownerKey = ({ merchantId, document }: WalletOwner): string => `${me
  */
 @Entity('wallets')
 @Index('uq_wallets_merchant_document', ['merchantId', 'document'], { unique: true })
+@Index('ix_wallets_merchant', ['merchantId', 'id'])
 export class Wallet {
   @PrimaryId()
   id!: string;

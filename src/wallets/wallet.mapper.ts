@@ -4,8 +4,10 @@ import type { Entry } from '../cashback/entry.entity.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
 import type { DatedAmount, WalletSummary } from '../cashback/wallet-sums.js';
+import type { Wallet } from '../cashback/wallet.entity.js';
 import { formatMoney } from '../common/money.js';
 import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
+import type { CustomerDto } from './dto/customer.dto.js';
 import type { EntryDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
 import type { ExternalNames } from './external-names.js';
 
@@ -14,6 +16,21 @@ export function toWalletDto(wallet: WalletSummary): WalletDto {
     ...walletData(wallet),
     next_release: toNextAmountDto(wallet.nextRelease),
     next_expiry: toNextAmountDto(wallet.nextExpiry),
+  };
+}
+
+export function toCustomerDto(
+  wallet: Wallet,
+  nextExpiry: DatedAmount | undefined,
+  lastOrderAt: Date | null,
+): CustomerDto {
+  const { id: wallet_id, ...sums } = walletData(wallet);
+  return {
+    document: wallet.document,
+    wallet_id,
+    ...sums,
+    next_expiry: nextExpiry ? toNextAmountDto(nextExpiry) : null,
+    last_order_at: lastOrderAt,
   };
 }
 

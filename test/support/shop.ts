@@ -18,7 +18,8 @@ import type { CurrentPolicyDto } from '../../src/orders/dto/policy.dto.js';
 import type { QuoteDto } from '../../src/orders/dto/quote.dto.js';
 import type { RefundDto } from '../../src/orders/dto/refund.dto.js';
 import { ErasureService } from '../../src/orders/erasure.service.js';
-import type { CreditDto } from '../../src/wallets/dto/credit.dto.js';
+import type { CreditDto, CustomerCreditDto } from '../../src/wallets/dto/credit.dto.js';
+import type { CustomerDto } from '../../src/wallets/dto/customer.dto.js';
 import type { GrantDto } from '../../src/wallets/dto/grant.dto.js';
 import type { EntryDto, WalletDto } from '../../src/wallets/dto/wallet.dto.js';
 import type { WebhookEndpointDto, WebhookEndpointWithSecretDto } from '../../src/webhooks/dto/webhook-endpoint.dto.js';
@@ -38,6 +39,8 @@ export type PolicyRules = Json<CurrentPolicyDto>;
 export type Wallet = Json<WalletDto> & { id: string };
 export type Entry = Json<EntryDto>;
 export type Credit = Json<CreditDto>;
+export type CustomerCredit = Json<CustomerCreditDto>;
+export type Customer = Json<CustomerDto>;
 export type Grant = Json<GrantDto>;
 /** The members of all types of events. */
 export type FeedEvent = Omit<Json<EventDto>, 'data'> & {

@@ -1,4 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { PageQueryDto } from '../../http/page-query.dto.js';
+import { IsCallerId, IsDay } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
 
 /** Where a credit comes from: the order that earned it, or on which it was redeemed and returned, or a grant. */
@@ -76,6 +79,45 @@ export class CreditDto {
 /** A page of a wallet's open credits, earliest expiry first. */
 export class CreditPageDto {
   readonly data!: CreditDto[];
+
+  /** The `cursor` for the next page; null on the last page. */
+  readonly next_cursor!: string | null;
+}
+
+/** Filters for the open credits of all customers. A credit must match all of them. */
+export class ListCreditsDto extends PageQueryDto {
+  /** With an `expires_on` of this day or later. */
+  @IsOptional()
+  @IsDay()
+  readonly expires_from?: string;
+
+  /** With an `expires_on` before this day. */
+  @IsOptional()
+  @IsDay()
+  readonly expires_to?: string;
+
+  /** Owed by this store. */
+  @IsOptional()
+  @IsCallerId()
+  readonly store?: string;
+}
+
+/** An open credit with its customer. */
+@InOrder('id', 'wallet_id', 'document')
+export class CustomerCreditDto extends CreditDto {
+  @ApiId()
+  readonly wallet_id!: string;
+
+  /**
+   * The taxpayer number; a UUID in its place for a customer who was erased.
+   * @example "52998224725"
+   */
+  readonly document!: string;
+}
+
+/** A page of all customers' credits, earliest expiry first. With `store`, it can be empty although more follow. */
+export class CustomerCreditPageDto {
+  readonly data!: CustomerCreditDto[];
 
   /** The `cursor` for the next page; null on the last page. */
   readonly next_cursor!: string | null;

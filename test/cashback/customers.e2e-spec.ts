@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { ORDER_STATUSES } from '../../src/orders/order-transitions.js';
+import { aDocument, aMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import type { Customer, Page, Shop } from '../support/shop.js';
+import { useService } from '../support/use-service.js';
+import { rowsOf } from '../support/wallets.js';
+
+const { service } = useService();
+
+const list = (shop: Shop, query = ''): Promise<Page<Customer>> =>
+  Promise.resolve(shop.send<Page<Customer>>('GET', `/customers${query && `?${query}`}`, {}, 200));
+
+const documentsOf = ({ data }: Page<Customer>): string[] => data.map(({ document }) => document);
+
+/** A customer who spent what a refund takes back, and has nothing. */
+async function aDebtor(shop: Shop): Promise<string> {
+  const document = aDocument();
+  const order = await shop.completed({ document });
+  await shop.completed({ document, total: '7.50' }, { redeem: '7.50' });
+  await shop.refund(order, '150.00');
+  return document;
+}
+
+describe('GET /customers', () => {
+  it('GET /customers returns the amounts, the next expiry and the last order of each customer, by wallet ID', async () => {
+    const [shop, other] = [await aMerchant(service), await aMerchant(service)];
+    await other.customerWith('9.00');
+    const document = await shop.customerWith('80.00', { expiresAt: service.clock.inDays(20) });
+    await shop.credit(document, '30.00', { expiresAt: service.clock.inDays(40) });
+    await shop.completed({ document });
+    await service.clock.advance({ seconds: 1 });
+    const order = await shop.hold(await shop.create({ document }), '10.00');
+    const second = await shop.customerWith('1.00');
+    // They have no wallet, or nothing.
+    await shop.create();
+    await shop.voidGrant(await shop.grant());
+    const { id: wallet_id, next_release: _, ...wallet } = await shop.wallet(document);
+    expect(wallet).toMatchObject({ available: '100.00', pending: '7.50', held: '10.00', debt: '0.00' });
+    const { id: secondId, next_expiry } = await shop.wallet(second);
+    expect(await list(shop)).toEqual({
+      data: [
+        { document, wallet_id, ...wallet, last_order_at: order.created_at },
+        {
+          ...{ document: second, wallet_id: secondId, available: '1.00', pending: '0.00', held: '0.00', debt: '0.00' },
+          ...{ next_expiry, last_order_at: null },
+        },
+      ],
+      next_cursor: null,
+    });
+    expect(await list(other)).toMatchObject({ data: [{ available: '9.00' }] });
+  });
+
+  it('GET /customers lists a customer who only has a debt, unless there is a minimum', async () => {
+    const shop = await aMerchant(service, { releaseDays: 0, redeemShareBps: 10_000 });
+    const document = await aDebtor(shop);
+    const debt = { available: '0.00', pending: '0.00', held: '0.00', debt: '7.50' };
+    expect(await list(shop)).toMatchObject({ data: [{ document, ...debt, next_expiry: null }] });
+    expect(documentsOf(await list(shop, 'balance_minimum=0'))).toEqual([document]);
+    expect(documentsOf(await list(shop, 'balance_minimum=0.01'))).toEqual([]);
+  });
+
+  it('GET /customers?balance_minimum compares what is available, pending and held together', async () => {
+    const shop = await aMerchant(service);
+    const document = await shop.customerWith('80.00');
+    await shop.completed({ document });
+    await shop.hold(await shop.create({ document }), '75.00');
+    const less = await shop.customerWith('87.49');
+    expect(documentsOf(await list(shop, 'balance_minimum=87.49'))).toEqual([document, less]);
+    expect(documentsOf(await list(shop, 'balance_minimum=87.5'))).toEqual([document]);
+    expect(documentsOf(await list(shop, 'balance_minimum=87.51'))).toEqual([]);
+  });
+
+  it('GET /customers has the amounts that the dates decide, before anything is written', async () => {
+    const shop = await aLongLivedMerchant(service);
+    const gone = await shop.customerWith('5.00', { expiresAt: service.clock.inDays(1) });
+    const some = await shop.customerWith('5.00', { expiresAt: service.clock.inDays(1) });
+    const expiresAt = service.clock.inDays(30);
+    await shop.credit(some, '3.00', { availableAt: service.clock.inDays(2), expiresAt });
+    expect(await list(shop)).toMatchObject({ data: [{ document: gone }, { available: '5.00', pending: '3.00' }] });
+    service.clock.skip(3 * 86_400_000);
+    const next_expiry = { amount: '3.00', at: expiresAt.toISOString() };
+    expect(await list(shop)).toMatchObject({
+      data: [{ document: some, available: '3.00', pending: '0.00', next_expiry }],
+      next_cursor: null,
+    });
+    expect(documentsOf(await list(shop, 'balance_minimum=3.01'))).toEqual([]);
+  });
+
+  it('GET /customers has the pseudonym of an erased customer, and the last order', async () => {
+    const shop = await aMerchant(service);
+    const document = await shop.customerWith('80.00');
+    const order = await shop.create({ document });
+    const { pseudonym } = await shop.erase(document);
+    expect((await list(shop)).data).toMatchObject([
+      { document: pseudonym, available: '80.00', last_order_at: order.created_at },
+    ]);
+  });
+
+  it.each(ORDER_STATUSES)('GET /customers has the date of the last order if it is %s', async (status) => {
+    const shop = await aMerchant(service);
+    const document = await shop.customerWith('80.00');
+    await shop.create({ document });
+    await service.clock.advance({ ms: 10 });
+    const { id, created_at } = await shop.create({ document });
+    await rowsOf(service, 'UPDATE orders SET status = ? WHERE id = ? AND merchant_id = ?', [status, id, shop.id]);
+    expect((await list(shop)).data).toMatchObject([{ last_order_at: created_at }]);
+    await rowsOf(service, "UPDATE orders SET status = 'pending' WHERE id = ? AND merchant_id = ?", [id, shop.id]);
+  });
+
+  it.each([1, 2, 100])(
+    'pages of %d of GET /customers return each customer once while balances change and customers are added',
+    async (limit) => {
+      const shop = await aMerchant(service);
+      const documents: string[] = [];
+      for (let n = 0; n < 5; n++) documents.push(await shop.customerWith('80.00'));
+      const seen: string[] = [];
+      for (let cursor = ''; ;) {
+        const page = await list(shop, `limit=${limit}${cursor}`);
+        seen.push(...documentsOf(page));
+        if (page.next_cursor === null) break;
+        await shop.completed({ document: documents[0] }, { redeem: '10.00' });
+        await shop.completed({ document: documents[4] }, { redeem: '10.00' });
+        if (seen.length < 5) await shop.customerWith('1.00');
+        cursor = `&cursor=${page.next_cursor}`;
+      }
+      expect(seen.slice(0, 5)).toEqual(documents);
+      expect(new Set(seen).size).toBe(seen.length);
+    },
+  );
+
+  it('a page of GET /customers reads 1,000 wallets, so it can be empty although more follow', async () => {
+    const shop = await aMerchant(service);
+    const now = service.clock.now();
+    const empty = Array.from({ length: 2500 }, () => [
+      randomUUID(),
+      shop.id,
+      aDocument(),
+      0,
+      0,
+      0,
+      0,
+      0,
+      now,
+      now,
+      0,
+      now,
+    ]);
+    const id = (await shop.wallet(await shop.customerWith('80.00'))).id;
+    await rowsOf(service, 'INSERT INTO wallets VALUES ?', [empty]);
+    const pages = await shop.client.pages<Customer>('/customers?limit=10');
+    expect(pages.length).toBe(3);
+    expect(pages.flatMap(({ data }) => data.map(({ wallet_id }) => wallet_id))).toEqual([id]);
+    expect(pages.filter(({ data }) => data.length === 0).length).toBe(2);
+    await rowsOf(service, 'DELETE FROM wallets WHERE merchant_id = ? AND last_seq = 0', [shop.id]);
+  });
+
+  it.each([
+    ['limit', 'limit=0'],
+    ['balance_minimum', 'balance_minimum=1,00'],
+    ['balance_minimum', 'balance_minimum=-1'],
+    ['balance_minimum', 'balance_minimum=1.001'],
+    ['balance_minimum', 'balance_minimum='],
+    ['document', 'document=52998224725'],
+    ['cursor', 'cursor=abc'],
+    ['cursor', `cursor=${Buffer.from('["grants","0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10"]').toString('base64url')}`],
+  ])('GET /customers returns 400 when %s is invalid: %s', async (parameter, query) => {
+    const shop = await aMerchant(service);
+    await shop.get(`/customers?${query}`).refused(400, 'validation_failed', { errors: [{ parameter }] });
+  });
+});
