@@ -14,6 +14,7 @@ const LAYERS = [
   ['orders', 'wallets'],
   ['events'],
   ['webhooks'],
+  ['privacy'],
   ['reconcile', 'audit'],
   ['sweeps'],
   ['health'],

@@ -9,6 +9,7 @@ import { EventsModule } from './events/events.module.js';
 import { HttpModule } from './http/http.module.js';
 import { Admission } from './http/admission.js';
 import { HealthModule } from './health/health.module.js';
+import { PrivacyModule } from './privacy/privacy.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
@@ -38,6 +39,7 @@ export class AppModule {
         OrdersModule,
         WalletsModule,
         EventsModule,
+        PrivacyModule,
         WebhooksModule,
         SweepsModule,
         HealthModule,

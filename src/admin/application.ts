@@ -22,6 +22,7 @@ import { ErasureService } from '../orders/erasure.service.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { EventsService } from '../events/events.service.js';
 import { DeliveryService } from '../webhooks/delivery.service.js';
+import { PrivacyService } from '../privacy/privacy.service.js';
 import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { WebhookSecrets } from '../webhooks/webhook-secrets.js';
 
@@ -47,6 +48,7 @@ class AdminModule {
         LoginCounts,
         OrdersService,
         OutstandingService,
+        PrivacyService,
         RecordsService,
         WalletReadsService,
         EventsService,

@@ -1,8 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
-import { ErasureService } from '../orders/erasure.service.js';
+import { PrivacyService } from '../privacy/privacy.service.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
-import { WebhookEndpointsService } from '../webhooks/webhook-endpoints.service.js';
 import { runChange, runWithServices } from './application.js';
 import { type DocumentOptions, documentOf, externalId, withDocument } from './arguments.js';
 import { type OrderName, RecordsService } from './records.service.js';
@@ -22,8 +21,7 @@ export function customerCommands(): Command {
   ).action(async ({ merchant, ...options }: CustomerOptions) => {
     const document = await documentOf(options);
     await runChange('customer erase', { merchant_id: merchant }, async (services) => {
-      const result = await services.get(ErasureService).erase(merchant, document);
-      await services.get(WebhookEndpointsService).forgetAttempts(merchant);
+      const result = await services.get(PrivacyService).erase(merchant, document);
       return { result, changed: result };
     });
   });
@@ -32,7 +30,7 @@ export function customerCommands(): Command {
     'print all that is stored about a customer: wallet, credits, grants, ledger, orders, refunds and events',
   ).action(async ({ merchant, ...options }: CustomerOptions) => {
     const document = await documentOf(options);
-    await runWithServices((services) => services.get(RecordsService).customer(merchant, document));
+    await runWithServices((services) => services.get(PrivacyService).export(merchant, document));
   });
   return customer;
 }

@@ -34,7 +34,7 @@ function refundInTurn(order: CompletedOrder, amounts: readonly number[], choices
   const state = untouched(order);
   return amounts.map((amountCents, nth) => {
     const eligible = eligibleOf?.(nth, eligibleBounds(state, amountCents)) ?? null;
-    const sent = { externalId: 'DEV-1', amountCents, eligibleCents: eligible };
+    const sent = { amountCents, eligibleCents: eligible };
     const asked = takeBackOf?.(nth, state.keptCents) ?? null;
     const refund = amountsOf(state, { ...sent, takeBackCents: asked }, earnRateMaximumBps);
     const { eligibleCents, dueCents } = refund;
@@ -215,7 +215,7 @@ describe('refundParts', () => {
     const order = untouched({ totalCents: 30_000, eligibleTotalCents: null, redeemedCents: 0, earnedCents: 700 });
     const boundsOf = (amountCents: number, bps: number | null): unknown => {
       try {
-        return refundAmounts(order, { externalId: 'DEV-1', amountCents, eligibleCents: null, takeBackCents: 701 }, bps);
+        return refundAmounts(order, { amountCents, eligibleCents: null, takeBackCents: 701 }, bps);
       } catch (error) {
         return (error as Problem).toBody('', '');
       }

@@ -53,7 +53,6 @@ export function proportionalEligibleCents(order: RefundedOrder, amountCents: num
 
 /** A refund as the request describes it. */
 export interface RequestedRefund {
-  externalId: string;
   amountCents: number;
   /** Null if the request does not have it. */
   eligibleCents: number | null;

@@ -1,5 +1,6 @@
 import type { By } from '../common/caller.js';
 import type { NewFeedEvent, WalletData } from '../common/domain-event.js';
+import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
 import { expiresOn } from './validity.js';
 import type { Credit } from './credit.entity.js';
@@ -41,6 +42,7 @@ export function grantEvent(
         store,
         amount: formatMoney(grantedCents),
         available_at: availableAt,
+        available_on: dayOf(availableAt, timeZone),
         expires_at: expiresAt,
         expires_on: expiresOn(expiresAt, timeZone),
       },

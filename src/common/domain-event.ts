@@ -41,6 +41,7 @@ interface GrantData {
     store: string | null;
     amount: string;
     available_at: Date;
+    available_on: string;
     expires_at: Date;
     expires_on: string;
   };
@@ -54,7 +55,7 @@ interface GrantData {
 export interface FeedEventDetails {
   'cashback.granted': GrantData;
   'cashback.voided': GrantData;
-  'cashback.available': { amount: string; available_at: Date };
+  'cashback.available': { amount: string; available_at: Date; available_on: string };
   'cashback.expiring': { amount: string; expires_at: Date; expires_on: string };
   'cashback.expired': { amount: string };
   'wallet.debt_changed': { change: string };

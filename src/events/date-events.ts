@@ -3,6 +3,7 @@ import { FREE } from '../cashback/balance-sql.js';
 import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
 import { lockAndSum } from '../cashback/wallet.store.js';
+import { dayOf } from '../common/calendar-days.js';
 import { after, type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../common/clock.js';
 import type { NewFeedEvent } from '../common/domain-event.js';
 import { formatMoney } from '../common/money.js';
@@ -95,7 +96,11 @@ export class DateEvents implements SweepTask {
       const amount = formatMoney(Number(cents));
       const wallet = walletData(sums.get(subjectId)!);
       if (this.kind === 'available')
-        return { type: 'cashback.available', ...about, data: { amount, available_at: date, wallet } };
+        return {
+          type: 'cashback.available',
+          ...about,
+          data: { amount, available_at: date, available_on: dayOf(date, timeZone), wallet },
+        };
       const expires_on = expiresOn(date, timeZone);
       return { type: 'cashback.expiring', ...about, data: { amount, expires_at: date, expires_on, wallet } };
     });

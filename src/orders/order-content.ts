@@ -191,7 +191,7 @@ export interface Origin {
 }
 
 /** A refund that a request asks for. */
-export type SentRefund = RequestedRefund & Pick<Refund, 'reason' | 'store' | 'metadata'>;
+export type SentRefund = RequestedRefund & Pick<Refund, 'externalId' | 'reason' | 'store' | 'metadata'>;
 
 /** What a completion asks for; by default, the hold and the payment methods of the order. */
 export interface Completion {

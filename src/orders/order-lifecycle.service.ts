@@ -4,7 +4,7 @@ import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { Caller } from '../common/caller.js';
 import { parseMoney } from '../common/money.js';
 import { validationFailed } from '../common/problem.js';
-import { CustomersService } from './customers.service.js';
+import { CustomerChangesService } from './customer-changes.service.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
 import type { OrderDto } from './dto/order.dto.js';
@@ -22,7 +22,7 @@ import { authorsOf, toOrderDto } from './order.mapper.js';
 export class OrderLifecycleService {
   constructor(
     private readonly transactions: OrderTransactionsService,
-    private readonly customers: CustomersService,
+    private readonly customerChanges: CustomerChangesService,
     private readonly names: UserNames,
   ) {}
 
@@ -56,7 +56,7 @@ export class OrderLifecycleService {
     });
     const { document } = request;
     if (!amended.result || document === undefined) return this.#view(amended);
-    return this.#view(await this.customers.amend(caller, orderId, { ...content, document }, origin));
+    return this.#view(await this.customerChanges.amend(caller, orderId, { ...content, document }, origin));
   }
 
   /** @throws Problem not_found, and those of `Order.complete`. */

@@ -8,7 +8,13 @@ import {
   refuseAboveMaximum,
   refuseBelowMinimum,
 } from '../cashback/quote.js';
-import { refundAmounts, refundParts } from '../cashback/refund-parts.js';
+import {
+  type RefundAmounts,
+  refundAmounts,
+  type RefundParts,
+  refundParts,
+  type RequestedRefund,
+} from '../cashback/refund-parts.js';
 import { differences } from '../cashback/replay.js';
 import { type Validity, validityOf } from '../cashback/validity.js';
 import type { Cause, WalletAggregate } from '../cashback/wallet-aggregate.js';
@@ -424,6 +430,18 @@ export class Order {
   }
 
   /**
+   * Returns what a refund does.
+   *
+   * @param expiredCents how much of the earned cashback has expired unspent.
+   * @throws Problem invalid_transition; refund_exceeds_total, with the bounds.
+   */
+  quoteRefund(sent: RequestedRefund, expiredCents: number): RefundAmounts & RefundParts {
+    requireTransition(this, 'refund');
+    const amounts = refundAmounts(this, sent, this.policy.earnRateMaximumBps);
+    return { ...amounts, ...refundParts(this, amounts, expiredCents + this.lostCents) };
+  }
+
+  /**
    * Refunds an amount: returns redeemed cashback, and takes earned cashback back. What the order redeemed and earned
    * must be loaded in the wallet.
    *
@@ -432,8 +450,8 @@ export class Order {
   refund(wallet: WalletAggregate, sent: SentRefund, origin: Origin): Refund {
     requireTransition(this, 'refund');
     this.#requireVersion(origin);
-    const amounts = refundAmounts(this, sent, this.policy.earnRateMaximumBps);
-    const parts = refundParts(this, amounts, wallet.expiredUnspent(this.id) + this.lostCents);
+    const { returnedCents, takenBackCents, ...amounts } = this.quoteRefund(sent, wallet.expiredUnspent(this.id));
+    const parts = { returnedCents, takenBackCents };
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
     const { externalId, reason, store, metadata } = sent;
     const refund: Refund = {

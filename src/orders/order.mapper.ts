@@ -1,6 +1,7 @@
 import type { WhoIs } from '../auth/user-names.service.js';
 import { type EarnedCashback, rateOf, type RedeemableMaximum } from '../cashback/quote.js';
 import { expiresOn, type Validity } from '../cashback/validity.js';
+import { dayOf } from '../common/calendar-days.js';
 import type { By } from '../common/caller.js';
 import { formatMoney, formatRate } from '../common/money.js';
 import type { Config } from '../config/config.js';
@@ -116,6 +117,7 @@ export function toReceiveDto(receivable: Receivable, { timeZone }: Policy): ToRe
     taken_back: formatMoney(takenBackCents),
     status,
     available_at: validity?.availableAt ?? null,
+    available_on: validity === null ? null : dayOf(validity.availableAt, timeZone),
     expires_at: validity?.expiresAt ?? null,
     expires_on: validity === null ? null : expiresOn(validity.expiresAt, timeZone),
   };

@@ -14,7 +14,7 @@ import { ChangeCustomerDto, CustomerChangeDto } from './dto/customer-change.dto.
 import { ListOrdersDto, OrderPageDto } from './dto/list-orders.dto.js';
 import { OrderDto } from './dto/order.dto.js';
 import { SearchOrdersDto } from './dto/search-orders.dto.js';
-import { CustomersService } from './customers.service.js';
+import { CustomerChangesService } from './customer-changes.service.js';
 import { OrderLifecycleService } from './order-lifecycle.service.js';
 import { OrderListingService } from './order-listing.service.js';
 import { OrdersService } from './orders.service.js';
@@ -25,7 +25,7 @@ export class OrdersController {
     private readonly orders: OrdersService,
     private readonly listing: OrderListingService,
     private readonly lifecycle: OrderLifecycleService,
-    private readonly customers: CustomersService,
+    private readonly customerChanges: CustomerChangesService,
   ) {}
 
   /**
@@ -192,7 +192,7 @@ export class OrdersController {
     @Body() body: ChangeCustomerDto,
     @IfMatch() versions: string[] | undefined,
   ): Promise<CustomerChangeDto> {
-    return this.customers.change(caller, id, body, versions);
+    return this.customerChanges.change(caller, id, body, versions);
   }
 
   /**

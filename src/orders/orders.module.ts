@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ApiUsersModule } from '../auth/api-users.module.js';
 import { CashbackModule } from '../cashback/cashback.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { CustomersService } from './customers.service.js';
+import { CustomerChangesService } from './customer-changes.service.js';
 import { ErasureService } from './erasure.service.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { OrderExpiryService } from './order-expiry.service.js';
@@ -29,8 +29,8 @@ import { RefundsService } from './refunds.service.js';
     OrderTransactionsService,
     OrderStore,
     ErasureService,
-    CustomersService,
+    CustomerChangesService,
   ],
-  exports: [OrderExpiryService],
+  exports: [OrderExpiryService, ErasureService],
 })
 export class OrdersModule {}

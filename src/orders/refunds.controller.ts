@@ -1,4 +1,4 @@
-import { Body, Get, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Requires } from '../auth/caller.guard.js';
 import { MerchantController } from '../auth/merchant-controller.js';
@@ -8,7 +8,7 @@ import { ApiCreated, ApiProblems } from '../openapi/decorators.js';
 import { markCreated } from '../http/responses.js';
 import { Heavy, LocksRows } from '../http/admission.js';
 import { CreatedQueryDto, PageQueryDto } from '../http/page-query.dto.js';
-import { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import { CreateRefundDto, QuoteRefundDto, RefundDto, RefundPageDto, RefundQuoteDto } from './dto/refund.dto.js';
 import { RefundsService } from './refunds.service.js';
 
 @MerchantController('orders/:id/refunds', 'orders')
@@ -36,6 +36,23 @@ export class RefundsController {
     const { refund, replayed } = await this.refunds.create(caller, id, body, versions);
     markCreated(response, `/orders/${id}/refunds/${refund.id}`, replayed);
     return refund;
+  }
+
+  /**
+   * Quote a refund
+   *
+   * @remarks Returns what the refund would do now, and stores nothing. A quote is not binding.
+   */
+  @Post('quote')
+  @Requires('refund')
+  @HttpCode(200)
+  @ApiProblems.write('validation_failed', 'refund_exceeds_total')
+  quoteRefund(
+    @MerchantId() merchantId: string,
+    @IdParam('The order') id: string,
+    @Body() body: QuoteRefundDto,
+  ): Promise<RefundQuoteDto> {
+    return this.refunds.quote(merchantId, id, body);
   }
 
   /**

@@ -2,14 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { readUserNames, UserNames } from '../auth/user-names.service.js';
 import { differences } from '../cashback/replay.js';
+import type { RequestedRefund } from '../cashback/refund-parts.js';
+import { Clock } from '../common/clock.js';
 import type { Caller } from '../common/caller.js';
 import { type CreatedPageRequest, decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
 import { readMetadata } from '../common/metadata.js';
-import { parseMoney } from '../common/money.js';
+import { exactCents, formatMoney, parseMoney } from '../common/money.js';
 import { externalIdConflict, notFound } from '../common/problem.js';
 import { findDated, type IndexRange, loadFound, periodOf, positionOf } from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
-import type { CreateRefundDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
+import type { CreateRefundDto, QuoteRefundDto, RefundQuoteDto, RefundDto, RefundPageDto } from './dto/refund.dto.js';
 import { OrderTransactionsService } from './order-transactions.service.js';
 import { readOptional } from './order-content.js';
 import { Order } from './order.entity.js';
@@ -24,6 +26,7 @@ export class RefundsService {
     private readonly unitOfWork: UnitOfWork,
     private readonly transactions: OrderTransactionsService,
     private readonly names: UserNames,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -50,6 +53,28 @@ export class RefundsService {
     });
     const { refund, replayed } = result;
     return { refund: toRefundDto(refund, await this.names.of([refund.createdBy])), replayed };
+  }
+
+  /** Returns what a refund would do now, and stores nothing. @throws Problem not_found; and those of `Order.refund`. */
+  quote(merchantId: string, orderId: string, request: QuoteRefundDto): Promise<RefundQuoteDto> {
+    const sent = readAmounts(request);
+    const now = this.clock.now(merchantId);
+    return this.unitOfWork.snapshot(async (manager) => {
+      const order = await manager.findOneBy(Order, { id: orderId, merchantId });
+      if (order === null) throw notFound('no order has this ID');
+      const [row] = await manager.query<{ cents: string }[]>(EXPIRED, [now, orderId, merchantId]);
+      const { amountCents, eligibleCents, returnedCents, takenBackCents } = order.quoteRefund(
+        sent,
+        exactCents(row?.cents ?? 0),
+      );
+      return {
+        amount: formatMoney(amountCents),
+        eligible_amount: formatMoney(eligibleCents),
+        cashback_returned: formatMoney(returnedCents),
+        cashback_taken_back: formatMoney(takenBackCents),
+        amount_to_pay_back: formatMoney(amountCents - returnedCents),
+      };
+    });
   }
 
   /**
@@ -87,13 +112,24 @@ export class RefundsService {
   }
 }
 
+/** How much of what an order earned has expired unspent, written off or not. */
+const EXPIRED = `
+  SELECT COALESCE((SELECT -SUM(e.amount_cents) FROM cashback_entries e
+                    WHERE e.credit_id = c.id AND e.merchant_id = c.merchant_id AND e.kind = 'expire'), 0)
+         + IF(c.expires_at <= ?, c.remaining_cents - c.held_cents, 0) AS cents
+    FROM cashback_credits c WHERE c.order_id = ? AND c.merchant_id = ?`;
+
+const readAmounts = (request: QuoteRefundDto): RequestedRefund => ({
+  amountCents: parseMoney(request.amount),
+  eligibleCents: readOptional(request.eligible_amount),
+  takeBackCents: readOptional(request.take_back),
+});
+
 /** Reads a request whose members have been validated individually. */
 function readRefund(request: CreateRefundDto): SentRefund {
   return {
     externalId: request.external_id,
-    amountCents: parseMoney(request.amount),
-    eligibleCents: readOptional(request.eligible_amount),
-    takeBackCents: readOptional(request.take_back),
+    ...readAmounts(request),
     reason: request.reason ?? null,
     store: request.store ?? null,
     metadata: readMetadata(request.metadata),

@@ -150,9 +150,9 @@ function refundsFollow({ order: o, row, refunds, change }: OrderRecord): boolean
   const lose = (): number => (lostCents = state.keptCents - change!.movedCents);
   const follow = refunds.every((refund, at) => {
     if (isMovedBefore(refund.version) && !isMovedBefore(refunds[at - 1]?.version ?? 0)) lose();
-    const { externalId, amountCents } = refund;
+    const { amountCents } = refund;
     const { requestedEligibleCents: eligibleCents, requestedTakeBackCents: takeBackCents } = refund;
-    const sent = { externalId, amountCents, eligibleCents, takeBackCents };
+    const sent = { amountCents, eligibleCents, takeBackCents };
     const amounts = refundAmounts(state, sent, o.policy.earnRateMaximumBps);
     const { returnedCents, takenBackCents } = refundParts(state, amounts);
     state.refundedCents += amountCents;

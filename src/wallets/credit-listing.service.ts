@@ -11,7 +11,7 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CustomerCreditPageDto, ListCreditsDto } from './dto/credit.dto.js';
 import { readNames } from './external-names.js';
 import { scanPage } from './page-scan.js';
-import { toCreditDto } from './wallet.mapper.js';
+import { nameable, toCreditDto } from './wallet.mapper.js';
 
 const LIST = 'credits';
 const OPEN = [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }] satisfies IndexRange[];
@@ -42,8 +42,7 @@ export class CreditListingService {
         read: (after, count) => readCredits(manager, merchantId, period, after, count),
         select: (credits) => (store === undefined ? credits : credits.filter((credit) => credit.store === store)),
       });
-      const lines = page.map(({ id: creditId, orderId, refundId }) => ({ creditId, orderId, refundId }));
-      const names = await readNames(manager, merchantId, lines);
+      const names = await readNames(manager, merchantId, page.map(nameable));
       const wallets = await readDocuments(manager, merchantId, page);
       return {
         data: page.map((credit) => {

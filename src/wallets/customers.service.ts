@@ -7,6 +7,7 @@ import { decodeCursor, encodeCursor } from '../common/cursor.js';
 import { parseMoney } from '../common/money.js';
 import { columnNames, type Row, toEntity } from '../database/rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CustomerPageDto, ListCustomersDto } from './dto/customer.dto.js';
 import { scanPage } from './page-scan.js';
 import { toCustomerDto } from './wallet.mapper.js';
@@ -17,6 +18,7 @@ const LIST = 'customers';
 export class CustomersService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
     private readonly clock: Clock,
   ) {}
 
@@ -25,7 +27,11 @@ export class CustomersService {
    *
    * @throws Problem validation_failed if the cursor is not one of this list.
    */
-  list(merchantId: string, { balance_minimum: minimum, limit, cursor }: ListCustomersDto): Promise<CustomerPageDto> {
+  async list(
+    merchantId: string,
+    { balance_minimum: minimum, limit, cursor }: ListCustomersDto,
+  ): Promise<CustomerPageDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
     const minimumCents = minimum === undefined ? 0 : parseMoney(minimum);
     const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, ['string'])[0];
     return this.unitOfWork.snapshot(async (manager) => {
@@ -40,7 +46,9 @@ export class CustomersService {
       const expiries = await nextExpiries(manager, page, now);
       const orders = await lastOrders(manager, merchantId, page);
       return {
-        data: page.map((wallet) => toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null)),
+        data: page.map((wallet) =>
+          toCustomerDto(wallet, expiries.get(wallet.id), orders.get(wallet.id) ?? null, timeZone),
+        ),
         next_cursor: next === undefined ? null : encodeCursor(LIST, [next]),
       };
     });

@@ -8,7 +8,6 @@ import { type CreditPosition, openCredits } from '../cashback/wallet-credits.js'
 import { Wallet, type WalletOwner } from '../cashback/wallet.entity.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, pageOf, type PageRequest } from '../common/cursor.js';
-import { formatMoney } from '../common/money.js';
 import { notFound } from '../common/problem.js';
 import { ALL_MERCHANTS } from '../database/by-merchant.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -16,20 +15,9 @@ import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CreditDto, CreditPageDto } from './dto/credit.dto.js';
 import type { EntryDto, EntryPageDto, WalletDto } from './dto/wallet.dto.js';
 import { readNames } from './external-names.js';
-import { toCreditDto, toEntryDto, toWalletDto } from './wallet.mapper.js';
+import { nameable, toCreditDto, toEntryDto, toWalletDto, UNKNOWN_CUSTOMER } from './wallet.mapper.js';
 
 const NO_WALLET = 'no wallet has this ID';
-
-const ZERO = formatMoney(0);
-const UNKNOWN_CUSTOMER: WalletDto = {
-  id: null,
-  available: ZERO,
-  pending: ZERO,
-  held: ZERO,
-  debt: ZERO,
-  next_release: null,
-  next_expiry: null,
-};
 
 /** A wallet as the operator sees it. */
 type ShownWallet = WalletDto & { time_zone: string; open_credits: number; credits: CreditDto[]; entries: EntryDto[] };
@@ -44,16 +32,18 @@ export class WalletReadsService {
 
   /** Returns a customer's wallet; all amounts are zero for an unknown customer. */
   async search(merchantId: string, document: string): Promise<WalletDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
     const wallet = await this.unitOfWork.snapshot((manager) => this.#summary(manager, { merchantId, document }));
-    return wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet);
+    return wallet === null ? UNKNOWN_CUSTOMER : toWalletDto(wallet, timeZone);
   }
 
   /** Returns a wallet by its ID. @throws Problem not_found, also for a wallet of another merchant. */
   async get(merchantId: string, walletId: string): Promise<WalletDto> {
+    const { timeZone } = await this.merchants.policyOf(merchantId);
     return this.unitOfWork.snapshot(async (manager) => {
       const wallet = await this.#summary(manager, await find(manager, { id: walletId, merchantId }));
       if (wallet === null) throw notFound(NO_WALLET);
-      return toWalletDto(wallet);
+      return toWalletDto(wallet, timeZone);
     });
   }
 
@@ -109,7 +99,7 @@ export class WalletReadsService {
       const { id } = wallet;
       const open = { walletId: id, merchantId, isOpen: 1, expiresAt: MoreThan(this.clock.now(merchantId)) };
       return {
-        ...toWalletDto(wallet),
+        ...toWalletDto(wallet, timeZone),
         id,
         time_zone: timeZone,
         open_credits: await manager.countBy(Credit, open),
@@ -131,8 +121,7 @@ export class WalletReadsService {
     const now = this.clock.now(wallet.merchantId);
     const [found = []] = await openCredits(manager, [{ wallet, now, after, limit: limit + 1, availableOnly: false }]);
     const { page, next_cursor } = pageOf(list, found, limit, ({ expiresAt, seq }) => [+expiresAt, seq]);
-    const lines = page.map(({ id: creditId, orderId, refundId }) => ({ creditId, orderId, refundId }));
-    const names = await readNames(manager, wallet.merchantId, lines);
+    const names = await readNames(manager, wallet.merchantId, page.map(nameable));
     return { data: page.map((credit) => toCreditDto(credit, names, timeZone)), next_cursor };
   }
 

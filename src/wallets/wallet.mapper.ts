@@ -5,17 +5,19 @@ import { expiresOn } from '../cashback/validity.js';
 import { walletData } from '../cashback/wallet-events.js';
 import type { DatedAmount, WalletSummary } from '../cashback/wallet-sums.js';
 import type { Wallet } from '../cashback/wallet.entity.js';
+import { dayOf } from '../common/calendar-days.js';
 import { formatMoney } from '../common/money.js';
 import type { CreditDto, CreditSourceDto } from './dto/credit.dto.js';
 import type { CustomerDto } from './dto/customer.dto.js';
-import type { EntryDto, NextAmountDto, WalletDto } from './dto/wallet.dto.js';
+import type { EntryDto, NextExpiryDto, WalletDto } from './dto/wallet.dto.js';
 import type { ExternalNames } from './external-names.js';
 
-export function toWalletDto(wallet: WalletSummary): WalletDto {
+export function toWalletDto(wallet: WalletSummary, timeZone: string): WalletDto {
+  const { nextRelease: next } = wallet;
   return {
     ...walletData(wallet),
-    next_release: toNextAmountDto(wallet.nextRelease),
-    next_expiry: toNextAmountDto(wallet.nextExpiry),
+    next_release: next && { ...toNextAmount(next), available_on: dayOf(next.at, timeZone) },
+    next_expiry: toNextExpiryDto(wallet.nextExpiry, timeZone),
   };
 }
 
@@ -23,20 +25,40 @@ export function toCustomerDto(
   wallet: Wallet,
   nextExpiry: DatedAmount | undefined,
   lastOrderAt: Date | null,
+  timeZone: string,
 ): CustomerDto {
   const { id: wallet_id, ...sums } = walletData(wallet);
   return {
     document: wallet.document,
     wallet_id,
     ...sums,
-    next_expiry: nextExpiry ? toNextAmountDto(nextExpiry) : null,
+    next_expiry: toNextExpiryDto(nextExpiry ?? null, timeZone),
     last_order_at: lastOrderAt,
   };
 }
 
-function toNextAmountDto(next: DatedAmount | null): NextAmountDto | null {
-  return next && { amount: formatMoney(next.cents), at: next.at };
-}
+const toNextAmount = ({ cents, at }: DatedAmount) => ({ amount: formatMoney(cents), at });
+
+const toNextExpiryDto = (next: DatedAmount | null, timeZone: string): NextExpiryDto | null =>
+  next && { ...toNextAmount(next), expires_on: expiresOn(next.at, timeZone) };
+
+const ZERO = formatMoney(0);
+export const UNKNOWN_CUSTOMER: WalletDto = {
+  id: null,
+  available: ZERO,
+  pending: ZERO,
+  held: ZERO,
+  debt: ZERO,
+  next_release: null,
+  next_expiry: null,
+};
+
+/** What names where a credit comes from. */
+export const nameable = ({ id: creditId, orderId, movedOrderId, refundId }: Credit) => ({
+  creditId,
+  orderId: orderId ?? movedOrderId,
+  refundId,
+});
 
 export function toEntryDto(entry: Entry, { orders, refunds, grants }: ExternalNames, whoIs: WhoIs): EntryDto {
   const { orderId, refundId, creditId } = entry;
@@ -69,6 +91,7 @@ export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: stri
     remaining: formatMoney(credit.remainingCents),
     held: formatMoney(credit.heldCents),
     available_at: credit.availableAt,
+    available_on: dayOf(credit.availableAt, timeZone),
     expires_at: credit.expiresAt,
     expires_on: expiresOn(credit.expiresAt, timeZone),
     store: credit.store,
@@ -76,7 +99,9 @@ export function toCreditDto(credit: Credit, names: ExternalNames, timeZone: stri
   };
 }
 
-function toSourceDto({ id, orderId, refundId, reason }: Credit, names: ExternalNames): CreditSourceDto {
+function toSourceDto(credit: Credit, names: ExternalNames): CreditSourceDto {
+  const { id, refundId, reason } = credit;
+  const { orderId } = nameable(credit);
   const refund = names.refunds.get(refundId ?? '');
   if (refund !== undefined) {
     const { orderId: id, orderExternalId: external_id } = refund;

@@ -50,6 +50,7 @@ const GRANT = [
   'store',
   'amount',
   'available_at',
+  'available_on',
   'expires_at',
   'expires_on',
   'reason',
@@ -114,10 +115,17 @@ export class GrantData extends AmountData {
   readonly grant!: EventGrantDto;
 }
 
-@InOrder('amount', 'available_at')
+@InOrder('amount', 'available_at', 'available_on')
 export class CashbackAvailableData extends AmountData {
   /** Since when it can be spent. */
   readonly available_at!: Date;
+
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-28"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly available_on!: string;
 }
 
 @InOrder('amount', 'expires_at', 'expires_on')

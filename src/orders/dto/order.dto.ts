@@ -148,6 +148,10 @@ export class ToReceiveDto {
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2026-11-28T03:00:00.000Z' })
   readonly available_at!: Date | null;
 
+  /** The first day on which it can be spent, in the merchant's time zone. */
+  @ApiProperty({ type: String, format: 'date', nullable: true, example: '2026-11-28' })
+  readonly available_on!: string | null;
+
   /** When it expires. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, example: '2027-05-27T03:00:00.000Z' })
   readonly expires_at!: Date | null;

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ByDto } from '../../auth/dto/by.dto.js';
 import type { Metadata } from '../../common/metadata.js';
@@ -66,6 +66,9 @@ export class CreateRefundDto {
   readonly metadata?: Metadata;
 }
 
+/** A refund to quote. */
+export class QuoteRefundDto extends PickType(CreateRefundDto, ['amount', 'eligible_amount', 'take_back']) {}
+
 /** A refund and its effects. It never changes. */
 @InOrder()
 export class RefundDto {
@@ -127,6 +130,15 @@ export class RefundDto {
   readonly created_at!: Date;
   readonly created_by!: ByDto;
 }
+
+/** What a refund would do now. */
+export class RefundQuoteDto extends PickType(RefundDto, [
+  'amount',
+  'eligible_amount',
+  'cashback_returned',
+  'cashback_taken_back',
+  'amount_to_pay_back',
+]) {}
 
 /** A page of refunds, newest first. */
 export class RefundPageDto {

@@ -60,6 +60,13 @@ export class CreditDto {
   /** From when it can be spent; in the future if it is pending. */
   readonly available_at!: Date;
 
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-28"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly available_on!: string;
+
   readonly expires_at!: Date;
 
   /**

@@ -3,7 +3,7 @@ import { IsOptional } from 'class-validator';
 import { PageQueryDto } from '../../http/page-query.dto.js';
 import { IsMoney } from '../../http/validators.js';
 import { ApiId, ApiMoney, InOrder } from '../../openapi/decorators.js';
-import { NextAmountDto } from './wallet.dto.js';
+import { NextExpiryDto } from './wallet.dto.js';
 
 /** Filters for customers. */
 export class ListCustomersDto extends PageQueryDto {
@@ -45,8 +45,8 @@ export class CustomerDto {
   readonly debt!: string;
 
   /** The available amount that expires next; null if nothing is available. */
-  @ApiProperty({ type: NextAmountDto, nullable: true })
-  readonly next_expiry!: NextAmountDto | null;
+  @ApiProperty({ type: NextExpiryDto, nullable: true })
+  readonly next_expiry!: NextExpiryDto | null;
 
   /** When the customer's latest order was created, whatever its status is; null for a customer without orders. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true })

@@ -14,13 +14,32 @@ export class SearchWalletDto {
   readonly document!: string;
 }
 
-/** An amount and the instant at which it is released or expires. */
-export class NextAmountDto {
+class NextAmountDto {
   /** @example "7.50" */
   @ApiMoney()
   readonly amount!: string;
 
   readonly at!: Date;
+}
+
+/** An amount, and when it becomes available. */
+export class NextReleaseDto extends NextAmountDto {
+  /**
+   * The first day on which it can be spent, in the merchant's time zone.
+   * @example "2026-11-28"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly available_on!: string;
+}
+
+/** An amount, and when it expires. */
+export class NextExpiryDto extends NextAmountDto {
+  /**
+   * The last day on which it can be spent, in the merchant's time zone.
+   * @example "2027-05-26"
+   */
+  @ApiProperty({ type: String, format: 'date' })
+  readonly expires_on!: string;
 }
 
 /** A customer's current cashback with the merchant. */
@@ -58,12 +77,12 @@ export class WalletDto {
   readonly debt!: string;
 
   /** The pending amount that becomes available next; null if nothing is pending. */
-  @ApiProperty({ type: NextAmountDto, nullable: true })
-  readonly next_release!: NextAmountDto | null;
+  @ApiProperty({ type: NextReleaseDto, nullable: true })
+  readonly next_release!: NextReleaseDto | null;
 
   /** The available amount that expires next; null if nothing is available. */
-  @ApiProperty({ type: NextAmountDto, nullable: true })
-  readonly next_expiry!: NextAmountDto | null;
+  @ApiProperty({ type: NextExpiryDto, nullable: true })
+  readonly next_expiry!: NextExpiryDto | null;
 }
 
 /** A ledger entry of a wallet. It never changes. */

@@ -24,7 +24,7 @@ interface Moving extends LoadedOrder {
 
 /** What gives an order another customer. Each has a transaction of its own, because it locks two wallets. */
 @Injectable()
-export class CustomersService {
+export class CustomerChangesService {
   constructor(
     private readonly unitOfWork: UnitOfWork,
     private readonly orders: OrderStore,

@@ -1,0 +1,45 @@
+import { Body, HttpCode, Post } from '@nestjs/common';
+import { Requires } from '../auth/caller.guard.js';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { Heavy } from '../http/admission.js';
+import { MerchantId } from '../http/decorators.js';
+import { ApiProblems } from '../openapi/decorators.js';
+import { CustomerExportDto, EraseCustomerDto, ErasureDto, ExportCustomerDto } from './dto/privacy.dto.js';
+import { PrivacyService } from './privacy.service.js';
+
+@MerchantController('customers', 'customers')
+@Requires('privacy')
+@Heavy()
+export class PrivacyController {
+  constructor(private readonly privacy: PrivacyService) {}
+
+  /**
+   * Export a customer's data
+   *
+   * @remarks Returns all that is stored about the customer (LGPD, article 18): orders, refunds, cashback, statement and
+   * the events that are still kept, each in the order of time.
+   */
+  @Post('export')
+  @HttpCode(200)
+  @ApiProblems('validation_failed', 'not_found')
+  exportCustomer(
+    @MerchantId() merchantId: string,
+    @Body() { document }: ExportCustomerDto,
+  ): Promise<CustomerExportDto> {
+    return this.privacy.export(merchantId, document);
+  }
+
+  /**
+   * Erase a customer's data
+   *
+   * @remarks Replaces the document with a random pseudonym, also in old events, and removes metadata, reasons and notes.
+   * The amounts stay, so reports and refunds stay right. It cannot be undone. For an unknown customer, nothing changes.
+   */
+  @Post('erase')
+  @HttpCode(200)
+  @ApiProblems('validation_failed')
+  async eraseCustomer(@MerchantId() merchantId: string, @Body() { document }: EraseCustomerDto): Promise<ErasureDto> {
+    const { pseudonym, wallet_id, orders } = await this.privacy.erase(merchantId, document);
+    return { pseudonym: wallet_id === null ? null : pseudonym, wallet_id, orders };
+  }
+}
