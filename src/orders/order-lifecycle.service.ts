@@ -3,7 +3,8 @@ import { UserNames } from '../auth/user-names.service.js';
 import type { WalletAggregate } from '../cashback/wallet-aggregate.js';
 import type { Caller } from '../common/caller.js';
 import { parseMoney } from '../common/money.js';
-import { validationFailed } from '../common/problem.js';
+import { isDocument } from '../common/document.js';
+import { type Fault, validationFailed } from '../common/problem.js';
 import { CustomerChangesService } from './customer-changes.service.js';
 import type { AmendOrderDto } from './dto/create-order.dto.js';
 import type { CancelOrderDto, CompleteOrderDto, SetRedemptionDto } from './dto/finish-order.dto.js';
@@ -47,7 +48,7 @@ export class OrderLifecycleService {
     const amended = await this.transactions.run(caller.merchantId, orderId, {
       needs: ({ heldCents }) => (lowersHold ? { spendCents: heldCents } : {}),
       perform: (order, wallet) => {
-        refuseOtherId(order, request);
+        refuseIdentity(order, request);
         const isOfOther = request.document !== undefined && request.document !== order.document;
         if (!isOfOther || order.heldCents > 0)
           order.amend(wallet, { ...content, ...documentOf(request) }, lowersHold, origin);
@@ -94,9 +95,16 @@ function needsOf(order: Order, { availableCents }: WalletAggregate, heldCents: n
 
 const documentOf = ({ document }: AmendOrderDto) => (document === undefined ? {} : { document });
 
-/** An amendment may repeat the order's external ID, and cannot change it. */
-function refuseOtherId({ externalId }: Order, { external_id }: AmendOrderDto): void {
-  if (external_id === undefined || external_id === externalId) return;
-  const detail = 'must be the external_id of the order, which cannot be changed';
-  throw validationFailed([{ pointer: '/external_id', detail }]);
+/** An amendment may repeat what identifies an order. It changes only the document, of a customer who is not erased. */
+function refuseIdentity(order: Order, { external_id, document }: AmendOrderDto): void {
+  const faults: Fault[] = [];
+  if (external_id !== undefined && external_id !== order.externalId)
+    faults.push({ pointer: '/external_id', detail: 'must be the external_id of the order, which cannot be changed' });
+  const isPseudonym = document !== undefined && !isDocument(document);
+  if (document !== undefined && document !== order.document && (order.isErased || isPseudonym))
+    faults.push({
+      pointer: '/document',
+      detail: order.isErased ? 'cannot be changed: the customer was erased' : 'must be a CPF or a CNPJ',
+    });
+  if (faults.length > 0) throw validationFailed(faults);
 }

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMinSize, IsIn, IsOptional } from 'class-validator';
+import { ArrayMinSize, IsIn, IsOptional, ValidateIf } from 'class-validator';
+import { UUID } from '../../common/ids.js';
 import type { Metadata } from '../../common/metadata.js';
 import {
   IsAtMost,
@@ -160,6 +161,7 @@ export class AmendOrderDto extends OrderContentDto {
    * @example "52998224725"
    */
   @IsOptional()
+  @ValidateIf(({ document }: AmendOrderDto) => !UUID.test(String(document)))
   @IsDocument()
   readonly document?: string;
 
