@@ -185,12 +185,12 @@ describe('a wallet with a million open credits and as many entries', () => {
       [wallet, merchant.id, now, expiresAt, now],
     );
     await dataSource.query(
-      "INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest) SELECT id, merchant_id, CONCAT('G-', id), '' FROM cashback_credits WHERE expires_at >= ?",
+      "INSERT INTO cashback_grants (credit_id, merchant_id, created_by, external_id, content_digest) SELECT id, merchant_id, 'operator', CONCAT('G-', id), '' FROM cashback_credits WHERE expires_at >= ?",
       [expiresAt],
     );
     await dataSource.query(
-      `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, effective_at, created_at) ${NUMBERS}
-       SELECT e.wallet_id, e.merchant_id, n + 2, IF(n % 2 = 0, 'redeem', 'return'), IF(n % 2 = 0, -100, 100), IF(n % 2 = 0, 0, 100), 0, e.credit_id, UUID(), ?, ?
+      `INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, order_id, effective_at, created_at, made_by) ${NUMBERS}
+       SELECT e.wallet_id, e.merchant_id, n + 2, IF(n % 2 = 0, 'redeem', 'return'), IF(n % 2 = 0, -100, 100), IF(n % 2 = 0, 0, 100), 0, e.credit_id, UUID(), ?, ?, 'operator'
          FROM cashback_entries e JOIN numbers WHERE e.wallet_id = ?`,
       [now, now, wallet],
     );

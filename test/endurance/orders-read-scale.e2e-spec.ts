@@ -95,11 +95,12 @@ async function seed(merchantId: string, { stepSeconds, status, minutes }: Orders
   await dataSource.query(
     `INSERT INTO orders (id, merchant_id, external_id, status, document, total_cents, items, payment_methods, policy, held_cents,
                          lapsed_cents, redeemed_cents, earned_cents, refunded_cents, refunded_eligible_cents, returned_cents, taken_back_cents, content_digest, version,
-                         created_at, updated_at, expires_at, completed_at)
+                         created_at, updated_at, expires_at, completed_at, created_by)
      WITH RECURSIVE k (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM k WHERE n < 99), numbers (n) AS (SELECT a.n + 100 * b.n + 10000 * c.n FROM k a JOIN k b JOIN k c WHERE c.n < ?)
      SELECT UUID(), m.id, CONCAT('PED-', n), ${status}, '52998224725', 15000, '[{"id":"sku-1","priceCents":15000}]', '[]', m.policy, 0, 0, 0, 0, 0, 0, 0, 0, '', 1,
             ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND, ? - INTERVAL n * ? SECOND + INTERVAL ${minutes} MINUTE,
-            IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL)
+            IF(${status} IN ('completed', 'partially_refunded', 'refunded'), ? - INTERVAL n * ? SECOND + INTERVAL n % 7 MINUTE, NULL),
+            (SELECT id FROM api_users WHERE merchant_id = m.id LIMIT 1)
        FROM merchants m JOIN numbers WHERE m.id = ? AND n < ?`,
     [count / 10_000, ...Array<unknown[]>(4).fill([clock.now(), stepSeconds]).flat(), merchantId, count],
   );

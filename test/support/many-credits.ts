@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { OPERATOR } from '../../src/common/caller.js';
 import { parseMoney } from '../../src/common/money.js';
 import { FREE, NEXT_CHANGE, nextChangeParameters } from '../../src/cashback/balance-sql.js';
 import { createDataSource } from '../../src/schema.js';
@@ -50,16 +51,17 @@ export async function aCustomerWithCredits(
       [credits],
     );
     await dataSource.query(
-      `INSERT INTO cashback_grants (credit_id, merchant_id, external_id, content_digest, requested_available_at, requested_expires_at)
-       SELECT id, merchant_id, id, ?, available_at, expires_at FROM cashback_credits WHERE wallet_id = ? AND seq > ?`,
+      `INSERT INTO cashback_grants (credit_id, merchant_id, created_by, external_id, content_digest, requested_available_at, requested_expires_at)
+       SELECT id, merchant_id, '${OPERATOR}', id, ?, available_at, expires_at FROM cashback_credits WHERE wallet_id = ? AND seq > ?`,
       [Buffer.alloc(32), wallet.id, last + first],
     );
     const entries = credits.map(([id], at) => {
       const order = numbers[at]! + 1;
-      return [wallet.id, wallet.merchant_id, last + order, 'grant', cents, balance + order * cents, debt, id, now, now];
+      const sums = [cents, balance + order * cents, debt];
+      return [wallet.id, wallet.merchant_id, last + order, 'grant', ...sums, id, now, now, OPERATOR];
     });
     await dataSource.query(
-      'INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at) VALUES ?',
+      'INSERT INTO cashback_entries (wallet_id, merchant_id, seq, kind, amount_cents, balance_cents, debt_cents, credit_id, effective_at, created_at, made_by) VALUES ?',
       [entries],
     );
   }
