@@ -34,7 +34,8 @@ export interface DatedRow {
 
 export const positionOf = ({ id, sorted_at: at }: DatedRow): Position => [at.getTime(), id];
 
-interface DatedList {
+/** A page of a list. */
+export interface DatedList {
   table: string;
   /** The column of the instant. */
   column: string;

@@ -5,7 +5,15 @@ import { Wallet } from '../cashback/wallet.entity.js';
 import { startOfDay } from '../common/calendar-days.js';
 import { Clock } from '../common/clock.js';
 import { decodeCursor, encodeCursor } from '../common/cursor.js';
-import { findDated, type IndexRange, loadFound, type Period, type Position } from '../database/dated-rows.js';
+import {
+  type DatedList,
+  type DatedRow,
+  findDated,
+  loadFound,
+  type Period,
+  type Position,
+  positionOf,
+} from '../database/dated-rows.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { MerchantsService } from '../merchants/merchants.service.js';
 import type { CustomerCreditPageDto, ListCreditsDto } from './dto/credit.dto.js';
@@ -14,7 +22,12 @@ import { scanPage } from './page-scan.js';
 import { nameable, toCreditDto } from './wallet.mapper.js';
 
 const LIST = 'credits';
-const OPEN = [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }] satisfies IndexRange[];
+const OPEN = {
+  table: 'cashback_credits',
+  column: 'expires_at',
+  order: 'ASC',
+  ranges: [{ index: 'ix_cashback_credits_merchant', prefix: [['is_open = 1']] }],
+} satisfies Partial<DatedList>;
 
 @Injectable()
 export class CreditListingService {
@@ -35,17 +48,18 @@ export class CreditListingService {
     const start = cursor === undefined ? undefined : decodeCursor(LIST, cursor, ['number', 'string']);
     return this.unitOfWork.snapshot(async (manager) => {
       const period = expiriesOf(filter, timeZone, this.clock.now(merchantId));
-      const { page, next } = await scanPage<Credit, Position>({
+      const { page, next } = await scanPage<DatedRow, Position>({
         limit,
         after: start,
-        keyOf: ({ expiresAt, id }) => [expiresAt.getTime(), id],
-        read: (after, count) => readCredits(manager, merchantId, period, after, count),
-        select: (credits) => (store === undefined ? credits : credits.filter((credit) => credit.store === store)),
+        keyOf: positionOf,
+        read: (after, count) => findDated(manager, { ...OPEN, merchantId, period, after, limit: count }),
+        select: (found) => (store === undefined ? found : selectOfStore(manager, merchantId, found, store)),
       });
-      const names = await readNames(manager, merchantId, page.map(nameable));
-      const wallets = await readDocuments(manager, merchantId, page);
+      const credits = await loadFound(manager, Credit, merchantId, page);
+      const names = await readNames(manager, merchantId, credits.map(nameable));
+      const wallets = await readDocuments(manager, merchantId, credits);
       return {
-        data: page.map((credit) => {
+        data: credits.map((credit) => {
           const { walletId: wallet_id } = credit;
           return { ...toCreditDto(credit, names, timeZone), wallet_id, document: wallets.get(wallet_id)! };
         }),
@@ -64,18 +78,19 @@ function expiriesOf({ expires_from: from, expires_to: to }: ListCreditsDto, time
   };
 }
 
-async function readCredits(
+async function selectOfStore(
   manager: EntityManager,
   merchantId: string,
-  period: Period,
-  after: Position | undefined,
-  limit: number,
-): Promise<Credit[]> {
-  const found = await findDated(manager, {
-    ...{ table: 'cashback_credits', column: 'expires_at', order: 'ASC' },
-    ...{ merchantId, ranges: OPEN, period, after, limit },
-  });
-  return loadFound(manager, Credit, merchantId, found);
+  found: DatedRow[],
+  store: string,
+): Promise<DatedRow[]> {
+  if (found.length === 0) return [];
+  const rows = await manager.query<{ id: string }[]>(
+    'SELECT id FROM cashback_credits WHERE merchant_id = ? AND id IN (?) AND store = ?',
+    [merchantId, found.map(({ id }) => id), store],
+  );
+  const ids = new Set(rows.map(({ id }) => id));
+  return found.filter(({ id }) => ids.has(id));
 }
 
 async function readDocuments(

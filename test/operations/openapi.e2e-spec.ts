@@ -116,6 +116,7 @@ describe('the OpenAPI document', () => {
     );
     await expectDocumented('get', '/orders', undefined, {}, '?limit=1');
     await expectDocumented('get', '/orders', undefined, {}, '?limit=0');
+    await expectDocumented('get', '/orders', undefined, {}, '?store=SP-014&status=pending');
     await expectDocumented('post', '/orders/search', { document, status: ['pending'], limit: 1 });
     await expectDocumented('post', '/orders/search', { document, limit: 0 });
     await expectDocumented('get', '/orders/{id}', undefined, { id });
@@ -155,6 +156,8 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/orders/{id}/refunds', undefined, { id }, '?limit=0');
     await expectDocumented('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: refund.body.id });
     await expectDocumented('get', '/orders/{id}/refunds/{refund_id}', undefined, { id, refund_id: id });
+    await expectDocumented('get', '/refunds', undefined, {}, '?limit=1&created_from=2020-01-01T00:00:00Z');
+    await expectDocumented('get', '/refunds', undefined, {}, '?created_to=now');
     const wallet = await expectDocumented('post', '/wallets/search', { document });
     await expectDocumented('post', '/wallets/search', { document: aDocument() });
     await expectDocumented('post', '/wallets/search', { document: 1 });
@@ -170,6 +173,12 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/grants/{id}', undefined, { id });
     await expectDocumented('post', '/grants/{id}/void', { reason: 7 }, { id: granted.id });
     await expectDocumented('post', '/grants/{id}/void', { reason: 'Granted by mistake' }, { id: granted.id });
+    await expectDocumented('get', '/grants', undefined, {}, '?limit=1&external_id=g-1');
+    await expectDocumented('get', '/grants', undefined, {}, '?user_id=me');
+    await expectDocumented('get', '/customers', undefined, {}, '?balance_minimum=1.00');
+    await expectDocumented('get', '/customers', undefined, {}, '?balance_minimum=1,00');
+    await expectDocumented('get', '/credits', undefined, {}, '?expires_from=2026-01-01&expires_to=2099-01-01');
+    await expectDocumented('get', '/credits', undefined, {}, '?expires_to=2026-02-30');
     await expectDocumented('post', '/grants/{id}/void', undefined, { id: granted.id });
     await expectDocumented('post', '/grants/{id}/void', undefined, { id });
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
