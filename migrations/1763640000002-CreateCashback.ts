@@ -10,7 +10,22 @@ import {
   word,
 } from '../src/database/migration-steps.js';
 
-/** Customers' wallets: their credits, the holds of open orders, grants, and the append-only ledger of all movements. */
+const TABLES = [
+  'ledger_days',
+  'ledger_positions',
+  'cashback_entries',
+  'grant_totals',
+  'cashback_grants',
+  'cashback_holds',
+  'customer_changes',
+  'cashback_credits',
+  'wallets',
+];
+
+/**
+ * Customers' wallets: their credits, the holds of open orders, grants, and the append-only ledger of all movements with
+ * its sums.
+ */
 export class CreateCashback1763640000002 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -135,12 +150,12 @@ export class CreateCashback1763640000002 implements MigrationInterface {
         PRIMARY KEY (merchant_id, subject_id)
       ) ${TABLE_OPTIONS}`);
     await createLedger(runner);
+    await createSums(runner);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await forgetExpression(runner, 'cashback_credits', 'is_open');
-    for (const table of ['cashback_entries', 'grant_totals', 'cashback_grants', 'cashback_holds', 'customer_changes', 'cashback_credits', 'wallets'])
-      await runner.query(`DROP TABLE IF EXISTS ${table}`);
+    for (const table of TABLES) await runner.query(`DROP TABLE IF EXISTS ${table}`);
   }
 }
 
@@ -169,6 +184,7 @@ async function createLedger(runner: QueryRunner): Promise<void> {
       INDEX ix_cashback_entries_credit (credit_id),
       INDEX ix_cashback_entries_order (order_id),
       INDEX ix_cashback_entries_refund (refund_id),
+      INDEX ix_cashback_entries_created (merchant_id, created_at),
       CONSTRAINT fk_cashback_entries_wallet FOREIGN KEY (wallet_id) REFERENCES wallets (id) ${NO_ACTION},
       CONSTRAINT fk_cashback_entries_credit FOREIGN KEY (credit_id) REFERENCES cashback_credits (id) ${NO_ACTION},
       CONSTRAINT fk_cashback_entries_refund FOREIGN KEY (refund_id) REFERENCES refunds (id) ${NO_ACTION},
@@ -185,4 +201,30 @@ async function createLedger(runner: QueryRunner): Promise<void> {
     'no trigger checks the signs in cashback_entries',
   );
   await makeAppendOnly(runner, 'cashback_entries');
+}
+
+/** The sums of the ledger by local day, for reports, and how far each merchant's ledger has been summed. */
+async function createSums(runner: QueryRunner): Promise<void> {
+  await runner.query(`
+    CREATE TABLE IF NOT EXISTS ledger_positions (
+      merchant_id  ${ID} NOT NULL,
+      summed_until DATETIME(3) NOT NULL,
+      due_at       DATETIME(3) NOT NULL,
+      PRIMARY KEY (merchant_id),
+      INDEX ix_ledger_positions_due (due_at),
+      CONSTRAINT fk_ledger_positions_merchant FOREIGN KEY (merchant_id) REFERENCES merchants (id) ${NO_ACTION}
+    ) ${TABLE_OPTIONS}`);
+  // Parts of a key are not NULL: no store is an empty text.
+  await runner.query(`
+    CREATE TABLE IF NOT EXISTS ledger_days (
+      merchant_id  ${ID} NOT NULL,
+      day          ${word(10)} NOT NULL,
+      store        VARCHAR(100) NOT NULL,
+      credit_store VARCHAR(100) NOT NULL,
+      kind         ${word()} NOT NULL,
+      entries      BIGINT NOT NULL,
+      amount_cents BIGINT NOT NULL,
+      PRIMARY KEY (merchant_id, day, store, credit_store, kind),
+      CONSTRAINT fk_ledger_days_position FOREIGN KEY (merchant_id) REFERENCES ledger_positions (merchant_id) ${NO_ACTION}
+    ) ${TABLE_OPTIONS}`);
 }

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { DataSource, Index, type MigrationInterface } from 'typeorm';
 import { ApiUser } from './auth/api-user.entity.js';
 import { EventFeed } from './merchants/event-feed.entity.js';
+import { LedgerPosition } from './merchants/ledger-position.entity.js';
 import { Merchant } from './merchants/merchant.entity.js';
 import { PolicyVersion } from './merchants/policy-version.entity.js';
 import { Session } from './auth/session.entity.js';
@@ -18,6 +19,7 @@ import { EventSweep, FeedEvent } from './events/event.entity.js';
 import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.js';
 import { CustomerChange } from './orders/customer-change.entity.js';
 import { Order } from './orders/order.entity.js';
+import { LedgerDay } from './reports/ledger-day.entity.js';
 import { Refund } from './orders/refund.entity.js';
 import { RateLimit } from './rate-limits/rate-limit.entity.js';
 import { dataSourceOptions, type Schema } from './database/data-source.js';
@@ -55,6 +57,8 @@ export const SCHEMA = {
     EventFeed,
     FeedEvent,
     EventSweep,
+    LedgerPosition,
+    LedgerDay,
     WebhookEndpoint,
     RateLimit,
     AuditRecord,

@@ -34,6 +34,7 @@ export type EntryKind = keyof typeof ENTRY_KINDS;
 @Index('ix_cashback_entries_credit', ['creditId'])
 @Index('ix_cashback_entries_order', ['orderId'])
 @Index('ix_cashback_entries_refund', ['refundId'])
+@Index('ix_cashback_entries_created', ['merchantId', 'createdAt'])
 export class Entry {
   @PrimaryId('wallet_id')
   @ForeignKey(() => Wallet, { name: 'fk_cashback_entries_wallet' })

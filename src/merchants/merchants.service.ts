@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { MoreThanOrEqual } from 'typeorm';
+import { type EntityManager, MoreThanOrEqual } from 'typeorm';
 import { dayOf } from '../common/calendar-days.js';
 import { Clock } from '../common/clock.js';
 import { newId } from '../common/ids.js';
 import { notFound, type Problem, validationFailed } from '../common/problem.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { EventFeed } from './event-feed.entity.js';
+import { LedgerPosition } from './ledger-position.entity.js';
 import { Merchant } from './merchant.entity.js';
 import { type Policy, policyFrom } from './policy.js';
 import { dated, type DatedVersion, policyAt, type PolicyChanges, PolicyVersion } from './policy-version.entity.js';
@@ -40,6 +41,7 @@ export class MerchantsService {
       await manager.insert(Merchant, merchant);
       const merchantId = merchant.id;
       await manager.insert(EventFeed, { merchantId, lastSequence: 0, oldestSequence: 1, keptSince: now });
+      await manager.insert(LedgerPosition, { merchantId, summedUntil: new Date(0), dueAt: now });
     });
     return merchant;
   }
@@ -52,11 +54,17 @@ export class MerchantsService {
     return this.unitOfWork.statement((manager) => manager.find(Merchant, { order: { createdAt: 'ASC', id: 'ASC' } }));
   }
 
-  /** Existing orders keep their policy. */
+  /**
+   * Existing orders keep their policy.
+   *
+   * @throws Problem validation_failed for another time zone after the first entry of the ledger.
+   */
   async set(id: string, changes: { name?: string; policy: Partial<Policy> }): Promise<Merchant> {
     const changed = await this.unitOfWork.transaction(async (manager) => {
       const merchant = await manager.findOne(Merchant, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (merchant === null) throw notFound('no merchant has this ID');
+      const { timeZone } = changes.policy;
+      if (timeZone !== undefined && timeZone !== merchant.policy.timeZone) await refuseAfterFirstEntry(manager, id);
       merchant.name = changes.name ?? merchant.name;
       merchant.policy = { ...merchant.policy, ...changes.policy };
       refuseContradiction(merchant.policy);
@@ -143,6 +151,14 @@ export class MerchantsService {
 }
 
 const wrongDays = (detail: string): Problem => validationFailed([{ pointer: '/from', detail }]);
+
+/** The sums of the ledger are by local day. The lock waits for an entry that is not yet committed. */
+async function refuseAfterFirstEntry(manager: EntityManager, merchantId: string): Promise<void> {
+  const sql = 'SELECT 1 FROM cashback_entries WHERE merchant_id = ? LIMIT 1 LOCK IN SHARE MODE';
+  if ((await manager.query<unknown[]>(sql, [merchantId])).length === 0) return;
+  const detail = 'cannot change after the first entry in the ledger, because its days and months would change, too';
+  throw validationFailed([{ pointer: '/time_zone', detail }]);
+}
 
 function refuseContradiction({ orderTtlMinutes, maxOrderTtlMinutes }: Policy): void {
   if (orderTtlMinutes <= maxOrderTtlMinutes) return;

@@ -4,7 +4,7 @@ import { ALL_MERCHANTS } from '../../src/database/by-merchant.js';
 
 /** The tables of merchants. Each has a merchant, by which it can be partitioned. */
 const MONEY = 'orders|refunds|wallets|cashback_(?:credits|holds|entries|grants)';
-const TABLES = `(?:${MONEY}|events|event_(?:outbox|feeds)|webhook_endpoints)\\b`;
+const TABLES = `(?:${MONEY}|events|event_(?:outbox|feeds)|ledger_(?:days|positions)|webhook_endpoints)\\b`;
 const INSERT = new RegExp(`\\bINTO ${TABLES}\\s*\\(([^)]*)\\)`, 'g');
 const USE = new RegExp(`\\b(?:FROM|JOIN|UPDATE) ${TABLES}(?: (\\w+))?`, 'g');
 const NO_ALIAS = new Set(['WHERE', 'SET', 'FORCE', 'LEFT', 'JOIN', 'ORDER', 'LIMIT', 'UNION']);
