@@ -13,7 +13,7 @@ const LAYERS = [
   ['auth'],
   ['orders', 'wallets'],
   ['events'],
-  ['webhooks'],
+  ['webhooks', 'reports'],
   ['privacy'],
   ['reconcile', 'audit'],
   ['sweeps'],
@@ -66,7 +66,7 @@ export const importRules = LAYERS.flatMap((layer, at) => {
       ['http', 'openapi', 'metrics'],
       'A service knows neither HTTP nor metrics; its controller does.',
     );
-    return ['auth', 'orders', 'wallets', 'events', 'webhooks', 'reconcile'].includes(module)
+    return ['auth', 'orders', 'wallets', 'events', 'webhooks', 'reports', 'reconcile'].includes(module)
       ? [
           rule(files, patterns),
           rule(

@@ -15,6 +15,7 @@ import { OrdersModule } from './orders/orders.module.js';
 import { RateLimitGuard } from './rate-limits/rate-limit.guard.js';
 import { RateLimitsModule } from './rate-limits/rate-limits.module.js';
 import { ReconcileModule } from './reconcile/reconcile.module.js';
+import { ReportsModule } from './reports/reports.module.js';
 import { SCHEMA } from './schema.js';
 import { SweepsModule } from './sweeps/sweeps.module.js';
 import { TracingModule } from './tracing/tracing.js';
@@ -41,6 +42,7 @@ export class AppModule {
         EventsModule,
         PrivacyModule,
         WebhooksModule,
+        ReportsModule,
         SweepsModule,
         HealthModule,
         MetricsModule,

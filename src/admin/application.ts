@@ -13,11 +13,12 @@ import { LoginCounts } from '../rate-limits/login-counts.js';
 import { SCHEMA } from '../schema.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
-import { ExpiringService } from './expiring.service.js';
-import { LedgerService } from './ledger.service.js';
-import { OutstandingService } from './outstanding.service.js';
 import { RecordsService } from './records.service.js';
 import { printRecord } from './rows.js';
+import { ExpiringService } from '../reports/expiring.service.js';
+import { FrequentService } from '../reports/frequent.service.js';
+import { LedgerService } from '../reports/ledger.service.js';
+import { OutstandingService } from '../reports/outstanding.service.js';
 import { ErasureService } from '../orders/erasure.service.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { EventsService } from '../events/events.service.js';
@@ -44,6 +45,7 @@ class AdminModule {
         AuditService,
         ErasureService,
         ExpiringService,
+        FrequentService,
         LedgerService,
         LoginCounts,
         OrdersService,

@@ -46,7 +46,9 @@ function prepare(command: Command): void {
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const faults = error instanceof Problem ? (error.errors ?? []) : [];
-  return message + faults.map(({ pointer, detail }) => ` ${pointer?.slice(1)} ${detail}`).join(';');
+  return (
+    message + faults.map(({ pointer, parameter, detail }) => ` ${parameter ?? pointer?.slice(1)} ${detail}`).join(';')
+  );
 }
 
 export function adminProgram(): Command {

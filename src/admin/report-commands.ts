@@ -1,79 +1,77 @@
-import { Command } from 'commander';
-import { dayOf } from '../common/calendar-days.js';
-import { Clock } from '../common/clock.js';
-import { formatMoney } from '../common/money.js';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Command, Option } from 'commander';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { LEDGER_BY } from '../reports/dto/report.dto.js';
+import { ExpiringService } from '../reports/expiring.service.js';
+import { FrequentService } from '../reports/frequent.service.js';
+import { type LedgerOptions, LedgerService } from '../reports/ledger.service.js';
+import { OutstandingService } from '../reports/outstanding.service.js';
 import { runWithServices } from './application.js';
-import { month, wholeNumber } from './arguments.js';
-import { ExpiringService } from './expiring.service.js';
-import { LedgerService } from './ledger.service.js';
-import { type Outstanding, OutstandingService } from './outstanding.service.js';
-import { type Format, formatOption, printAs, type Row, toJson, usualFormat } from './rows.js';
+import { day, wholeNumber } from './arguments.js';
+import { type Format, formatOption, printAs, type Row, usualFormat } from './rows.js';
 
 interface ReportOptions {
   merchant?: string;
   format?: Format;
 }
 
+type Read<Options> = (services: INestApplicationContext, merchantId: string, options: Options) => Promise<Report>;
+interface Report {
+  data: object[];
+}
+
 export function reportCommands(): Command {
-  const report = new Command('report').description('reports for accounting');
-  const add = (name: string, description: string): Command =>
+  const report = new Command('report').description('reports for accounting; days and months are in each time zone');
+  const add = <Options>(name: string, description: string, read: Read<Options>): Command =>
     report
       .command(name)
       .description(description)
       .option('--merchant <id>', 'only this merchant')
-      .addOption(formatOption());
-  add(
+      .addOption(formatOption())
+      .action((options: ReportOptions & Options) => print(options, read));
+  add<{ asOf?: string; by?: 'store' }>(
     'outstanding',
-    "what each merchant owes its customers now, from one consistent snapshot: available, pending and held cashback, the customers' debt, what expires within 30 days, and the sums",
-  ).action((options: ReportOptions) => outstanding(options));
-  add(
-    'ledger',
-    "the ledger of a month in each merchant's time zone: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing",
+    "what each merchant owes its customers, now or at the end of a past day, and the customers' debt",
+    (services, merchantId, { asOf, by }) => services.get(OutstandingService).report(merchantId, { as_of: asOf, by }),
   )
-    .requiredOption('--month <month>', 'the month, such as 2026-11', month)
-    .action((options: ReportOptions & { month: string }) => ledger(options));
-  add('expiring', "the cashback that will expire in this month and the following ones, in each merchant's time zone")
-    .option('--months <n>', 'the number of months', wholeNumber(1, 120), 12)
-    .action((options: ReportOptions & { months: number }) => expiring(options));
+    .option('--as-of <day>', 'a day that is over; default: now', day)
+    .addOption(byOption(['store']));
+  withPeriod(
+    add<LedgerOptions>(
+      'ledger',
+      'why it changed: opening + earned + granted - redeemed + returned - taken back - voided - expired = closing',
+      (services, merchantId, options) => services.get(LedgerService).report(merchantId, options),
+    ),
+  ).addOption(byOption(LEDGER_BY));
+  add<{ months: number }>(
+    'expiring',
+    'the cashback that will expire in this month and the following ones',
+    (services, merchantId, options) => services.get(ExpiringService).report(merchantId, options),
+  ).option('--months <n>', 'the number of months', wholeNumber(1, 120), 12);
+  withPeriod(
+    add<{ from: string; to: string; atLeast: number }>(
+      'frequent',
+      'customers with many completed orders in a day, and the users that completed them',
+      (services, merchantId, { atLeast, ...period }) =>
+        services.get(FrequentService).report(merchantId, { ...period, at_least: atLeast }),
+    ),
+  ).option('--at-least <n>', 'the number of orders from which a customer is listed', wholeNumber(2, 1000), 3);
   return report;
 }
 
-function outstanding({ merchant, format = usualFormat() }: ReportOptions): Promise<void> {
+const withPeriod = (command: Command): Command =>
+  command
+    .requiredOption('--from <day>', 'the first day, such as 2026-11-01', day)
+    .requiredOption('--to <day>', 'the day after the last one, such as 2026-12-01', day);
+
+const byOption = (by: readonly string[]): Option =>
+  new Option('--by <what>', 'a row for each; a store is the one that owes the cashback').choices(by);
+
+function print<Options>(options: ReportOptions & Options, read: Read<Options>): Promise<void> {
   return runWithServices(async (services) => {
-    const { asOf, rows, sums } = await services.get(OutstandingService).report(merchant);
-    const shown = rows.map(membersOf);
-    if (format === 'table') shown.push({ merchant_id: 'sums', name: '', ...membersOf(sums) });
-    printAs(format, shown);
-    if (format === 'json') console.log(JSON.stringify({ as_of: asOf, merchants: rows.length, ...membersOf(sums) }));
+    const rows: Row[] = [];
+    for (const { id, name } of await services.get(MerchantsService).select(options.merchant))
+      for (const row of (await read(services, id, options)).data) rows.push({ merchant_id: id, name, ...row });
+    printAs(options.format ?? usualFormat(), rows);
   });
-}
-
-function membersOf({ expiringCents, ...others }: Outstanding): Row {
-  return { ...toJson(others), expiring_in_30_days: formatMoney(expiringCents) };
-}
-
-function ledger({ month: of, merchant, format = usualFormat() }: ReportOptions & { month: string }): Promise<void> {
-  return runWithServices(async (services) => {
-    const rows = await services.get(LedgerService).report(of, merchant);
-    const now = services.get(Clock).now(merchant);
-    if (rows.some(({ timeZone }) => dayOf(now, timeZone) < `${of}-01`))
-      console.error(`warning: ${of} has not begun: its opening and closing are what the customers own now`);
-    printAs(
-      format,
-      rows.map(({ merchantId, name, timeZone, isClosed, ...amounts }) => ({
-        merchant_id: merchantId,
-        name,
-        month: of,
-        time_zone: timeZone,
-        closed: isClosed,
-        ...toJson(amounts),
-      })),
-    );
-  });
-}
-
-function expiring({ months, merchant, format = usualFormat() }: ReportOptions & { months: number }): Promise<void> {
-  return runWithServices(async (services) =>
-    printAs(format, (await services.get(ExpiringService).report(months, merchant)).map(toJson)),
-  );
 }

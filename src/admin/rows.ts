@@ -2,18 +2,20 @@ import { Option } from 'commander';
 import { localTime } from '../common/calendar-days.js';
 import { UUID } from '../common/ids.js';
 import { formatMoney, formatPercent } from '../common/money.js';
+import { csvOf } from '../reports/csv.js';
 import { wholeNumber } from './arguments.js';
 
 export type Row = Record<string, unknown>;
 
-export type Format = 'table' | 'json' | 'csv';
+const FORMATS = ['table', 'json', 'csv', 'csv-pt-BR'] as const;
+export type Format = (typeof FORMATS)[number];
 
 /** `--format` of reports. Without it, the output decides, as for other lists. */
 export const formatOption = (): Option =>
   new Option(
     '--format <format>',
-    'table, json (one line per row) or csv; default: table on a terminal, otherwise json',
-  ).choices(['table', 'json', 'csv']);
+    'table, json (one line per row), csv, or csv-pt-BR for spreadsheets in Brazil; default: table on a terminal, otherwise json',
+  ).choices(FORMATS);
 
 /** `--limit` of a record with lists. */
 export const limitOption = (): Option =>
@@ -32,14 +34,12 @@ export function printRows(rows: readonly Row[], inTable: (row: Row) => Row = (ro
   printAs(usualFormat(), usualFormat() === 'table' ? rows.map(inTable) : rows);
 }
 
-/** Prints rows, which all have the same members. CSV follows RFC 4180, with a header. */
+/** Prints rows, which all have the same members. */
 export function printAs(format: Format, rows: readonly Row[]): void {
   const columns = Object.keys(rows[0] ?? {});
   if (format === 'json') for (const row of rows) console.log(JSON.stringify(row));
   else if (format === 'table') for (const line of tableOf(columns, rows)) console.log(line);
-  else if (rows.length > 0)
-    for (const fields of [columns, ...rows.map((row) => Object.values(row))])
-      console.log(fields.map((field) => csvField(textOf(field))).join(','));
+  else if (rows.length > 0) process.stdout.write(csvOf(columns, rows, format === 'csv-pt-BR' ? 'pt-BR' : undefined));
 }
 
 /**
@@ -101,8 +101,6 @@ function textOf(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
-
-const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /**
  * Returns an entity, or a part of one, as the command line shows it: members in snake case, centavos as decimal

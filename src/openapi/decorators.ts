@@ -92,8 +92,8 @@ export function ApiCreated(type: Type, description: string): MethodDecorator {
 }
 
 /** Documents an amount in BRL of a response; `signed` if it can be negative. */
-export function ApiMoney({ signed = false } = {}): PropertyDecorator {
-  return ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^') });
+export function ApiMoney({ signed = false, required = true } = {}): PropertyDecorator {
+  return ApiProperty({ type: String, pattern: AMOUNT_PATTERN.source.replace('^', signed ? '^-?' : '^'), required });
 }
 
 export function ApiId({ nullable = false } = {}): PropertyDecorator {

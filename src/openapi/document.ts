@@ -35,6 +35,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
     .addTag('events', 'The feed of changes')
+    .addTag('reports', 'Reports over all customers')
     .addTag('webhooks', 'The feed, sent to your own endpoints')
     .build();
   const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });

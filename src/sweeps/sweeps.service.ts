@@ -12,6 +12,7 @@ import { SequencerService } from '../events/sequencer.service.js';
 import { CENTS_IN_BRL, Metrics } from '../metrics/metrics.js';
 import { OrderExpiryService } from '../orders/order-expiry.service.js';
 import { DeliveryService } from '../webhooks/delivery.service.js';
+import { LedgerSumsService } from '../reports/ledger-sums.service.js';
 import { WebhookSecrets } from '../webhooks/webhook-secrets.js';
 
 /** A pause lasts at least this long, so that work arriving meanwhile is done together. */
@@ -97,7 +98,16 @@ class Sweep {
 }
 
 type SweepName =
-  'orders' | 'credits' | 'available' | 'expiring' | 'retention' | 'events' | 'webhooks' | 'secrets' | 'operator_grants';
+  | 'orders'
+  | 'credits'
+  | 'available'
+  | 'expiring'
+  | 'retention'
+  | 'events'
+  | 'webhooks'
+  | 'secrets'
+  | 'operator_grants'
+  | 'ledger_sums';
 
 /** Does what no request asks for: what happens by date, the feeds of events, and webhooks. Every instance does so. */
 @Injectable()
@@ -115,6 +125,7 @@ export class SweepsService implements BeforeApplicationShutdown {
     private readonly deliveries: DeliveryService,
     secrets: WebhookSecrets,
     private readonly operatorGrants: OperatorGrantsService,
+    ledgerSums: LedgerSumsService,
     unitOfWork: UnitOfWork,
     events: DomainEvents,
     metrics: Metrics,
@@ -132,6 +143,7 @@ export class SweepsService implements BeforeApplicationShutdown {
       webhooks: sweep('webhooks', deliveries),
       secrets: sweep('secrets', secrets, HOUR_MS),
       operator_grants: sweep('operator_grants', operatorGrants, MINUTE_MS),
+      ledger_sums: sweep('ledger_sums', ledgerSums, MINUTE_MS, REST),
     };
     events.subscribe((event) => {
       if (isFeedEvent(event)) this.#sweeps.events.wake();

@@ -1,0 +1,57 @@
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import type { AppRequest } from '../http/app-request.js';
+import { ApiProblems } from '../openapi/decorators.js';
+import { type CsvLocale, csvOf } from './csv.js';
+
+/** Sends the rows of a report as CSV to callers that ask for it. */
+class CsvInterceptor implements NestInterceptor<{ data: object[] }> {
+  constructor(
+    private readonly name: string,
+    private readonly columns: string[],
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler<{ data: object[] }>): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<AppRequest>();
+    const response = context.switchToHttp().getResponse<Response>();
+    const locale = request.query.csv as CsvLocale | undefined;
+    const isCsv = locale !== undefined || request.accepts(['application/json', 'text/csv']) === 'text/csv';
+    return next.handle().pipe(
+      map((report) => {
+        // The deadline may already have answered.
+        if (!isCsv || response.headersSent) return report;
+        response.type('text/csv; charset=utf-8').attachment(`${this.name}.csv`);
+        const [first] = report.data;
+        return csvOf(first === undefined ? this.columns : Object.keys(first), report.data, locale);
+      }),
+    );
+  }
+}
+
+/**
+ * Documents a report, and sends it as CSV on request.
+ *
+ * @param name of the file.
+ * @param row the columns of a report without rows.
+ */
+export function Report(name: string, report: Type<object>, row: Type<object>): MethodDecorator {
+  const content = {
+    'application/json': { schema: { $ref: getSchemaPath(report) } },
+    'text/csv': { schema: { type: 'string' } },
+  };
+  return applyDecorators(
+    UseInterceptors(new CsvInterceptor(name, Object.keys(new row()))),
+    ApiExtraModels(report),
+    ApiOkResponse({ content }),
+    ApiProblems.query(),
+  );
+}

@@ -1,0 +1,43 @@
+/** The texts of callers: a spreadsheet must not take them for a number, a date or a formula. */
+const TEXTS = new Set(['name', 'store', 'in_store', 'document', 'completed_by']);
+
+/** With `pt-BR`, spreadsheets in Brazil open the file with a double click, and amounts and days are no texts. */
+export type CsvLocale = 'pt-BR';
+
+/** Returns rows as CSV (RFC 4180) with a header. */
+export function csvOf(columns: readonly string[], rows: readonly object[], locale?: CsvLocale): string {
+  const isBrazilian = locale === 'pt-BR';
+  const separator = isBrazilian ? ';' : ',';
+  const cells = rows.map((row) =>
+    columns.map((column) => {
+      const text = textOf((row as Record<string, unknown>)[column]);
+      if (TEXTS.has(column)) return withoutFormula(isBrazilian ? withPunctuation(column, text) : text);
+      return isBrazilian ? inBrazilian(text) : text;
+    }),
+  );
+  const quoted = (cell: string): string =>
+    /["\r\n]/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  const lines = [columns, ...cells].map((line) => `${line.map(quoted).join(separator)}\r\n`);
+  return (isBrazilian ? '\uFEFF' : '') + lines.join('');
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(({ name, orders }) => `${name}: ${orders}`).join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '').replace('""', '');
+}
+
+const withoutFormula = (text: string): string => (/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text);
+
+/** A spreadsheet would take a CPF for a number, without its leading zeros. */
+const withPunctuation = (column: string, text: string): string =>
+  column !== 'document'
+    ? text
+    : text
+        .replace(/^(\d{3})(\d{3})(\d{3})(\d\d)$/, '$1.$2.$3-$4')
+        .replace(/^(\w\w)(\w{3})(\w{3})(\w{4})(\d\d)$/, '$1.$2.$3/$4-$5');
+
+const inBrazilian = (text: string): string =>
+  text
+    .replace(/^(-?\d+)\.(\d\d)$/, '$1,$2')
+    .replace(/^(\d{4})-(\d\d)-(\d\d)$/, '$3/$2/$1')
+    .replace(/^(\d{4})-(\d\d)$/, '$2/$1');

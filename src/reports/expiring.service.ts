@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { addDays, dayOf } from '../common/calendar-days.js';
+import { Clock } from '../common/clock.js';
+import { amountsOf, exactCents } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { ExpiringReportDto } from './dto/report.dto.js';
+import { queryNamed } from './named-query.js';
+import { ofUnspent } from './unspent.js';
+
+const CREDITS = ofUnspent('c.expires_at AS at, SUM(c.remaining_cents) AS expiring, SUM(c.held_cents) AS held');
+
+interface ExpiringRow {
+  at: Date;
+  expiring: string;
+  held: string;
+}
+
+/** Reports what expires in the coming months if nobody spends it. */
+@Injectable()
+export class ExpiringService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Reports the current month and the following ones in the merchant's time zone. An amount counts in the month in
+   * which the ledger will have its expiry: what has expired and is still held or not yet written counts in the current
+   * month.
+   */
+  async report(merchantId: string, { months: count }: { months: number }): Promise<ExpiringReportDto> {
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const months = monthsFrom(dayOf(this.clock.now(merchantId), timeZone), count);
+    const cents = months.map(() => ({ expiring: 0, held: 0 }));
+    const found = await this.unitOfWork.snapshot((manager) =>
+      queryNamed<ExpiringRow>(manager, CREDITS, { merchantId }),
+    );
+    for (const { at, expiring, held } of found) {
+      const month = dayOf(at, timeZone).slice(0, 7);
+      const sums = cents[Math.max(0, month <= months[0]! ? 0 : months.indexOf(month, 1))];
+      if (month > months.at(-1)! || sums === undefined) continue;
+      sums.expiring = exactCents(sums.expiring + exactCents(expiring));
+      sums.held = exactCents(sums.held + exactCents(held));
+    }
+    return { data: months.map((month, at) => ({ month, ...amountsOf(cents[at]!) })) };
+  }
+}
+
+/** Returns months such as `2026-11`, from that of a day on. */
+function monthsFrom(day: string, count: number): string[] {
+  const months: string[] = [];
+  for (let first = `${day.slice(0, 7)}-01`; months.length < count; first = `${addDays(first, 31).slice(0, 7)}-01`)
+    months.push(first.slice(0, 7));
+  return months;
+}

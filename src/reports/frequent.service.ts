@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { readUserNames } from '../auth/user-names.service.js';
+import { addDays, startOfDay } from '../common/calendar-days.js';
+import { exactCents, formatMoney } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import { COMPLETED_STATUSES } from '../orders/order-transitions.js';
+import type { FrequentReportDto } from './dto/report.dto.js';
+import { refuseMany, refusePeriod } from './limits.js';
+
+const MAX_DAYS = 31;
+
+/** The customers with many orders in a part of time, with the users that completed them, such as `ID=4,ID=1`. */
+const CUSTOMERS = `
+  SELECT document, SUM(orders) AS orders, SUM(cents) AS cents, GROUP_CONCAT(completed_by, '=', orders ORDER BY orders DESC) AS users
+    FROM (SELECT document, completed_by, COUNT(*) AS orders, SUM(total_cents) AS cents FROM orders FORCE INDEX (ix_orders_completion)
+           WHERE merchant_id = ? AND status IN (?) AND completed_at >= ? AND completed_at < ? GROUP BY document, completed_by) x
+   GROUP BY document HAVING SUM(orders) >= ? ORDER BY SUM(orders) DESC, document`;
+
+interface CustomerRow {
+  document: string;
+  orders: string;
+  cents: string;
+  users: string;
+}
+
+/** Reports customers with many orders in a day: a cashier may complete sales of others with their own CPF. */
+@Injectable()
+export class FrequentService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+  ) {}
+
+  /** @throws Problem validation_failed for an empty period or one that is too long, and for too many rows. */
+  async report(
+    merchantId: string,
+    options: { from: string; to: string; at_least: number },
+  ): Promise<FrequentReportDto> {
+    refusePeriod(options, MAX_DAYS);
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    return this.unitOfWork.snapshot(async (manager) => {
+      const found: (CustomerRow & { day: string })[] = [];
+      for (let day = options.from; day < options.to; day = addDays(day, 1)) {
+        const bounds = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
+        const parameters = [merchantId, COMPLETED_STATUSES, ...bounds, options.at_least];
+        found.push(...(await manager.query<CustomerRow[]>(CUSTOMERS, parameters)).map((row) => ({ day, ...row })));
+        refuseMany(found, 'at_least');
+      }
+      const usersOf = ({ users }: CustomerRow): [string, number][] =>
+        users.split(',').map((user) => [user.split('=')[0]!, Number(user.split('=')[1])]);
+      const whoIs = await readUserNames(
+        manager,
+        found.flatMap(usersOf).map(([by]) => by),
+      );
+      return {
+        data: found.map((row) => ({
+          day: row.day,
+          document: row.document,
+          orders: Number(row.orders),
+          total: formatMoney(exactCents(row.cents)),
+          completed_by: usersOf(row).map(([by, orders]) => ({ ...whoIs(by)!, orders })),
+        })),
+      };
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { after, Clock, MINUTE_MS } from '../common/clock.js';
+import { doEach, type SweepProgress, type SweepTask } from '../common/sweep.js';
+import { ALL_MERCHANTS } from '../database/by-merchant.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { LedgerPosition } from '../merchants/ledger-position.entity.js';
+import { Merchant } from '../merchants/merchant.entity.js';
+import { entryAfter, SUMS_OF_ENTRIES } from './ledger-sums.js';
+
+/** When no transaction that writes an entry of a day is open any more. The clocks of instances may differ. */
+const LATEST_COMMIT_MS = 10 * MINUTE_MS;
+
+const MERCHANTS_PER_RUN = 100;
+
+/** How many entries are added up in one transaction. */
+const ENTRIES = 20_000;
+
+const DUE = `/* ${ALL_MERCHANTS} */ SELECT merchant_id AS id FROM ledger_positions WHERE due_at <= ? ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
+
+const ADD = `
+  INSERT INTO ledger_days (merchant_id, day, store, credit_store, kind, entries, amount_cents) ${SUMS_OF_ENTRIES}
+  ON DUPLICATE KEY UPDATE entries = ledger_days.entries + VALUES(entries), amount_cents = ledger_days.amount_cents + VALUES(amount_cents)`;
+
+/**
+ * Adds up the ledger by day, after the day's end, so that reports need not read its entries. No use case changes a sum:
+ * a merchant's orders would wait for each other.
+ */
+@Injectable()
+export class LedgerSumsService implements SweepTask {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Adds up a part of a day of each merchant that is due. The position is moved in the same transaction, so each entry
+   * is added once.
+   */
+  async run(): Promise<SweepProgress> {
+    const due = await this.unitOfWork.statement((manager) => manager.query<{ id: string }[]>(DUE, [this.clock.now()]));
+    let hasMore = false;
+    await doEach(due, async ({ id }) => {
+      if (await this.unitOfWork.transaction((manager) => this.#sumNext(manager, id))) hasMore = true;
+    });
+    return { hasMore };
+  }
+
+  /** @returns whether something was due, and no other instance does it. */
+  async #sumNext(manager: EntityManager, merchantId: string): Promise<boolean> {
+    const lock = { mode: 'pessimistic_write', onLocked: 'skip_locked' } as const;
+    const position = await manager.findOne(LedgerPosition, { where: { merchantId }, lock });
+    const overSince = after(this.clock.now(merchantId), -LATEST_COMMIT_MS);
+    if (position === null || position.dueAt > after(overSince, LATEST_COMMIT_MS)) return false;
+    const { timeZone } = (await manager.findOneByOrFail(Merchant, { id: merchantId })).policy;
+    const moveTo = (moved: Partial<LedgerPosition>): Promise<unknown> =>
+      manager.update(LedgerPosition, { merchantId }, moved);
+
+    const [first, today] = [await entryAfter(manager, merchantId, position.summedUntil), dayOf(overSince, timeZone)];
+    const day = first === undefined || dayOf(first, timeZone) > today ? today : dayOf(first, timeZone);
+    const [start, end] = [startOfDay(day, timeZone), startOfDay(addDays(day, 1), timeZone)];
+    // Days without entries are passed at once.
+    const from = start < position.summedUntil ? position.summedUntil : start;
+    if (day === today) {
+      await moveTo({ summedUntil: from, dueAt: after(end, LATEST_COMMIT_MS) });
+      return true;
+    }
+    const next = await entryAfter(manager, merchantId, from, ENTRIES);
+    const to = next === undefined || next > end ? end : new Date(Math.max(+next, +from + 1));
+    await manager.query(ADD, [day, merchantId, from, to]);
+    await moveTo({ summedUntil: to });
+    return true;
+  }
+}

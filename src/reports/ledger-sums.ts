@@ -1,0 +1,56 @@
+import type { EntityManager } from 'typeorm';
+import type { EntryKind } from '../cashback/entry.entity.js';
+import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+
+/** Adds up the entries of a part of a day. The parameters are the day, the merchant, and the part's start and end. */
+export const SUMS_OF_ENTRIES = `
+  SELECT e.merchant_id, ? AS day, COALESCE(e.store, '') AS in_store, COALESCE(c.store, '') AS owner, e.kind,
+         COUNT(*) AS entries, SUM(e.amount_cents) AS cents
+    FROM cashback_entries e FORCE INDEX (ix_cashback_entries_created)
+    LEFT JOIN cashback_credits c ON c.id = e.credit_id AND c.merchant_id = e.merchant_id
+   WHERE e.merchant_id = ? AND e.created_at >= ? AND e.created_at < ?
+   GROUP BY 3, 4, 5`;
+
+/** The sum of the entries of a kind in a day, or in a period that begins on that day. */
+export interface SumRow {
+  day: string;
+  /** Where it happened; empty if that is not known. */
+  in_store: string;
+  /** The store that owes the credit; empty if that is not known, and for the debt. */
+  owner: string;
+  kind: EntryKind;
+  cents: string | number;
+}
+
+/** Returns the instant of a merchant's first entry from an instant on, or of a following one. */
+export async function entryAfter(
+  manager: EntityManager,
+  merchantId: string,
+  from: Date,
+  skipped = 0,
+): Promise<Date | undefined> {
+  const [row] = await manager.query<{ at: Date }[]>(
+    `SELECT created_at AS at FROM cashback_entries FORCE INDEX (ix_cashback_entries_created)
+      WHERE merchant_id = ? AND created_at >= ? ORDER BY created_at LIMIT 1 OFFSET ?`,
+    [merchantId, from, skipped],
+  );
+  return row?.at;
+}
+
+/** Adds up the entries from an instant to another one, which begins a day: each local day that has any. */
+export async function sumsOfEntries(
+  manager: EntityManager,
+  { id, timeZone }: { id: string; timeZone: string },
+  from: Date,
+  to: Date,
+): Promise<SumRow[]> {
+  const sums: SumRow[] = [];
+  for (let start = from; ;) {
+    const next = await entryAfter(manager, id, start);
+    if (next === undefined || next >= to) return sums;
+    const day = dayOf(next, timeZone);
+    const end = startOfDay(addDays(day, 1), timeZone);
+    sums.push(...(await manager.query<SumRow[]>(SUMS_OF_ENTRIES, [day, id, start, end])));
+    start = end;
+  }
+}

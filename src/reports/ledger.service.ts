@@ -1,0 +1,170 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { EntryKind } from '../cashback/entry.entity.js';
+import { addDays, startOfDay } from '../common/calendar-days.js';
+import { amountsOf, exactCents } from '../common/money.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { LedgerPosition } from '../merchants/ledger-position.entity.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { LedgerBy, LedgerReportDto } from './dto/report.dto.js';
+import { sumsOfEntries, type SumRow } from './ledger-sums.js';
+import { refuseMany, refusePeriod } from './limits.js';
+import { queryNamed } from './named-query.js';
+
+const ZERO_CENTS = {
+  opening: 0,
+  earned: 0,
+  granted: 0,
+  redeemed: 0,
+  returned: 0,
+  taken_back: 0,
+  voided: 0,
+  expired: 0,
+  closing: 0,
+  closing_debt: 0,
+};
+type Member = keyof typeof ZERO_CENTS;
+
+/**
+ * The member that an entry counts in, and its sign there. Cashback that repays a debt is taken from a credit
+ * (`take_back`) and from the debt (`repay`), so these two cancel out: a refund takes back what it takes from credits,
+ * and what it leaves as a debt.
+ */
+const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
+  earn: ['earned', 1],
+  grant: ['granted', 1],
+  redeem: ['redeemed', -1],
+  return: ['returned', 1],
+  take_back: ['taken_back', -1],
+  debt: ['taken_back', 1],
+  repay: ['taken_back', 1],
+  void: ['voided', -1],
+  expire: ['expired', -1],
+};
+
+const MAX_DAYS = 366;
+
+/** What the customers owned at the beginning and the end of a period, and why it changed, in centavos. */
+export interface LedgerRow {
+  stores: { store?: string | null; in_store?: string | null };
+  from: string;
+  to: string;
+  cents: Record<Member, number>;
+  /** Whether no entry can be added to it any more. */
+  closed: boolean;
+}
+
+export interface LedgerOptions {
+  /** The first day. */
+  from: string;
+  /** The day after the last one. */
+  to: string;
+  by?: LedgerBy;
+}
+
+/** Reports the ledger from the sums of its days, and from the entries that are not summed yet. */
+@Injectable()
+export class LedgerService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+  ) {}
+
+  /** @throws Problem validation_failed for an empty period or one that is too long, and for too many rows. */
+  async report(merchantId: string, options: LedgerOptions): Promise<LedgerReportDto> {
+    refusePeriod(options, MAX_DAYS);
+    const { rows, total } = await this.read(merchantId, options);
+    refuseMany(rows, 'by');
+    const toDto = ({ cents, stores, from, to, closed }: LedgerRow): LedgerReportDto['total'] => ({
+      ...stores,
+      ...{ from, to, ...amountsOf(cents), closed },
+    });
+    return { data: rows.map(toDto), total: toDto(total) };
+  }
+
+  /**
+   * Entries belong to the day of their `created_at` in the merchant's time zone. They never change and none is added to
+   * the past, so the report of a closed period never changes either.
+   *
+   * @throws Problem not_found for an unknown merchant.
+   */
+  async read(merchantId: string, options: LedgerOptions): Promise<{ rows: LedgerRow[]; total: LedgerRow }> {
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const end = startOfDay(options.to, timeZone);
+    return this.unitOfWork.snapshot(async (manager) => {
+      const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
+      const sums = await summedDays(manager, merchantId, options);
+      sums.push(...(await sumsOfEntries(manager, { id: merchantId, timeZone }, summedUntil, end)));
+      const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
+      const [total] = rowsOf(sums, { ...options, by: undefined }, isClosed);
+      return { rows: rowsOf(sums, options, isClosed), total: total! };
+    });
+  }
+}
+
+/** Days before the period have an empty day; others that of their row. */
+function summedDays(manager: EntityManager, merchantId: string, { from, to, by }: LedgerOptions): Promise<SumRow[]> {
+  const day = { day: 'day', month: "GREATEST(CONCAT(LEFT(day, 7), '-01'), :from)" }[by as string] ?? ':from';
+  const owner = isByStore(by) ? 'credit_store' : "''";
+  const store = by === 'store_pair' ? 'store' : "''";
+  return queryNamed<SumRow>(
+    manager,
+    `SELECT CASE WHEN day < :from THEN '' ELSE ${day} END AS day, ${store} AS in_store, ${owner} AS owner, kind, SUM(amount_cents) AS cents
+       FROM ledger_days WHERE merchant_id = :merchantId AND day < :to GROUP BY 1, 2, 3, 4`,
+    { merchantId, from, to },
+  );
+}
+
+const isByStore = (by?: LedgerBy): boolean => by === 'store' || by === 'store_pair';
+
+/** Returns the rows of each store, with each of its periods after the one before. */
+function rowsOf(sums: SumRow[], { from, to, by }: LedgerOptions, isClosed: (to: string) => boolean): LedgerRow[] {
+  const storesOf = ({ owner, in_store }: SumRow): LedgerRow['stores'] => ({
+    ...(isByStore(by) && { store: owner || null }),
+    ...(by === 'store_pair' && { in_store: in_store || null }),
+  });
+  const groups = new Map<string, { stores: LedgerRow['stores']; sums: SumRow[] }>();
+  if (!isByStore(by)) groups.set('{}', { stores: {}, sums: [] });
+  for (const sum of sums) {
+    const stores = storesOf(sum);
+    const key = JSON.stringify(stores);
+    if (!groups.has(key)) groups.set(key, { stores, sums: [] });
+    groups.get(key)!.sums.push(sum);
+  }
+  const sorted = [...groups].sort(([one], [other]) => (one < other ? -1 : 1));
+  const periods = periodsOf({ from, to, by });
+  return sorted.flatMap(([, group]) => {
+    const cents = { ...ZERO_CENTS };
+    for (const sum of group.sums) if (sum.day < from) addTo(cents, sum);
+    const rows = periods.map((period) => {
+      const { closing, closing_debt } = cents;
+      Object.assign(cents, ZERO_CENTS, { opening: closing, closing, closing_debt });
+      for (const sum of group.sums) if (sum.day >= period.from && sum.day < period.to) addTo(cents, sum);
+      return { stores: group.stores, ...period, cents: { ...cents }, closed: isClosed(period.to) };
+    });
+    const isEmpty = rows.every((row) => Object.values(row.cents).every((amount) => amount === 0));
+    return isByStore(by) && isEmpty ? [] : rows;
+  });
+}
+
+function periodsOf({ from, to, by }: LedgerOptions): { from: string; to: string }[] {
+  const periods: { from: string; to: string }[] = [];
+  for (let start = from; start < to;) {
+    const next = by === 'day' ? addDays(start, 1) : by === 'month' ? firstOfNextMonth(start) : to;
+    periods.push({ from: start, to: next < to ? next : to });
+    start = next;
+  }
+  return periods;
+}
+
+const firstOfNextMonth = (day: string): string => `${addDays(`${day.slice(0, 7)}-01`, 31).slice(0, 7)}-01`;
+
+function addTo(sums: Record<Member, number>, { kind, cents: sum }: SumRow): void {
+  const add = (member: Member, cents: number): void => void (sums[member] = exactCents(sums[member] + cents));
+  const cents = exactCents(sum);
+  const isDebt = kind === 'debt' || kind === 'repay';
+  const [member, sign] = MEMBERS[kind];
+  add(member, sign * cents);
+  add('closing', isDebt ? -cents : cents);
+  if (isDebt) add('closing_debt', cents);
+}

@@ -1,0 +1,18 @@
+import { DAY_MS } from '../common/clock.js';
+import { validationFailed } from '../common/problem.js';
+
+const MAX_ROWS = 10_000;
+
+/** @param to the day after the last one. */
+export function refusePeriod({ from, to }: { from: string; to: string }, maxDays: number): void {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
+  if (days >= 1 && days <= maxDays) return;
+  const detail = days < 1 ? 'must be after from' : `must be at most ${maxDays} days after from`;
+  throw validationFailed([{ parameter: 'to', detail }]);
+}
+
+/** @param parameter the one that makes so many rows. */
+export function refuseMany(rows: readonly unknown[], parameter: string): void {
+  if (rows.length <= MAX_ROWS) return;
+  throw validationFailed([{ parameter, detail: `makes a report of more than ${MAX_ROWS} rows` }]);
+}

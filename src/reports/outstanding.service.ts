@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { addDays, dayOf, startOfDay } from '../common/calendar-days.js';
+import { after, Clock, DAY_MS } from '../common/clock.js';
+import { amountsOf, exactCents } from '../common/money.js';
+import { validationFailed } from '../common/problem.js';
+import { UnitOfWork } from '../database/unit-of-work.js';
+import { MerchantsService } from '../merchants/merchants.service.js';
+import type { OutstandingReportDto, OutstandingRowDto } from './dto/report.dto.js';
+import { type LedgerRow, LedgerService } from './ledger.service.js';
+import { refuseMany } from './limits.js';
+import { queryNamed } from './named-query.js';
+import { ofUnspent } from './unspent.js';
+
+/** The days from now of which `expiring_in_30_days` is the sum. */
+const EXPIRING_DAYS = 30;
+
+const ZERO_CENTS = { balance: 0, debt: 0, available: 0, pending: 0, held: 0, expiring_in_30_days: 0 };
+type Cents = typeof ZERO_CENTS;
+
+const sumOfFree = (condition: string): string => `SUM(IF(${condition}, c.remaining_cents - c.held_cents, 0))`;
+const creditsBy = (store: string): string =>
+  ofUnspent(`${store} AS store, 0 AS debt, SUM(c.held_cents) AS held, ${sumOfFree('c.available_at > :now')} AS pending,
+    ${sumOfFree('c.available_at <= :now AND c.expires_at > :now')} AS available,
+    ${sumOfFree('c.expires_at > :now AND c.expires_at <= :soon')} AS expiring_in_30_days`);
+const DEBT = `
+  SELECT '' AS store, SUM(debt_cents) AS debt, 0 AS held, 0 AS pending, 0 AS available, 0 AS expiring_in_30_days
+    FROM wallets WHERE merchant_id = :merchantId`;
+
+/** Reports what a merchant owes its customers, now or at the end of a day. */
+@Injectable()
+export class OutstandingService {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly merchants: MerchantsService,
+    private readonly ledger: LedgerService,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * @param options `as_of` is a past day.
+   * @throws Problem not_found for an unknown merchant, and validation_failed for a day that is not over.
+   */
+  async report(merchantId: string, options: { as_of?: string; by?: 'store' }): Promise<OutstandingReportDto> {
+    const { timeZone } = (await this.merchants.get(merchantId)).policy;
+    const now = this.clock.now(merchantId);
+    const { as_of: day, by } = options;
+    if (day === undefined) return this.#now(merchantId, now, by);
+    if (day >= dayOf(now, timeZone))
+      throw validationFailed([{ parameter: 'as_of', detail: 'must be a day that is over' }]);
+    const to = addDays(day, 1);
+    const { rows, total } = await this.ledger.read(merchantId, { from: day, to, by });
+    const toRow = ({ stores, cents: { closing, closing_debt: debt } }: LedgerRow): Row => ({
+      ...stores,
+      cents: { balance: closing + debt, debt },
+    });
+    return reportOf(startOfDay(to, timeZone), rows.map(toRow), toRow(total).cents);
+  }
+
+  async #now(merchantId: string, now: Date, by?: 'store'): Promise<OutstandingReportDto> {
+    const parameters = { merchantId, now, soon: after(now, EXPIRING_DAYS * DAY_MS) };
+    const sql = `${creditsBy(by === 'store' ? "COALESCE(c.store, '')" : "''")} UNION ALL ${DEBT}`;
+    const found = await this.unitOfWork.snapshot((manager) =>
+      queryNamed<Record<keyof Cents, string> & { store: string }>(manager, sql, parameters),
+    );
+    const total = { ...ZERO_CENTS };
+    const stores = new Map<string, Cents>();
+    for (const row of found) {
+      if (!stores.has(row.store)) stores.set(row.store, { ...ZERO_CENTS });
+      for (const cents of [total, stores.get(row.store)!]) add(cents, row);
+    }
+    const rows = [...stores].map(([store, cents]) => ({ ...(by && { store: store || null }), cents }));
+    return reportOf(now, rows, total);
+  }
+}
+
+type SomeCents = Pick<Cents, 'balance' | 'debt'> & Partial<Cents>;
+
+interface Row {
+  store?: string | null;
+  cents: SomeCents;
+}
+
+/** In an order by name, after all stores. */
+const LAST = '\u{10FFFF}';
+
+function reportOf(asOf: Date, rows: Row[], total: SomeCents): OutstandingReportDto {
+  const listed = rows.filter((row) => !('store' in row) || Object.values(row.cents).some((amount) => amount !== 0));
+  refuseMany(listed, 'by');
+  listed.sort((one, other) => ((one.store ?? LAST) < (other.store ?? LAST) ? -1 : 1));
+  const toDto = ({ cents, ...store }: Row): OutstandingRowDto => ({ ...store, ...amountsOf(cents) });
+  return { as_of: asOf, data: listed.map(toDto), total: toDto({ cents: total }) };
+}
+
+function add(sums: Cents, row: Record<keyof Cents, string>): void {
+  for (const member of ['debt', 'available', 'pending', 'held', 'expiring_in_30_days'] as const)
+    sums[member] = exactCents(sums[member] + exactCents(row[member]));
+  sums.balance = sums.available + sums.pending + sums.held;
+}

@@ -1,0 +1,87 @@
+import { Get, Query } from '@nestjs/common';
+import { Requires } from '../auth/caller.guard.js';
+import { MerchantController } from '../auth/merchant-controller.js';
+import { Heavy } from '../http/admission.js';
+import { MerchantId } from '../http/decorators.js';
+import { Report } from './csv.interceptor.js';
+import {
+  ExpiringQueryDto,
+  ExpiringReportDto,
+  ExpiringRowDto,
+  FrequentQueryDto,
+  FrequentReportDto,
+  FrequentRowDto,
+  LedgerQueryDto,
+  LedgerReportDto,
+  LedgerRowDto,
+  OutstandingQueryDto,
+  OutstandingReportDto,
+  OutstandingRowDto,
+} from './dto/report.dto.js';
+import { ExpiringService } from './expiring.service.js';
+import { FrequentService } from './frequent.service.js';
+import { LedgerService } from './ledger.service.js';
+import { OutstandingService } from './outstanding.service.js';
+
+@MerchantController('reports', 'reports')
+@Requires('reports')
+@Heavy()
+export class ReportsController {
+  constructor(
+    private readonly ledger: LedgerService,
+    private readonly outstanding: OutstandingService,
+    private readonly expiring: ExpiringService,
+    private readonly frequent: FrequentService,
+  ) {}
+
+  /**
+   * Report the ledger
+   *
+   * @remarks Returns what the customers owned at the beginning and the end of a period of at most 366 days, and why it
+   * changed: `opening + earned + granted − redeemed + returned − taken_back − voided − expired = closing`.
+   */
+  @Get('ledger')
+  @Report('ledger', LedgerReportDto, LedgerRowDto)
+  reportLedger(@MerchantId() merchantId: string, @Query() query: LedgerQueryDto): Promise<LedgerReportDto> {
+    return this.ledger.report(merchantId, query);
+  }
+
+  /**
+   * Report what the merchant owes
+   *
+   * @remarks Returns the cashback that customers own, and their debts, now or at the end of a day.
+   */
+  @Get('outstanding')
+  @Report('outstanding', OutstandingReportDto, OutstandingRowDto)
+  reportOutstanding(
+    @MerchantId() merchantId: string,
+    @Query() query: OutstandingQueryDto,
+  ): Promise<OutstandingReportDto> {
+    return this.outstanding.report(merchantId, query);
+  }
+
+  /**
+   * Report what will expire
+   *
+   * @remarks Returns the cashback that expires in this month and the following ones if nobody spends it. A credit that
+   * can be spent through November 30 expires at 00:00 on December 1, and counts there. What has expired and is still
+   * held counts in the current month.
+   */
+  @Get('expiring')
+  @Report('expiring', ExpiringReportDto, ExpiringRowDto)
+  reportExpiring(@MerchantId() merchantId: string, @Query() query: ExpiringQueryDto): Promise<ExpiringReportDto> {
+    return this.expiring.report(merchantId, query);
+  }
+
+  /**
+   * Report customers with many orders in a day
+   *
+   * @remarks Returns the customers for whom many orders were completed on one day, and the users that completed them.
+   * A cashier may use their own CPF for sales to others. The period has at most 31 days.
+   */
+  @Get('frequent')
+  @Report('frequent', FrequentReportDto, FrequentRowDto)
+  reportFrequent(@MerchantId() merchantId: string, @Query() query: FrequentQueryDto): Promise<FrequentReportDto> {
+    return this.frequent.report(merchantId, query);
+  }
+}
