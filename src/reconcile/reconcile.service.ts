@@ -10,6 +10,7 @@ import { brokenRules } from './order-rules.js';
 import { type Finding, inPage, LAST_ID, type Page, queryPage, type SqlChecks } from './page.js';
 import { REFUND_CHECKS } from './refund-checks.js';
 import { missingKeys, missingTriggers } from './schema-checks.js';
+import { POSITION_CHECKS, wrongSums } from './sum-checks.js';
 import { WALLET_CHECKS } from './wallet-checks.js';
 
 export interface Progress {
@@ -40,6 +41,7 @@ const CHECKS_BY_WALLET: SqlChecks = {
   ...ENTRY_CHECKS,
   ...CREDIT_CHECKS,
   ...FEED_CHECKS,
+  ...POSITION_CHECKS,
 };
 
 const CHECKS_BY_ORDER: SqlChecks = REFUND_CHECKS;
@@ -92,6 +94,7 @@ export class ReconcileService {
     // The database checks the wallets and this process the orders, so both run at once. The one that ends first
     // helps the other.
     await Promise.all(connections === 1 ? [check(wallets, orders)] : [check(wallets, orders), check(orders, wallets)]);
+    for await (const findings of wrongSums(this.unitOfWork)) report(findings);
     return result;
   }
 

@@ -5,13 +5,15 @@ import { Grant } from '../cashback/grant.entity.js';
 import { Hold } from '../cashback/hold.entity.js';
 import { Wallet } from '../cashback/wallet.entity.js';
 import { FeedEvent } from '../events/event.entity.js';
+import { LedgerPosition } from '../merchants/ledger-position.entity.js';
 import { EventFeed } from '../merchants/event-feed.entity.js';
 import { Order } from '../orders/order.entity.js';
 import { Refund } from '../orders/refund.entity.js';
+import { LedgerDay } from '../reports/ledger-day.entity.js';
 import type { Finding } from './page.js';
 
 const MONEY = [Wallet, Credit, Grant, Hold, Entry, Order, Refund];
-const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent];
+const ENTITIES: EntityTarget<ObjectLiteral>[] = [...MONEY, EventFeed, FeedEvent, LedgerPosition, LedgerDay];
 
 interface UniqueKey {
   table: string;

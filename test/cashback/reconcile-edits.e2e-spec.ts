@@ -3,7 +3,14 @@ import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/schema.js';
 import { expectInvariants, findingsOf } from '../support/expectations.js';
 import { ORDER_EDITS, UNNOTICED_EDITS, WALLET_EDITS } from '../support/tampering/edits.js';
-import { CREDIT_EDITS, ENTRY_EDITS, GRANT_EDITS, HOLD_EDITS, REFUND_EDITS } from '../support/tampering/ledger-edits.js';
+import {
+  CREDIT_EDITS,
+  ENTRY_EDITS,
+  GRANT_EDITS,
+  HOLD_EDITS,
+  REFUND_EDITS,
+  SUM_EDITS,
+} from '../support/tampering/ledger-edits.js';
 import { FEED_EDITS } from '../support/tampering/feed-edits.js';
 import { makeScenes, type Scenes } from '../support/tampering/scenes.js';
 import { UNKNOWN } from '../support/tampering/statements.js';
@@ -21,6 +28,8 @@ const TABLES = [
   'event_feeds',
   'event_outbox',
   'event_sweeps',
+  'ledger_days',
+  'ledger_positions',
 ];
 
 /** Each edit with the row that it changes. */
@@ -32,6 +41,7 @@ const EDITS = Object.entries({
   'a refund': REFUND_EDITS,
   'a grant': GRANT_EDITS,
   'a ledger entry': ENTRY_EDITS,
+  'the sums of the ledger': SUM_EDITS,
 }).flatMap(([row, edits]) => edits.map((edit) => [row, ...edit] as const));
 
 describe('reconcile after an edit of a row', () => {

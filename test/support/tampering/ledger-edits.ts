@@ -247,3 +247,27 @@ export const ENTRY_EDITS: Edit[] = [
        FROM cashback_entries WHERE wallet_id = {plain.wallet}`,
   ],
 ];
+
+/** Edits of the sums, and of the merchant's position. The ledger of this merchant has days that are summed. */
+const SUMMED = 'merchant_id = (SELECT merchant_id FROM wallets WHERE id = {returned.wallet})';
+const sum = (change: string): string => `UPDATE ledger_days SET ${change} WHERE ${SUMMED} ORDER BY day, kind LIMIT 1`;
+const position = (change: string): string => `UPDATE ledger_positions SET ${change} WHERE ${SUMMED}`;
+
+export const SUM_EDITS: Edit[] = [
+  ['a higher sum', sum('amount_cents = amount_cents + 1')],
+  ['a lower number of entries', sum('entries = entries - 1')],
+  ['a sum of another kind', sum("kind = 'void'")],
+  ['a sum of another day', sum("day = '2020-01-01'")],
+  ['a sum of a day that is not summed yet', sum("day = '9998-01-01'")],
+  ['a sum of another store', sum("store = 'X'")],
+  ['a sum of a credit of another store', sum("credit_store = 'X'")],
+  ['a missing sum', `DELETE FROM ledger_days WHERE ${SUMMED} ORDER BY day, kind LIMIT 1`],
+  [
+    'an extra sum',
+    `INSERT INTO ledger_days SELECT merchant_id, '2020-01-01', '', '', 'grant', 1, 1 FROM wallets WHERE id = {returned.wallet}`,
+  ],
+  ['a sum of another merchant', sum('merchant_id = {patient.id}')],
+  ['a position of the future', position('summed_until = summed_until + INTERVAL 1 YEAR')],
+  ['a position before days that are summed', position('summed_until = summed_until - INTERVAL 30 DAY')],
+  ['no position', `DELETE FROM ledger_positions WHERE ${SUMMED}`],
+];
