@@ -68,7 +68,7 @@ describe('`report expiring`', () => {
   it('`report expiring` adds up to what the ledger says that customers own', async () => {
     const rows = await report('--months', '4', '--merchant', merchant.id);
     const cents = (amount: string): number => Math.round(Number(amount) * 100);
-    const options = ['--month', months[0]!, '--merchant', merchant.id];
+    const options = ['--from', `${months[0]!}-01`, '--to', `${months[1]!}-01`, '--merchant', merchant.id];
     const [ledger] = await admin.list<{ closing: string }>('report', 'ledger', ...options);
     expect(rows.reduce((sum, { expiring }) => sum + cents(expiring!), 0)).toBe(cents(ledger!.closing));
     expect(ledger!.closing).toBe('138.00');
@@ -85,7 +85,7 @@ describe('`report expiring`', () => {
     ]);
     const { stdout } = await admin.run('report', 'expiring', '--months', '1', '--format', 'csv');
     expect(stdout.split('\n')).toHaveLength(4);
-    expect(stdout).toMatch(/^merchant_id,name,month,expiring,held\n/);
+    expect(stdout).toMatch(/^merchant_id,name,month,expiring,held\r\n/);
   });
 
   it("`report expiring` counts months in the merchant's time zone", async () => {
@@ -93,6 +93,15 @@ describe('`report expiring`', () => {
     await east.credit(aDocument(), '5.00', { expiresAt: before(2) });
     const rows = await report('--merchant', east.id);
     expect(rows.filter(({ expiring }) => expiring !== ZERO)).toMatchObject([{ month: months[2], expiring: '5.00' }]);
+  });
+
+  it('GET /reports/expiring returns the same as `report expiring`', async () => {
+    for (const shop of [merchant, other]) {
+      const { data } = await shop.get<{ data: object[] }>('/reports/expiring?months=4');
+      const rows = await report('--months', '4', '--merchant', shop.id);
+      expect(rows).toMatchObject(data);
+      expect((await shop.get<{ data: object[] }>('/reports/expiring')).data).toHaveLength(12);
+    }
   });
 
   it.each(['0', '121', 'all'])('`report expiring` refuses %j as a number of months', async (text) => {

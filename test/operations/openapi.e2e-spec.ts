@@ -98,6 +98,24 @@ describe('the OpenAPI document', () => {
     await expectDocumented('post', '/auth/password', { current_password: 'x', new_password: 'another password' });
   }
 
+  /** Uses every report. */
+  async function expectReportsDocumented(): Promise<void> {
+    const day = (ahead: number): string => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10);
+    const period = `?from=${day(-1)}&to=${day(2)}`;
+    for (const by of ['', '&by=day', '&by=month', '&by=store', '&by=store_pair', '&by=week'])
+      await expectDocumented('get', '/reports/ledger', undefined, {}, `${period}${by}`);
+    for (const query of ['', '?by=store', `?as_of=${day(-2)}&by=store`, `?as_of=${day(2)}`])
+      await expectDocumented('get', '/reports/outstanding', undefined, {}, query);
+    for (const query of ['', '?months=2', '?months=0'])
+      await expectDocumented('get', '/reports/expiring', undefined, {}, query);
+    for (const query of [period, `${period}&at_least=2`, ''])
+      await expectDocumented('get', '/reports/frequent', undefined, {}, query);
+    for (const report of ['ledger', 'frequent']) {
+      const { body } = await expectDocumented('get', `/reports/${report}`, undefined, {}, `${period}&csv=pt-BR`);
+      expect(typeof body).toBe('string');
+    }
+  }
+
   /** The operations of the document. */
   const operations = (): Operation[] => Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
@@ -184,6 +202,7 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/wallets/{id}/entries', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id: wallet.body.id });
     await expectDocumented('get', '/wallets/{id}/credits', undefined, { id });
+    await expectReportsDocumented();
     const { body: feed } = await waitForEvents();
     await expectDocumented('get', '/events/{id}', undefined, { id: feed.data[0]!.id });
     await expectDocumented('get', '/events/{id}', undefined, { id });
@@ -254,7 +273,15 @@ describe('the OpenAPI document', () => {
 
   it('health and metrics, which are for operators, are not in the document', () => {
     expect(Object.keys(document.paths).filter((path) => /health|metrics/.test(path))).toEqual([]);
-    expect(document.tags.map(({ name }) => name)).toEqual(['auth', 'users', 'orders', 'wallets', 'events', 'webhooks']);
+    expect(document.tags.map(({ name }) => name)).toEqual([
+      'auth',
+      'users',
+      'orders',
+      'wallets',
+      'events',
+      'reports',
+      'webhooks',
+    ]);
   });
 
   it('every problem has a schema of its own with a constant code and a valid, complete example', () => {

@@ -1,0 +1,140 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { addDays, dayOf } from '../../src/common/calendar-days.js';
+import { aDocument, type TestMerchant } from '../support/factories.js';
+import { useAdmin } from '../support/use-admin.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { rowsOf } from '../support/wallets.js';
+
+describe('reports as CSV', () => {
+  const { service, admin } = useAdmin();
+  let merchant: TestMerchant;
+  let period: string;
+  let today: string;
+
+  beforeAll(async () => {
+    merchant = await aLongLivedMerchant(service, { releaseDays: 0 });
+    today = dayOf(service.clock.now(), 'America/Sao_Paulo');
+    period = `from=${today}&to=${addDays(today, 1)}`;
+    for (const [amount, store] of [
+      ['1234.56', '=HYPERLINK("http://x")'],
+      ['2.00', '+1'],
+      ['3.00', '-2,50'],
+      ['4.00', '@SUM(A1)'],
+      ['5.00', '12.50'],
+      ['6.00', '2026-11-20'],
+      ['7.00', 'São João; "Centro"'],
+    ])
+      await give(amount!, store!);
+  });
+
+  /** More than the maximum of a grant over HTTP. */
+  async function give(amount: string, store: string): Promise<void> {
+    for (let left = Math.round(Number(amount) * 100); left > 0; left -= 100_000)
+      await merchant.grant({ document: aDocument(), amount: (Math.min(left, 100_000) / 100).toFixed(2), store });
+  }
+
+  const read = async (path: string, headers: Record<string, string> = {}) => {
+    const answer = await merchant.client.get<string>(path, { headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    return answer;
+  };
+  const bytesOf = async (path: string): Promise<Buffer> => {
+    const { accessToken } = { accessToken: merchant.tokens.access_token };
+    const response = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${accessToken}` } });
+    return Buffer.from(await response.arrayBuffer());
+  };
+
+  it('a report is CSV with a header and CRLF for `accept: text/csv`, and JSON for other values', async () => {
+    const { body, headers } = await read(`/reports/ledger?${period}`, { accept: 'text/csv' });
+    expect(body).toBe(
+      'from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed\r\n' +
+        `${today},${addDays(today, 1)},0.00,0.00,1261.56,0.00,0.00,0.00,0.00,0.00,1261.56,0.00,false\r\n`,
+    );
+    expect(headers.get('content-disposition')).toBe('attachment; filename=ledger.csv');
+    for (const accept of ['application/json', '*/*', 'application/xml', 'application/json, text/csv;q=0.5'])
+      expect((await merchant.client.get(`/reports/ledger?${period}`, { headers: { accept } })).body).toMatchObject({
+        data: [{ granted: '1261.56' }],
+      });
+    await read(`/reports/ledger?${period}`, { accept: 'text/csv, application/json;q=0.5' });
+  });
+
+  it('a text of the merchant that a spreadsheet would take for a formula begins with an apostrophe, a number of ours does not', async () => {
+    const { body } = await read(`/reports/ledger?${period}&by=store`, { accept: 'text/csv' });
+    expect(body.split('\r\n').map((line) => line.split(/,20\d\d-/)[0])).toEqual([
+      'store,from,to,opening,earned,granted,redeemed,returned,taken_back,voided,expired,closing,closing_debt,closed',
+      "'+1",
+      '"\'-2,50"',
+      '12.50',
+      '2026-11-20',
+      '"\'=HYPERLINK(""http://x"")"',
+      "'@SUM(A1)",
+      '"São João; ""Centro"""',
+      '',
+    ]);
+    const debtor = aDocument();
+    const order = await merchant.completed({ document: debtor, total: '100.00' });
+    await merchant.completed({ document: debtor, total: '10.00' }, { redeem: '5.00' });
+    await merchant.refund(order, '100.00');
+    const pair = await read(`/reports/ledger?${period}&by=store`, { accept: 'text/csv' });
+    expect(pair.body.split('\r\n').at(-2)).toMatch(/^,20.*,-4\.\d\d,/);
+  });
+
+  it('?csv=pt-BR has semicolons, decimal commas, days such as 30/11/2026 and a mark of UTF-8, and leaves texts as they are', async () => {
+    const bytes = await bytesOf(`/reports/ledger?${period}&by=store&csv=pt-BR`);
+    expect(bytes.subarray(0, 3).toString('hex')).toBe('efbbbf');
+    const lines = bytes.subarray(3).toString().split('\r\n');
+    const [year, month, day] = today.split('-');
+    expect(lines[0]).toMatch(/^store;from;to;opening;/);
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^12\\.50;${day}/${month}/${year};.*;5,00;`)));
+    expect(lines).toContainEqual(expect.stringMatching(/^2026-11-20;/));
+    expect(lines).toContainEqual(expect.stringMatching(/^"São João; ""Centro""";/));
+    expect(lines).toContainEqual(expect.stringMatching(/^'-2,50;/));
+    expect(lines).toContainEqual(expect.stringMatching(/^"'=HYPERLINK\(""http:\/\/x""\)";.*;1234,56;/));
+    expect(lines).toContainEqual(expect.stringMatching(/^;.*;-4,\d\d;/));
+  });
+
+  it('a report without rows is CSV with its header', async () => {
+    const { body } = await read(`/reports/frequent?from=2020-01-01&to=2020-01-02&csv=pt-BR`);
+    expect(body).toBe('day;document;orders;total;completed_by\r\n');
+  });
+
+  it('the CSV of customers has CPFs and CNPJs with punctuation for Brazil, and as they are otherwise', async () => {
+    for (const document of ['01234567890', '12ABC34501DE35'])
+      for (let count = 0; count < 3; count++) await merchant.completed({ document, total: '1500.00' });
+    const { body } = await read(`/reports/frequent?${period}&csv=pt-BR`);
+    const [year, month, day] = today.split('-');
+    expect(
+      body
+        .split('\r\n')
+        .slice(1, 3)
+        .map((line) => line.replace(/: 3$/, '')),
+    ).toEqual([
+      `${day}/${month}/${year};012.345.678-90;3;4500,00;${await nameOfUser()}`,
+      `${day}/${month}/${year};12.ABC.345/01DE-35;3;4500,00;${await nameOfUser()}`,
+    ]);
+    const plain = await read(`/reports/frequent?${period}`, { accept: 'text/csv' });
+    expect(plain.body).toContain(`${today},01234567890,3,4500.00,`);
+  });
+
+  const nameOfUser = async (): Promise<string> =>
+    (await rowsOf<{ name: string }>(service, 'SELECT name FROM api_users WHERE id = ?', [merchant.userId]))[0]!.name;
+
+  it('`report` prints the same CSV as the API, with the merchant before it', async () => {
+    for (const [format, query] of [
+      ['csv', ''],
+      ['csv-pt-BR', '&csv=pt-BR'],
+    ] as const) {
+      const { body } = await read(`/reports/ledger?${period}&by=store${query}`, { accept: 'text/csv' });
+      const days = ['--from', today, '--to', addDays(today, 1)];
+      const { stdout } = await admin.run('report', 'ledger', ...days, '--by', 'store', '--format', format);
+      const lines = stdout.replace('\uFEFF', '').split('\r\n').slice(0, -1);
+      const separator = format === 'csv' ? ',' : ';';
+      expect(stdout.startsWith('\uFEFF')).toBe(format !== 'csv');
+      expect(lines.map((line) => line.split(separator).slice(2).join(separator))).toEqual(
+        body.replace('\uFEFF', '').split('\r\n').slice(0, -1),
+      );
+      expect(lines[0]!.split(separator).slice(0, 2)).toEqual(['merchant_id', 'name']);
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { addDays, dayOf, startOfDay } from '../../src/common/calendar-days.js';
+import { aDocument, aUser, type TestMerchant } from '../support/factories.js';
+import { aLongLivedMerchant } from '../support/long-lived-merchant.js';
+import { useAdmin } from '../support/use-admin.js';
+
+const ZONE = 'America/Sao_Paulo';
+
+interface FrequentReport {
+  data: { day: string; document: string; orders: number; total: string; completed_by: object[] }[];
+}
+
+describe('GET /reports/frequent', () => {
+  const { service, admin } = useAdmin();
+  let merchant: TestMerchant;
+  let [first, second, period] = ['', '', ''];
+  let cashier: TestMerchant;
+  const [own, regular, rare] = [aDocument(), aDocument(), aDocument()];
+
+  beforeAll(async () => {
+    merchant = await aLongLivedMerchant(service);
+    const start = startOfDay(addDays(dayOf(service.clock.now(), ZONE), 1), ZONE);
+    // Midnight comes after the second order of `rare` and the fourth one of `own`.
+    await service.clock.advance({ ms: +start - +service.clock.now() - 120_000 });
+    cashier = await aUser(service, merchant.id, ['sell', 'refund'], 'Caixa 3');
+    first = dayOf(service.clock.now(), ZONE);
+    second = addDays(first, 1);
+    period = `from=${first}&to=${addDays(first, 2)}`;
+    const sold = [];
+    for (let count = 0; count < 3; count++) sold.push(await cashier.completed({ document: own, total: '10.00' }));
+    await merchant.completed({ document: own, total: '5.50' });
+    for (let count = 0; count < 2; count++) await merchant.completed({ document: rare });
+    await merchant.create({ document: rare });
+    await cashier.refund(sold[0]!, '10.00');
+    await cashier.refund(sold[1]!, '1.00');
+    await service.clock.advance({ minutes: 3 });
+    await merchant.completed({ document: rare });
+    for (let count = 0; count < 3; count++) await merchant.completed({ document: regular, total: '20.00' });
+    await cashier.cancel(await merchant.create({ document: rare }));
+  });
+
+  const report = (query: string): PromiseLike<FrequentReport> =>
+    merchant.get<FrequentReport>(`/reports/frequent?${query}`);
+
+  it('GET /reports/frequent shows the customers with many completed orders in a local day, and who completed them', async () => {
+    const { data } = await report(period);
+    expect(data).toEqual([
+      {
+        day: first,
+        document: own,
+        orders: 4,
+        total: '35.50',
+        completed_by: [
+          { user_id: cashier.userId, name: 'Caixa 3', orders: 3 },
+          { user_id: merchant.userId, name: expect.stringMatching(/^User/), orders: 1 },
+        ],
+      },
+      {
+        day: second,
+        document: regular,
+        orders: 3,
+        total: '60.00',
+        completed_by: [{ user_id: merchant.userId, name: expect.any(String), orders: 3 }],
+      },
+    ]);
+  });
+
+  it('GET /reports/frequent counts orders from `at_least` on, and days from `from` on and before `to`', async () => {
+    const customers = async (query: string): Promise<string[]> => (await report(query)).data.map((row) => row.document);
+    expect(await customers(`${period}&at_least=4`)).toEqual([own]);
+    expect(await customers(`${period}&at_least=2`)).toEqual([own, rare, regular]);
+    expect(await customers(`${period}&at_least=5`)).toEqual([]);
+    expect(await customers(`from=${second}&to=${addDays(second, 1)}`)).toEqual([regular]);
+    expect(await customers(`from=${first}&to=${second}`)).toEqual([own]);
+    const other = await aLongLivedMerchant(service);
+    expect(await other.get(`/reports/frequent?${period}`)).toEqual({ data: [] });
+  });
+
+  it('`report frequent` shows the same for each merchant', async () => {
+    const rows = await admin.list('report', 'frequent', '--from', first, '--to', addDays(first, 2), '--at-least', '4');
+    expect(rows).toMatchObject([{ merchant_id: merchant.id, day: first, document: own, orders: 4, total: '35.50' }]);
+    expect(await admin.refusal('report', 'frequent', '--from', second, '--to', first)).toContain(
+      'to must be after from',
+    );
+    expect(await admin.refusal('report', 'frequent', '--from', first, '--to', second, '--at-least', '1')).toContain(
+      '2 to 1000',
+    );
+  });
+});
