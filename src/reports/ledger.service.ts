@@ -40,6 +40,9 @@ const MEMBERS: Record<EntryKind, [member: Member, sign: 1 | -1]> = {
   repay: ['taken_back', 1],
   void: ['voided', -1],
   expire: ['expired', -1],
+  // From one customer to another, at the same instant and of the same store.
+  move_out: ['earned', 1],
+  move_in: ['earned', 1],
 };
 
 const MAX_DAYS = 366;
