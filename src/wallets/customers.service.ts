@@ -55,11 +55,16 @@ export class CustomersService {
   }
 }
 
-async function readWallets(manager: EntityManager, merchantId: string, after = '', count: number): Promise<Wallet[]> {
+async function readWallets(
+  manager: EntityManager,
+  merchantId: string,
+  after: string | undefined,
+  count: number,
+): Promise<Wallet[]> {
   const rows = await manager.query<Row[]>(
     `SELECT ${columnNames(manager, Wallet).join(', ')} FROM wallets FORCE INDEX (ix_wallets_merchant)
       WHERE merchant_id = ? AND id > ? ORDER BY id LIMIT ?`,
-    [merchantId, after, count],
+    [merchantId, after ?? '', count],
   );
   return rows.map((row) => toEntity(manager, Wallet, row));
 }
