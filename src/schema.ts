@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { DataSource, Index, type MigrationInterface } from 'typeorm';
+import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiUser } from './auth/api-user.entity.js';
 import { EventFeed } from './merchants/event-feed.entity.js';
 import { LedgerPosition } from './merchants/ledger-position.entity.js';
@@ -25,10 +25,6 @@ import { RateLimit } from './rate-limits/rate-limit.entity.js';
 import { dataSourceOptions, type Schema } from './database/data-source.js';
 
 type Migration = new () => MigrationInterface;
-
-// Only lists need these indexes.
-Index('ix_orders_updated', ['merchantId', 'updatedAt', 'id'])(Order);
-Index('ix_orders_store', ['merchantId', 'store', 'createdAt', 'id'])(Order);
 
 async function migrations(): Promise<Migration[]> {
   const files = readdirSync(new URL('../migrations', import.meta.url)).filter((file) => /^\d+-\w+\.[jt]s$/.test(file));

@@ -85,6 +85,8 @@ export type OrderChange = OrderEvent & { order: Order; wallet: WalletSums };
 @Index('ix_orders_status', ['merchantId', 'status', 'createdAt', 'id'])
 @Index('ix_orders_customer', ['merchantId', 'document', 'status', 'createdAt', 'id'])
 @Index('ix_orders_expiry', ['status', 'expiresAt'])
+@Index('ix_orders_updated', ['merchantId', 'updatedAt', 'id'])
+@Index('ix_orders_store', ['merchantId', 'store', 'createdAt', 'id'])
 export class Order {
   @PrimaryId()
   id!: string;

@@ -25,7 +25,7 @@ const { service } = useService();
 
 const today = (zone = ZONE): string => dayOf(service.clock.now(), zone);
 const ledger = async (shop: TestMerchant, query: string): Promise<LedgerReport> =>
-  (await shop.get<LedgerReport>(`/reports/ledger?${query}`));
+  await shop.get<LedgerReport>(`/reports/ledger?${query}`);
 
 /** Moves the clock to an instant and does what is due. */
 async function goTo(instant: Date | number): Promise<void> {
