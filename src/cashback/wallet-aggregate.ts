@@ -223,7 +223,7 @@ export class WalletAggregate {
     return sumCents(voided);
   }
 
-  /** Takes out what is left of what an order earned and is not held, at most an amount. It is no order's own any more. */
+  /** Takes out what is left of what an order earned and is not held, at most an amount. It is no order's own then. */
   moveOut(cause: Cause, mostCents: number): MovedCredit | undefined {
     const own = this.#earnedBy(cause.orderId);
     if (own === undefined) return undefined;

@@ -60,6 +60,7 @@ import {
   requireTransition,
   type StatusAfter,
 } from './order-transitions.js';
+import { refuseLapsed, refuseOtherCompletion, refuseUncovered, requireVersion } from './order-refusals.js';
 import type { Refund } from './refund.entity.js';
 
 type OrderEvent = { madeBy: By } & (
@@ -338,7 +339,7 @@ export class Order {
     const expiresAt = this.#newExpiry(requested, wallet.now);
     const isChanged = this.heldCents !== amountCents;
     if (!isChanged && +expiresAt === +this.expiresAt) return;
-    this.#requireVersion(origin);
+    requireVersion(this, origin);
     refuseBelowMinimum(this.policy, amountCents, '/amount');
     refuseAboveMaximum(this.maximum(wallet.availableCents), amountCents, '/amount');
     wallet.hold(this.#cause(origin.by), amountCents);
@@ -362,7 +363,7 @@ export class Order {
     const problem = earnAmountProblem(content, this.policy);
     if (problem !== undefined) throw problem;
     const isChanged = differences(contentOf({ ...this, ...content }), contentOf(this)).length > 0;
-    if (isChanged) this.#requireVersion(origin);
+    if (isChanged) requireVersion(this, origin);
     const maximum = redeemableMaximum(content, wallet.availableCents + this.heldCents, this.policy);
     if (!lowersHold) refuseAboveMaximum(maximum, this.heldCents);
     const heldCents = Math.min(this.heldCents, maximum.maximumCents);
@@ -381,14 +382,14 @@ export class Order {
    *   redemption_no_longer_available.
    */
   complete(wallet: WalletAggregate, sent: Completion, origin: Origin): void {
-    if (this.wasCompleted) return this.#refuseOtherCompletion(sent, origin);
+    if (this.wasCompleted) return refuseOtherCompletion(this, sent, origin);
     requireTransition(this, 'complete');
-    this.#requireVersion(origin);
+    requireVersion(this, origin);
     const maximum = this.maximum(wallet.availableCents);
-    if (sent.redeemCents === undefined) this.#refuseLapsed(maximum);
+    if (sent.redeemCents === undefined) refuseLapsed(this, maximum);
     const redeemedCents = sent.redeemCents ?? this.heldCents;
     refuseBelowMinimum(this.policy, redeemedCents, '/redeem');
-    this.#refuseUncovered(maximum, redeemedCents);
+    refuseUncovered(this, maximum, redeemedCents);
     if (sent.paymentMethods) refusePaymentsAbove(this.totalCents, sent.paymentMethods, redeemedCents);
     const finalPaymentMethods = sent.paymentMethods ?? null;
     const { earnedCents } = this.#earned(finalPaymentMethods ?? this.paymentMethods, redeemedCents);
@@ -420,7 +421,7 @@ export class Order {
   cancel(wallet: WalletAggregate, cancelReason: string | null, origin: Origin): void {
     if (this.cancelledAt !== null) return;
     requireTransition(this, 'cancel');
-    this.#requireVersion(origin);
+    requireVersion(this, origin);
     wallet.hold(this.#cause(origin.by), 0);
     this.#nextVersion('cancel', { type: 'order.cancelled', madeBy: origin.by }, wallet, {
       status: 'cancelled',
@@ -451,7 +452,7 @@ export class Order {
    */
   refund(wallet: WalletAggregate, sent: SentRefund, origin: Origin): Refund {
     requireTransition(this, 'refund');
-    this.#requireVersion(origin);
+    requireVersion(this, origin);
     const { returnedCents, takenBackCents, ...amounts } = this.quoteRefund(sent, wallet.expiredUnspent(this.id));
     const parts = { returnedCents, takenBackCents };
     const { id: orderId, merchantId, returnedCents: returnedBeforeCents } = this;
@@ -495,7 +496,7 @@ export class Order {
   changeCustomer(wallets: { from: WalletAggregate; to: WalletAggregate }, origin: Origin): { movedCents: number } {
     requireTransition(this, 'change_customer');
     if (this.redeemedCents > 0) throw invalidTransition(this.status, REDEEMED_OF_CUSTOMER);
-    this.#requireVersion(origin);
+    requireVersion(this, origin);
     const { from, to } = wallets;
     const moved = from.moveOut(this.#cause(origin.by), this.keptCents);
     if (moved !== undefined) to.moveIn(this.#cause(origin.by), moved);
@@ -545,64 +546,9 @@ export class Order {
     if (problem !== undefined) throw problem;
     return requested;
   }
-
-  /** @throws Problem precondition_failed. */
-  #requireVersion({ versions }: Origin): void {
-    const { version } = this;
-    if (versions === undefined || versions.includes(String(version))) return;
-    throw new Problem('precondition_failed', {
-      detail: `the order is at version ${version}: If-Match does not name "${version}" (a weak tag never matches)`,
-    });
-  }
-
-  /** @throws Problem redemption_lapsed if it is not known whether the customer still counts on what the order held. */
-  #refuseLapsed({ maximumCents }: RedeemableMaximum): void {
-    if (this.lapsedCents === 0) return;
-    const [lapsed, maximum] = [formatMoney(this.lapsedCents), formatMoney(maximumCents)];
-    throw new Problem('redemption_lapsed', { lapsed, maximum });
-  }
-
-  /**
-   * Completing with a smaller `redeem` can leave a gap: the customer was charged for the larger one.
-   *
-   * @throws Problem redemption_exceeds_maximum, or redemption_no_longer_available if the hold lapsed and another order
-   *   used the balance: before that, a smaller amount would not have been refused.
-   */
-  #refuseUncovered({ maximumCents, limitedBy: limited_by }: RedeemableMaximum, redeemedCents: number): void {
-    if (redeemedCents <= maximumCents) return;
-    const maximum = formatMoney(maximumCents);
-    const errors = [{ pointer: '/redeem', detail: `must be at most ${maximum}` }];
-    const detail = `at most ${maximum} can be redeemed on this order now: if the customer was charged less, first decide who pays the difference`;
-    // What it held was not below the minimum, so that is the balance, too.
-    const isBalance = limited_by === 'balance' || (limited_by === 'redeem_minimum' && this.lapsedCents > 0);
-    const isLate = this.status === 'expired' && isBalance;
-    const code = isLate ? 'redemption_no_longer_available' : 'redemption_exceeds_maximum';
-    throw new Problem(code, { maximum, limited_by, errors, detail });
-  }
-
-  /**
-   * A repeat has the same values and names the version that was completed. With another version it is another request,
-   * perhaps for a second charge.
-   */
-  #refuseOtherCompletion({ redeemCents, paymentMethods }: Completion, { versions }: Origin): void {
-    const sent = {
-      redeem: redeemCents ?? this.redeemedCents,
-      payment_methods: paymentMethodsOf(paymentMethods ?? this.effectivePaymentMethods),
-    };
-    const earlier = { redeem: this.redeemedCents, payment_methods: paymentMethodsOf(this.effectivePaymentMethods) };
-    const errors = differences(sent, earlier);
-    if (errors.length > 0) throw invalidTransition(this.status, DIFFERENT_COMPLETION, errors);
-    if (versions === undefined || versions.includes(String(this.completedVersion))) return;
-    throw new Problem('precondition_failed', {
-      detail: `version ${this.completedVersion} of the order was completed, and If-Match does not name "${this.completedVersion}"; if the customer was charged again, pay that back`,
-    });
-  }
 }
 
 const HOLDS_OF_CUSTOMER = 'it holds cashback of its customer: release it before you change the document';
 
 const REDEEMED_OF_CUSTOMER =
-  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document';
-
-const DIFFERENT_COMPLETION =
-  'it was already completed with different values; if the customer was charged again, pay that back';
+  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document'; if the customer was charged again, pay that back';

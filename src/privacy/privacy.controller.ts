@@ -33,7 +33,7 @@ export class PrivacyController {
    * Erase a customer's data
    *
    * @remarks Replaces the document with a random pseudonym, also in old events, and removes metadata, reasons and notes.
-   * The amounts stay, so reports and refunds stay right. It cannot be undone. For an unknown customer, nothing changes.
+   * The amounts stay, so reports and refunds stay right. It cannot be undone. An unknown customer changes nothing.
    */
   @Post('erase')
   @HttpCode(200)
