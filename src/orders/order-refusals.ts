@@ -2,11 +2,20 @@ import type { RedeemableMaximum } from '../cashback/quote.js';
 import { differences } from '../cashback/replay.js';
 import { formatMoney } from '../common/money.js';
 import { Problem } from '../common/problem.js';
-import type { Order } from './order.entity.js';
-import { type Completion, type Origin, paymentMethodsOf } from './order-content.js';
-import { invalidTransition } from './order-transitions.js';
+import { type Completion, type OrderPaymentMethod, type Origin, paymentMethodsOf } from './order-content.js';
+import { invalidTransition, type OrderStatus } from './order-transitions.js';
 
 // Why an order refuses what a request asks for.
+
+/** What of an `Order` decides it. */
+interface Order {
+  status: OrderStatus;
+  version: number;
+  lapsedCents: number;
+  redeemedCents: number;
+  completedVersion: number | null;
+  effectivePaymentMethods: OrderPaymentMethod[];
+}
 
 /** @throws Problem precondition_failed. */
 export function requireVersion({ version }: Order, { versions }: Origin): void {
@@ -69,4 +78,4 @@ export function refuseOtherCompletion(
 }
 
 const DIFFERENT_COMPLETION =
-  'it was already completed with different values;
+  'it was already completed with different values; if the customer was charged again, pay that back';

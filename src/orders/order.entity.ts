@@ -23,8 +23,7 @@ import type { By } from '../common/caller.js';
 import type { OrderEventType } from '../common/domain-event.js';
 import { newId } from '../common/ids.js';
 import type { Metadata } from '../common/metadata.js';
-import { formatMoney } from '../common/money.js';
-import { differing, Problem } from '../common/problem.js';
+import { differing } from '../common/problem.js';
 import {
   ByColumn,
   CentsColumn,
@@ -47,7 +46,6 @@ import {
   type OrderItem,
   type OrderPaymentMethod,
   type Origin,
-  paymentMethodsOf,
   refusePaymentsAbove,
   type RequestedOrder,
   type SentRefund,
@@ -488,7 +486,7 @@ export class Order {
   }
 
   /**
-   * Corrects the customer of a completed order. What is left of the earned cashback, and is not held, moves to the other
+   * Corrects the customer of a completed order. What is left of the earned cashback, and is not held, moves to another
    * customer, with the same dates. The first customer keeps what is spent, so later refunds take it back from nobody.
    *
    * @throws Problem invalid_transition, also if it redeemed cashback; precondition_failed.
@@ -551,4 +549,4 @@ export class Order {
 const HOLDS_OF_CUSTOMER = 'it holds cashback of its customer: release it before you change the document';
 
 const REDEEMED_OF_CUSTOMER =
-  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document'; if the customer was charged again, pay that back';
+  'it redeemed cashback of its customer: refund it in full, and create the order again with the right document';

@@ -32,8 +32,9 @@ export class PrivacyController {
   /**
    * Erase a customer's data
    *
-   * @remarks Replaces the document with a random pseudonym, also in old events, and removes metadata, reasons and notes.
-   * The amounts stay, so reports and refunds stay right. It cannot be undone. An unknown customer changes nothing.
+   * @remarks Replaces the document with a random pseudonym, also in old events, and removes metadata, reasons and
+   * notes. The amounts stay, so reports and refunds stay right. It cannot be undone. An unknown customer changes
+   * nothing.
    */
   @Post('erase')
   @HttpCode(200)
