@@ -38,6 +38,9 @@ export function addDays(day: string, days: number): string {
   return new Date(Date.parse(day) + days * DAY_MS).toISOString().replace(/T.*/, '');
 }
 
+/** Returns the first day of the month after that of a day. */
+export const firstOfNextMonth = (day: string): string => `${addDays(`${day.slice(0, 7)}-01`, 31).slice(0, 7)}-01`;
+
 /**
  * Returns the first instant of a local date. Where the clocks skip midnight, that is the end of the gap; where midnight
  * occurs twice, the first one.

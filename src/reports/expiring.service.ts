@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { addDays, dayOf } from '../common/calendar-days.js';
+import { dayOf, firstOfNextMonth } from '../common/calendar-days.js';
 import { Clock } from '../common/clock.js';
 import { amountsOf, exactCents } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
@@ -32,26 +32,20 @@ export class ExpiringService {
    */
   async report(merchantId: string, { months: count }: { months: number }): Promise<ExpiringReportDto> {
     const { timeZone } = (await this.merchants.get(merchantId)).policy;
-    const months = monthsFrom(dayOf(this.clock.now(merchantId), timeZone), count);
+    const months: string[] = [];
+    for (let day = dayOf(this.clock.now(merchantId), timeZone); months.length < count; day = firstOfNextMonth(day))
+      months.push(day.slice(0, 7));
     const cents = months.map(() => ({ expiring: 0, held: 0 }));
     const found = await this.unitOfWork.snapshot((manager) =>
       queryNamed<ExpiringRow>(manager, CREDITS, { merchantId }),
     );
     for (const { at, expiring, held } of found) {
       const month = dayOf(at, timeZone).slice(0, 7);
-      const sums = cents[Math.max(0, month <= months[0]! ? 0 : months.indexOf(month, 1))];
-      if (month > months.at(-1)! || sums === undefined) continue;
+      const sums = cents[month < months[0]! ? 0 : months.indexOf(month)];
+      if (sums === undefined) continue;
       sums.expiring = exactCents(sums.expiring + exactCents(expiring));
       sums.held = exactCents(sums.held + exactCents(held));
     }
     return { data: months.map((month, at) => ({ month, ...amountsOf(cents[at]!) })) };
   }
-}
-
-/** Returns months such as `2026-11`, from that of a day on. */
-function monthsFrom(day: string, count: number): string[] {
-  const months: string[] = [];
-  for (let first = `${day.slice(0, 7)}-01`; months.length < count; first = `${addDays(first, 31).slice(0, 7)}-01`)
-    months.push(first.slice(0, 7));
-  return months;
 }

@@ -15,7 +15,7 @@ const LATEST_COMMIT_MS = 10 * MINUTE_MS;
 const MERCHANTS_PER_RUN = 100;
 
 /** How many entries are added up in one transaction. */
-const ENTRIES = 20_000;
+const ENTRIES = 5000;
 
 const DUE = `/* ${ALL_MERCHANTS} */ SELECT merchant_id AS id FROM ledger_positions WHERE due_at <= ? ORDER BY due_at LIMIT ${MERCHANTS_PER_RUN}`;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { EntryKind } from '../cashback/entry.entity.js';
-import { addDays, startOfDay } from '../common/calendar-days.js';
+import { addDays, firstOfNextMonth, startOfDay } from '../common/calendar-days.js';
 import { amountsOf, exactCents } from '../common/money.js';
 import { UnitOfWork } from '../database/unit-of-work.js';
 import { LedgerPosition } from '../merchants/ledger-position.entity.js';
@@ -97,7 +97,8 @@ export class LedgerService {
     return this.unitOfWork.snapshot(async (manager) => {
       const { summedUntil } = await manager.findOneByOrFail(LedgerPosition, { merchantId });
       const sums = await summedDays(manager, merchantId, options);
-      sums.push(...(await sumsOfEntries(manager, { id: merchantId, timeZone }, summedUntil, end)));
+      const rest = { from: summedUntil, to: end, isByStore: isByStore(options.by) };
+      sums.push(...(await sumsOfEntries(manager, { id: merchantId, timeZone }, rest)));
       const isClosed = (to: string): boolean => startOfDay(to, timeZone) <= summedUntil;
       const [total] = rowsOf(sums, { ...options, by: undefined }, isClosed);
       return { rows: rowsOf(sums, options, isClosed), total: total! };
@@ -159,8 +160,6 @@ function periodsOf({ from, to, by }: LedgerOptions): { from: string; to: string 
   }
   return periods;
 }
-
-const firstOfNextMonth = (day: string): string => `${addDays(`${day.slice(0, 7)}-01`, 31).slice(0, 7)}-01`;
 
 function addTo(sums: Record<Member, number>, { kind, cents: sum }: SumRow): void {
   const add = (member: Member, cents: number): void => void (sums[member] = exactCents(sums[member] + cents));

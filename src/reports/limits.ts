@@ -11,7 +11,7 @@ export function refusePeriod({ from, to }: { from: string; to: string }, maxDays
   throw validationFailed([{ parameter: 'to', detail }]);
 }
 
-/** @param parameter the one that makes the rows. */
+/** @param parameter the one that makes too many rows. */
 export function refuseMany(rows: readonly unknown[], parameter: string): void {
   if (rows.length <= MAX_ROWS) return;
   throw validationFailed([{ parameter, detail: `makes a report of more than ${MAX_ROWS} rows` }]);

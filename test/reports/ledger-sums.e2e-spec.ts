@@ -153,7 +153,7 @@ describe('the sums of a day with many entries', () => {
       expect(total).toMatchObject(expected);
       closed = total.closed;
     }
-    expect(runs).toBe(3);
+    expect(runs).toBeGreaterThan(5);
     expect(await sums()).toMatchObject([
       { kind: 'grant', cents: 50_000 },
       { entries: 45_000, cents: -45_000 },
