@@ -225,6 +225,12 @@ describe('`report ledger`', () => {
     expect(await admin.refusal('report', 'ledger', ...wrong)).toContain('to must be after from');
   });
 
+  it('`merchant set` refuses another time zone after the first entry of the ledger, and keeps the one that is set', async () => {
+    const change = ['merchant', 'set', merchant.id, '--time-zone'];
+    expect(await admin.refusal(...change, 'America/Manaus')).toContain('time_zone cannot change after the first entry');
+    expect(await admin.json(...change, ZONE)).toMatchObject({ policy: { time_zone: ZONE } });
+  });
+
   it('`report ledger` exits with 1 without days, for an unknown merchant and for an unknown format', async () => {
     expect(await admin.refusal('report', 'ledger')).toContain('--from');
     const unknown = '0193f1c2-7c1e-7d5a-9a53-0f2f4c9f6b10';

@@ -265,6 +265,26 @@ describe('GET /reports/ledger', () => {
     expect(problem.errors).toContainEqual({ parameter, detail: expect.stringContaining(detail) });
   });
 
+  it('GET /reports/ledger refuses a report of more than 10,000 rows, and names the parameter', async () => {
+    const merchant = await aLongLivedMerchant(service);
+    const rows = Array.from({ length: 10_001 }, (_, at) => [
+      merchant.id,
+      '2020-01-01',
+      `${at}`,
+      `${at}`,
+      'grant',
+      1,
+      1,
+    ]);
+    await rowsOf(service, 'INSERT INTO ledger_days VALUES ?', [rows]);
+    const query = 'from=2020-01-01&to=2020-01-02';
+    const problem = await merchant.get(`/reports/ledger?${query}&by=store`).refused(400, 'validation_failed');
+    expect(problem.errors).toEqual([{ parameter: 'by', detail: expect.stringContaining('10000 rows') }]);
+    expect((await ledger(merchant, query)).total).toMatchObject({ granted: '100.01', closing: '100.01' });
+    await rowsOf(service, 'DELETE FROM ledger_days WHERE merchant_id = ? LIMIT 1', [merchant.id]);
+    expect((await ledger(merchant, `${query}&by=store`)).data).toHaveLength(10_000);
+  });
+
   it('GET /reports/outstanding?as_of refuses the current local day, although it is over elsewhere', async () => {
     const merchant = await aLongLivedMerchant(service, { timeZone: 'Pacific/Pago_Pago' });
     const own = today('Pacific/Pago_Pago');
