@@ -1,11 +1,11 @@
 // @ts-check
 //
 // Answers of the size of the service's, of orders as the measurements send them.
-import { byOf } from './database.mjs';
 
 /**
  * @typedef {{ earnRateBps: number, redeemShareBps: number, orderTtlMinutes: number, releaseDays: number, validityDays: number }} Policy
  * @typedef {Record<string, any>} OrderRow its columns by name, with parsed JSON
+ * @typedef {(userId: string | null) => object | null} WhoIs returns who made a change
  */
 
 const DAY_MS = 86_400_000;
@@ -27,8 +27,8 @@ export function validityOf({ releaseDays, validityDays }, at) {
 /** What a sale earns. @param {Policy} policy @param {number} paidCents */
 export const earnedCents = ({ earnRateBps }, paidCents) => Math.floor((paidCents * earnRateBps) / 10_000);
 
-/** @param {OrderRow} order @param {number} availableCents */
-export async function orderAnswer(order, availableCents) {
+/** @param {OrderRow} order @param {number} availableCents @param {WhoIs} whoIs */
+export function orderAnswer(order, availableCents, whoIs) {
   const { total_cents: total, refunded_cents: refunded } = order;
   return {
     id: order['id'],
@@ -51,13 +51,13 @@ export async function orderAnswer(order, availableCents) {
     cashback: cashbackOf(order, availableCents),
     refunded: { amount: money(refunded), amount_to_pay_back: money(refunded - order['returned_cents']) },
     created_at: order['created_at'],
-    created_by: await byOf(order['created_by']),
+    created_by: whoIs(order['created_by']),
     updated_at: order['updated_at'],
     expires_at: order['expires_at'],
     completed_at: order['completed_at'],
-    completed_by: await byOf(order['completed_by']),
+    completed_by: whoIs(order['completed_by']),
     cancelled_at: order['cancelled_at'],
-    cancelled_by: await byOf(order['cancelled_by']),
+    cancelled_by: whoIs(order['cancelled_by']),
     cancel_reason: order['cancel_reason'],
   };
 }
@@ -106,8 +106,8 @@ function datesOf(order) {
   };
 }
 
-/** @param {Record<string, any>} refund its row */
-export async function refundAnswer(refund) {
+/** @param {Record<string, any>} refund its row @param {WhoIs} whoIs */
+export function refundAnswer(refund, whoIs) {
   return {
     id: refund['id'],
     external_id: refund['external_id'],
@@ -121,7 +121,7 @@ export async function refundAnswer(refund) {
     store: null,
     metadata: {},
     created_at: refund['created_at'],
-    created_by: await byOf(refund['created_by']),
+    created_by: whoIs(refund['created_by']),
   };
 }
 
@@ -141,7 +141,7 @@ const withoutAdded = (/** @type {object} */ answer) =>
   Object.fromEntries(Object.entries(answer).filter(([name]) => !ADDED.includes(name)));
 
 /** The data of an event. @param {OrderRow} order @param {Record<string, any>} wallet @param {object} [refund] */
-export async function eventData(order, wallet, refund) {
+export function eventData(order, wallet, refund) {
   const sums = {
     id: wallet['id'],
     available: money(wallet['available_cents']),
@@ -149,6 +149,6 @@ export async function eventData(order, wallet, refund) {
     held: money(wallet['held_cents']),
     debt: money(wallet['debt_cents']),
   };
-  const shown = withoutAdded(await orderAnswer(order, wallet['available_cents']));
+  const shown = withoutAdded(orderAnswer(order, wallet['available_cents'], () => null));
   return { order: shown, ...(refund && { refund: withoutAdded(refund) }), wallet: sums };
 }

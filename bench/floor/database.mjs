@@ -42,16 +42,21 @@ export async function callerOf(authorization, now) {
   return token && { userId: token.id, merchantId: token.merchant_id };
 }
 
-/** @type {Map<string, Promise<string>>} */
+/** @type {Map<string, string>} */
 const names = new Map();
 
-/** Returns who made a change, with a name that is read once: the service keeps it for a minute. @param {string | null} userId */
-export async function byOf(userId) {
-  if (userId === null) return null;
-  const name =
-    names.get(userId) ?? rowsOf('SELECT name FROM api_users WHERE id = ?', [userId]).then(([row]) => row.name);
-  names.set(userId, name);
-  return { user_id: userId, name: await name };
+/**
+ * Returns who made changes, with names that are read once: the service keeps them for a minute.
+ *
+ * @param {(string | null)[]} userIds
+ * @returns {Promise<import('./answers.mjs').WhoIs>}
+ */
+export async function whoIsAmong(...userIds) {
+  for (const id of userIds.filter((one) => one !== null && !names.has(one))) {
+    const [user] = await rowsOf('SELECT name FROM api_users WHERE id = ?', [id]);
+    names.set(String(id), user.name);
+  }
+  return (id) => (id === null ? null : { user_id: id, name: names.get(id) });
 }
 
 /** MySQL returns a parsed value, and MariaDB a text. @param {any} json */

@@ -5,7 +5,7 @@
 // written, completions without a hold, and partial refunds of orders that redeemed nothing.
 import { v7 as uuidv7 } from 'uuid';
 import { cents, earnedCents, eventData, orderAnswer, refundAnswer, validityOf } from './answers.mjs';
-import { callerOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool } from './database.mjs';
+import { callerOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool, whoIsAmong } from './database.mjs';
 
 /**
  * @typedef {Record<string, any>} Row
@@ -107,7 +107,7 @@ async function hold(change, body) {
   wallet['available_cents'] -= more;
   wallet['held_cents'] += more;
   await save(change, 'order.redemption_held', { held_cents: order['held_cents'] + more });
-  return orderAnswer(order, wallet['available_cents']);
+  return answerOf(order, wallet);
 }
 
 /** @param {Change} change */
@@ -140,7 +140,7 @@ async function complete(change) {
     cashback_available_at: availableAt,
     cashback_expires_at: expiresAt,
   });
-  return orderAnswer(order, wallet['available_cents']);
+  return answerOf(order, wallet);
 }
 
 /** @param {Change} change @param {any} body */
@@ -167,7 +167,7 @@ async function refund(change, body) {
   await run(TAKE_BACK, [taken, credit.id]);
   wallet[credit.available_at > now ? 'pending_cents' : 'available_cents'] -= taken;
   await move(change, { kind: 'take_back', amount_cents: -taken, credit_id: credit.id, refund_id: row.id });
-  const answer = await refundAnswer(row);
+  const answer = refundAnswer(row, await whoIsAmong(userId));
   const values = {
     status: 'partially_refunded',
     refunded_cents: order['refunded_cents'] + amount,
@@ -176,6 +176,12 @@ async function refund(change, body) {
   };
   await save(change, 'order.refunded', values, answer);
   return answer;
+}
+
+/** @param {Row} order @param {Row} wallet */
+async function answerOf(order, wallet) {
+  const whoIs = await whoIsAmong(order['created_by'], order['completed_by']);
+  return orderAnswer(order, wallet['available_cents'], whoIs);
 }
 
 /** Adds a movement to the ledger. @param {Change} change @param {Row} entry */
@@ -215,7 +221,7 @@ async function save({ run, order, wallet, now, userId }, type, values, refunded)
   Object.assign(order, changed);
   const assignments = Object.keys(changed).map((column) => `${column} = ?`);
   await run(`UPDATE orders SET ${assignments.join(', ')} WHERE id = ?`, [...Object.values(changed), order['id']]);
-  const data = JSON.stringify(await eventData(order, wallet, refunded));
+  const data = JSON.stringify(eventData(order, wallet, refunded));
   await insert(run, 'event_outbox', {
     ...{ merchant_id, event_id: uuidv7(), type, subject_id: order['id'], data, occurred_at: now, made_by: userId },
   });

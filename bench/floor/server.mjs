@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
 import { cents, later, orderAnswer } from './answers.mjs';
-import { callerOf, ORDER_COLUMNS, parsed, rowsOf, UNCHANGED_AVAILABLE } from './database.mjs';
+import { callerOf, ORDER_COLUMNS, parsed, rowsOf, UNCHANGED_AVAILABLE, whoIsAmong } from './database.mjs';
 import { changeOrder, isOperation } from './lifecycle.mjs';
 
 /**
@@ -75,7 +75,8 @@ async function createOrder(authorization, body) {
   const row = Object.fromEntries(ORDER_COLUMNS.map(([name, empty]) => [name, order[name] ?? empty]));
   await rowsOf(INSERT_ORDER, [[Object.values(row)]]);
   const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
-  return orderAnswer({ ...row, items, payment_methods: methods, policy }, Number(balance?.cents ?? 0));
+  const shown = { ...row, items, payment_methods: methods, policy };
+  return orderAnswer(shown, Number(balance?.cents ?? 0), await whoIsAmong(userId));
 }
 
 /** @param {import('node:http').ServerResponse} response @param {number} status @param {object} body */
