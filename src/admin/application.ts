@@ -14,6 +14,7 @@ import { SCHEMA } from '../schema.js';
 import { WalletReadsService } from '../wallets/wallet-reads.service.js';
 import { AuditService } from '../audit/audit.service.js';
 import { RecordsService } from './records.service.js';
+import { UserWorkService } from './user-work.service.js';
 import { printRecord } from './rows.js';
 import { ExpiringService } from '../reports/expiring.service.js';
 import { FrequentService } from '../reports/frequent.service.js';
@@ -52,6 +53,7 @@ class AdminModule {
         OutstandingService,
         PrivacyService,
         RecordsService,
+        UserWorkService,
         WalletReadsService,
         EventsService,
         WebhookEndpointsService,

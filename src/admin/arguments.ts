@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isTimeZone } from '../common/calendar-days.js';
 import { type Permission, PERMISSIONS } from '../common/caller.js';
 import { isDocument, withoutPunctuation } from '../common/document.js';
-import { isCalendarDay } from '../common/instants.js';
+import { isCalendarDay, isInstant } from '../common/instants.js';
 import { MONEY_PATTERN, parseMoney } from '../common/money.js';
 import { isSamePaymentMethod } from '../merchants/policy.js';
 
@@ -56,11 +56,17 @@ export const month = textThat(
   'It must be a month in the years 1970 to 9998, such as 2026-11.',
 );
 
+const anInstant = textThat(isInstant, 'It must be an instant such as 2026-11-20T14:30:00-03:00.');
+
+export const instant = (text: string): Date => new Date(anInstant(text));
+
 export const email = textThat((text) => isEmail(text), 'It must be an email address.');
 
 export const timeZone = textThat(isTimeZone, 'It must be an IANA time zone, such as America/Sao_Paulo.');
 
 export const shortText = textOf(200);
+
+export const noteText = textOf(500);
 
 export const userName = textOf(100);
 

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Option } from 'commander';
 import { type GrantKey, GrantsService } from '../cashback/grants.service.js';
 import { isAboveMaximum } from '../cashback/grant-content.js';
@@ -12,12 +13,15 @@ import {
   documentOf,
   type DocumentOptions,
   externalId,
+  instant,
+  noteText,
   positiveMoney,
   shortText,
   withDocument,
 } from './arguments.js';
-import { runChange } from './application.js';
-import { printRows } from './rows.js';
+import { runChange, runWithServices } from './application.js';
+import { limitOption, printRows } from './rows.js';
+import { type UserWork, UserWorkService } from './user-work.service.js';
 
 interface GrantOptions extends DocumentOptions {
   merchant: string;
@@ -26,12 +30,19 @@ interface GrantOptions extends DocumentOptions {
   availableOn?: string;
   expiresOn?: string;
   reason?: string;
+  note?: string;
+  store?: string;
 }
 
 interface VoidOptions {
-  merchant: string;
+  merchant?: string;
   grant?: string;
   externalId?: string;
+  user?: string;
+  since?: Date;
+  reason?: string;
+  yes?: true;
+  limit: number;
 }
 
 export function cashbackCommands(): Command {
@@ -53,7 +64,9 @@ export function cashbackCommands(): Command {
         "last day on which it can be spent; default: according to the merchant's policy",
         day,
       )
-      .option('--reason <text>', 'the reason, for your records', shortText),
+      .option('--reason <text>', 'the reason, which customers see', shortText)
+      .option('--note <text>', 'a note for staff', noteText)
+      .option('--store <id>', 'the store that grants it', externalId),
   ).action(async (options: GrantOptions) => grant(options, await documentOf(options)));
   addVoid(cashback);
   addImport(cashback);
@@ -63,15 +76,43 @@ export function cashbackCommands(): Command {
 function addVoid(cashback: Command): void {
   cashback
     .command('void')
-    .description('take back the unspent, unheld amount of a grant, such as one that was made by mistake')
-    .requiredOption('--merchant <id>', 'the merchant of the grant')
-    .option('--grant <id>', 'the grant')
+    .description(
+      'take back the unspent, unheld amount of a grant, such as one that was made by mistake; or of all grants of an API user from an instant on',
+    )
+    .option('--merchant <id>', 'the merchant of the grant')
+    .addOption(new Option('--grant <id>', 'the grant').conflicts('user'))
     .addOption(
       new Option('--external-id <id>', 'the grant, by the external ID that it was given')
         .argParser(externalId)
-        .conflicts('grant'),
+        .conflicts(['grant', 'user']),
     )
-    .action((options: VoidOptions) => voidGrant(options));
+    .addOption(
+      new Option(
+        '--user <id>',
+        'shows the grants of this API user and the orders that it completed; with --yes, voids the grants',
+      ).conflicts('merchant'),
+    )
+    .option('--since <instant>', 'with --user: from when on, such as 2026-11-20T14:30:00-03:00', instant)
+    .option('--yes', 'with --user: voids the grants')
+    .option('--reason <text>', 'the reason, for your records', shortText)
+    .addOption(limitOption())
+    .action((options: VoidOptions) => (options.user === undefined ? voidGrant(options) : voidOfUser(options)));
+}
+
+async function voidOfUser({ user = '', since, reason, yes, limit }: VoidOptions): Promise<void> {
+  if (since === undefined) throw new Error("option '--since' is required with '--user'");
+  const find = (services: INestApplicationContext, voiding?: { reason: string | null }): Promise<UserWork> =>
+    services.get(UserWorkService).since(user, since, voiding, limit);
+  if (yes === undefined) return runWithServices((services) => find(services));
+  await runChange(
+    'cashback void',
+    { api_user_id: user, since, ...(reason !== undefined && { reason }) },
+    async (services) => {
+      const result = await find(services, { reason: reason ?? null });
+      const { merchant_id, grant_count: grants, voided } = result;
+      return { result, changed: { merchant_id, grants, voided } };
+    },
+  );
 }
 
 function addImport(cashback: Command): void {
@@ -83,7 +124,7 @@ function addImport(cashback: Command): void {
     .requiredOption('--merchant <id>', 'the merchant with which they can be spent')
     .requiredOption(
       '--file <path>',
-      'a CSV file whose first line names the columns document,amount,external_id and, if you need them, available_on,expires_on,reason,metadata.<key>',
+      'a CSV file whose first line names the columns document,amount,external_id and, if you need them, available_on,expires_on,reason,note,store,metadata.<key>',
     )
     .action(({ merchant, file }: { merchant: string; file: string }) => importFile(merchant, file));
 }
@@ -100,11 +141,18 @@ function importFile(merchant: string, file: string): Promise<void> {
   });
 }
 
-async function voidGrant({ merchant, grant: id, externalId: ofMerchant }: VoidOptions): Promise<void> {
+async function voidGrant({ merchant, grant: id, externalId: ofMerchant, reason }: VoidOptions): Promise<void> {
+  if (merchant === undefined) throw new Error("one of '--merchant' and '--user' is required");
   const key = keyOf(id, ofMerchant);
-  const details = { merchant_id: merchant, ...(ofMerchant !== undefined && { external_id: ofMerchant }) };
+  const details = {
+    merchant_id: merchant,
+    ...(ofMerchant !== undefined && { external_id: ofMerchant }),
+    ...(reason !== undefined && { reason }),
+  };
   await runChange('cashback void', details, async (services) => {
-    const { grant, credit, remainingCents } = await services.get(GrantsService).void(merchant, key, OPERATOR);
+    const { grant, credit, remainingCents } = await services
+      .get(GrantsService)
+      .void(merchant, key, OPERATOR, reason ?? null);
     const voided = formatMoney(grant.voidedCents ?? 0);
     const result = {
       id: credit.id,
@@ -144,6 +192,8 @@ function grant({ merchant, amount, documentStdin: _, ...given }: GrantOptions, d
       available_on: dayOf(credit.availableAt, timeZone),
       expires_on: lastDay(credit.expiresAt, timeZone),
       reason: credit.reason,
+      note: given.note ?? null,
+      store: credit.store,
     };
     return { result, changed: { credit_id: credit.id, wallet_id: credit.walletId, replayed } };
   });

@@ -17,6 +17,8 @@ const COLUMNS = new Map([
   ['available_on', plainDay],
   ['expires_on', plainDay],
   ['reason', String],
+  ['note', String],
+  ['store', String],
 ]);
 const REQUIRED = ['document', 'amount', 'external_id'];
 

@@ -188,16 +188,17 @@ describe('`cashback import`', () => {
     const [cpf, cnpj] = [aDocument(), aCnpj()];
     // Excel writes Windows-1252: the dash is 0x96.
     const text = [
-      'document;amount;external_id;expires_on;reason;metadata.campaign;metadata.store',
-      `${punctuated(cpf)};1.000,00;EXCEL-1;31/12/2098;"Atenção \x96 ""ação""; até já";Natal;SP-014`,
-      `${punctuated(cnpj)};80,00;EXCEL-2;01/02/2098;;;`,
-      `${cpf};0,5;AÇÃO-3;;;Réveillon;`,
+      'document;amount;external_id;expires_on;reason;note;store;metadata.campaign;metadata.store',
+      `${punctuated(cpf)};1.000,00;EXCEL-1;31/12/2098;"Atenção \x96 ""ação""; até já";ligou;RJ-003;Natal;SP-014`,
+      `${punctuated(cnpj)};80,00;EXCEL-2;01/02/2098;;;;;`,
+      `${cpf};0,5;AÇÃO-3;;;;;Réveillon;`,
     ].join('\r\n');
     const file = await aFile([Buffer.from(text, 'latin1')]);
     expect(await importFile(file)).toMatchObject({ bad: [], summary: { granted: 3 } });
     for (const content of [
       {
         ...{ document: cpf, amount: '1000.00', external_id: 'EXCEL-1', expires_on: '2098-12-31' },
+        ...{ note: 'ligou', store: 'RJ-003' },
         ...{ reason: 'Atenção – "ação"; até já', metadata: { campaign: 'Natal', store: 'SP-014' } },
       },
       { document: cnpj, amount: '80.00', external_id: 'EXCEL-2', expires_on: '2098-02-01' },

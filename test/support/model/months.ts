@@ -39,11 +39,11 @@ export async function expectMonthsToClose(
 }
 
 /** Returns what a merchant's customers have over HTTP, less their debts. */
-async function ownedBy(service: Service, { id, client }: ModelMerchant): Promise<bigint> {
+async function ownedBy(service: Service, { id, users }: ModelMerchant): Promise<bigint> {
   const rows = await rowsOf(service, 'SELECT document FROM wallets WHERE merchant_id = ?', [id]);
   let owned = 0n;
   for (const { document } of rows) {
-    const { body } = await (await client()).post<Wallet>('/wallets/search', { document });
+    const { body } = await (await users[0]!.client()).post<Wallet>('/wallets/search', { document });
     owned += cents(body.available) + cents(body.pending) + cents(body.held) - cents(body.debt);
   }
   return owned;
