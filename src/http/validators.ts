@@ -120,13 +120,13 @@ export function IsListOf(type: () => Type<object>, maximum: number, message: { m
   );
 }
 
-/** A query parameter of one or more words of a list, separated by commas. */
+/** A query parameter of one or more words of a list, which is repeated or has them separated by commas. */
 export function IsQueryWords(words: readonly string[]): PropertyDecorator {
-  const documented = { type: String, enum: [...words], isArray: true, required: false, explode: false };
+  const documented = { type: String, enum: [...words], isArray: true, required: false };
   const message = `must be one or more of ${words.join(', ')}, separated by commas`;
   return applyDecorators(
     ApiProperty(documented),
-    Converted((value) => (typeof value === 'string' ? value.split(',') : '')),
+    Converted((value) => [value].flat().flatMap((one) => (typeof one === 'string' ? one.split(',') : ''))),
     IsIn(words, { each: true, message }),
   );
 }

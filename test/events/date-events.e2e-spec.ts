@@ -56,7 +56,12 @@ describe('the events of dates', () => {
     const event = events.find(({ data }) => data.wallet.document === document);
     expect(event).toMatchObject({ type: 'cashback.available', timestamp: expect.stringContaining('T03:02:') });
     const wallet = await eventWalletOf(merchant, document);
-    expect(event!.data).toEqual({ amount: '8.00', available_at: start.toISOString(), wallet });
+    expect(event!.data).toEqual({
+      amount: '8.00',
+      available_at: start.toISOString(),
+      available_on: today(),
+      wallet,
+    });
     expect(wallet).toMatchObject({ available: '9.00', pending: '0.00' });
     expect(await eventsAt(new Date(+start + 60 * MINUTE))).toEqual(events);
   });

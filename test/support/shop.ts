@@ -8,6 +8,7 @@ import type { PolicyChanges } from '../../src/merchants/policy-version.entity.js
 import type {
   CashbackAvailableData,
   CashbackExpiringData,
+  CustomerChangedData,
   DebtChangedData,
   EventDto,
   GrantData,
@@ -45,8 +46,16 @@ export type Grant = Json<GrantDto>;
 /** The members of all types of events. */
 export type FeedEvent = Omit<Json<EventDto>, 'data'> & {
   data: Json<
-    Partial<OrderRefundedData & GrantData & CashbackAvailableData & CashbackExpiringData & DebtChangedData>
+    Partial<
+      OrderRefundedData &
+        CustomerChangedData &
+        GrantData &
+        CashbackAvailableData &
+        CashbackExpiringData &
+        DebtChangedData
+    >
   > & {
+    /** Only `order.created` has none. */
     wallet: Json<OrderRefundedData['wallet']>;
   };
 };
