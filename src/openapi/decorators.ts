@@ -109,7 +109,7 @@ export function DataOfTypes(types: Record<string, Type>): ClassDecorator {
 
 /**
  * Documents the members of a DTO in the order of their declaration, as they are sent. On its own, Nest lists inherited
- * members and those with decorators first.
+ * members and those with decorators first. A class whose parent has it keeps the order of the parent.
  *
  * @param first the members that come before all others.
  */

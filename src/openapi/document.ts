@@ -3,6 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, getSchemaPath as schemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { FEED_EVENTS, type FeedEventType } from '../common/domain-event.js';
 import { Config } from '../config/config.js';
+import { EventDto } from '../events/dto/event.dto.js';
 import { headerReferences, type Operation, RESPONSE_HEADERS, type Schema } from './decorators.js';
 import { describeProblems } from './problems.js';
 
@@ -34,11 +35,15 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addTag('users', "The merchant's API users")
     .addTag('orders', 'Orders, from creation to refunds')
     .addTag('wallets', "Customers' cashback with the merchant")
+    .addTag('customers', 'What is stored about a customer: export and erasure')
     .addTag('events', 'The feed of changes')
     .addTag('reports', 'Reports over all customers')
     .addTag('webhooks', 'The feed, sent to your own endpoints')
     .build();
-  const document = SwaggerModule.createDocument(app, config, { operationIdFactory: (_controller, method) => method });
+  const document = SwaggerModule.createDocument(app, config, {
+    operationIdFactory: (_controller, method) => method,
+    extraModels: [EventDto],
+  });
   Object.assign(document.info, {
     contact: { name: 'The operator of the service' },
     license: { name: 'Not licensed to the public', identifier: 'LicenseRef-UNLICENSED' },
@@ -56,7 +61,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
 
 /** Makes `EventDto` a union of one schema per type, such as `OrderCompletedEvent`. */
 function describeEvents(schemas: Record<string, Schema>): void {
-  const { properties = {}, required = [], description = '', 'x-data': dataOf = {} } = schemas['EventDto']!;
+  const { properties = {}, required = [], 'x-data': dataOf = {} } = schemas['EventDto']!;
   const ofTypes = Object.entries(dataOf).map(([type, data]) => {
     const typed = { ...properties, type: { type: 'string', const: type }, data: { $ref: schemaPath(data) } };
     const summary = FEED_EVENTS[type as FeedEventType];
@@ -65,7 +70,6 @@ function describeEvents(schemas: Record<string, Schema>): void {
   for (const { type, schema } of ofTypes) schemas[eventName(type)] = schema;
   const refOf = (type: string): string => `#/components/schemas/${eventName(type)}`;
   schemas['EventDto'] = {
-    description,
     oneOf: ofTypes.map(({ type }) => ({ $ref: refOf(type) })),
     discriminator: {
       propertyName: 'type',

@@ -38,7 +38,7 @@ export class OrdersController {
   @Post()
   @Requires('sell')
   @ApiCreated(OrderDto, 'The order in its current state')
-  @ApiProblems.create('payments_exceed_total')
+  @ApiProblems.create('payments_exceed_total', 'earn_amount_exceeds_maximum')
   async createOrder(
     @CurrentCaller() caller: Caller,
     @Body() body: CreateOrderDto,
@@ -117,7 +117,12 @@ export class OrdersController {
   @Put(':id')
   @Requires('sell')
   @LocksRows()
-  @ApiProblems.write('precondition_failed', 'payments_exceed_total', 'redemption_exceeds_maximum')
+  @ApiProblems.write(
+    'precondition_failed',
+    'payments_exceed_total',
+    'earn_amount_exceeds_maximum',
+    'redemption_exceeds_maximum',
+  )
   amendOrder(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
@@ -137,7 +142,7 @@ export class OrdersController {
   @Put(':id/redemption')
   @Requires('sell')
   @LocksRows()
-  @ApiProblems.write('precondition_failed', 'redemption_exceeds_maximum')
+  @ApiProblems.write('precondition_failed', 'redemption_below_minimum', 'redemption_exceeds_maximum')
   holdRedemption(
     @CurrentCaller() caller: Caller,
     @IdParam('The order') id: string,
@@ -164,6 +169,7 @@ export class OrdersController {
     'redemption_lapsed',
     'redemption_no_longer_available',
     'payments_exceed_total',
+    'redemption_below_minimum',
     'redemption_exceeds_maximum',
   )
   completeOrder(

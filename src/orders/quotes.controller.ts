@@ -24,7 +24,12 @@ export class QuotesController {
   @Post()
   @Requires('sell')
   @HttpCode(200)
-  @ApiProblems.query('payments_exceed_total', 'redemption_exceeds_maximum')
+  @ApiProblems.query(
+    'payments_exceed_total',
+    'earn_amount_exceeds_maximum',
+    'redemption_below_minimum',
+    'redemption_exceeds_maximum',
+  )
   createQuote(@MerchantId() merchantId: string, @Body() body: CreateQuoteDto): Promise<QuoteDto> {
     return this.quotes.quote(merchantId, body);
   }

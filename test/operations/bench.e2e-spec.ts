@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Guarded, startGuarded, untilReady } from '../../tools/support/guarded-process.mjs';
 import { freePort } from '../support/built-service.js';
 import { createMigratedDatabase, type TestDatabase } from '../support/database.js';
+import { eventsOf } from '../support/events.js';
 import { aMerchant, anOrder } from '../support/factories.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -25,7 +26,7 @@ describe('the bare server of the bench', () => {
     await database.drop();
   });
 
-  it('the bare server creates the same order as the service, so that comparing the two is fair', async () => {
+  it('the bare server creates the same order and event as the service, so that comparing the two is fair', async () => {
     const merchant = await aMerchant(service);
     expect(await untilReady(url, floor)).toBe(true);
     const response = await fetch(`${url}/orders`, {
@@ -37,8 +38,15 @@ describe('the bare server of the bench', () => {
     const created = (await response.json()) as { id: string; cashback: { to_receive: object } };
     const body = await merchant.order(created);
     // The bare server does not know time zones.
-    const { available_at, expires_at, expires_on } = body.cashback.to_receive;
-    Object.assign(created.cashback.to_receive, { available_at, expires_at, expires_on });
+    const { available_at, available_on, expires_at, expires_on } = body.cashback.to_receive;
+    const dates = { available_at, available_on, expires_at, expires_on };
+    Object.assign(created.cashback.to_receive, dates);
     expect(created).toEqual(body);
+    const { available: _a, maximum: _m, limited_by: _l, ...to_redeem } = body.cashback.to_redeem;
+    const [event, ...others] = await eventsOf(service, merchant);
+    expect(others).toEqual([]);
+    Object.assign(event!.data.order!.cashback.to_receive, dates);
+    expect(event).toMatchObject({ type: 'order.created', by: merchant.by, timestamp: body.created_at });
+    expect(event!.data).toEqual({ order: { ...body, cashback: { ...body.cashback, to_redeem } } });
   });
 });

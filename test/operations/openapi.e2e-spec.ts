@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     const unknown = { id: aUuid() };
     await expectDocumented('post', '/webhook-endpoints', { url });
     await expectDocumented('post', '/webhook-endpoints', { url: 'ftp://shop.example' });
-    await expectDocumented('post', '/webhook-endpoints', { types: ['order.created'] });
+    await expectDocumented('post', '/webhook-endpoints', { types: ['order.read'] });
     await expectDocumented('get', '/webhook-endpoints');
     await expectDocumented('put', '/webhook-endpoints/{id}', { url, types: ['order.completed'] }, known);
     await expectDocumented('put', '/webhook-endpoints/{id}', { url, types: [] }, known);
@@ -96,6 +96,32 @@ describe('the OpenAPI document', () => {
     }
     await expectDocumented('put', '/users/{id}', {}, { id: body.id });
     await expectDocumented('post', '/auth/password', { current_password: 'x', new_password: 'another password' });
+  }
+
+  /** Corrects, exports and erases customers. */
+  async function expectCustomersDocumented(): Promise<void> {
+    const { body: order } = await expectDocumented('post', '/orders', anOrder({ metadata: { till: '3' } }));
+    const values = { id: order.id as string };
+    const change = { document: aDocument(), reason: 'Typed wrongly' };
+    await expectDocumented('put', '/orders/{id}/customer', change, values);
+    await expectDocumented('post', '/orders/{id}/complete', undefined, values);
+    await expectDocumented('put', '/orders/{id}/customer', { ...change, document: order.document }, values);
+    await expectDocumented('put', '/orders/{id}/customer', change, values, '', { 'if-match': '"1"' });
+    await expectDocumented('put', '/orders/{id}/customer', change, values);
+    await expectDocumented('put', '/orders/{id}/customer', { ...change, document: aDocument() }, values);
+    await expectDocumented('put', '/orders/{id}/customer', {}, values);
+    await expectDocumented('put', '/orders/{id}/customer', change, { id: aUuid() });
+    await expectDocumented('post', '/orders/{id}/refunds', { external_id: 'r-1', amount: '5.00' }, values);
+    const { document } = change;
+    await expectDocumented('post', '/grants', { external_id: 'g-3', document, amount: '8.00' });
+    const { body: exported } = await expectDocumented('post', '/customers/export', { document });
+    for (const list of ['orders', 'refunds', 'credits', 'grants', 'entries'])
+      expect(exported[list]).not.toHaveLength(0);
+    await expectDocumented('post', '/customers/export', { document: aDocument() });
+    await expectDocumented('post', '/customers/export', {});
+    await expectDocumented('post', '/customers/erase', { document, confirm: aDocument() });
+    for (const customer of [document, aDocument()])
+      await expectDocumented('post', '/customers/erase', { document: customer, confirm: customer });
   }
 
   /** Uses every report. */
@@ -134,7 +160,7 @@ describe('the OpenAPI document', () => {
     );
     await expectDocumented('get', '/orders', undefined, {}, '?limit=1');
     await expectDocumented('get', '/orders', undefined, {}, '?limit=0');
-    await expectDocumented('get', '/orders', undefined, {}, '?store=SP-014&status=pending');
+    await expectDocumented('get', '/orders', undefined, {}, '?store=SP-014&status=pending&status=expired');
     await expectDocumented('post', '/orders/search', { document, status: ['pending'], limit: 1 });
     await expectDocumented('post', '/orders/search', { document, limit: 0 });
     await expectDocumented('get', '/orders/{id}', undefined, { id });
@@ -162,6 +188,12 @@ describe('the OpenAPI document', () => {
     await expectDocumented('post', '/orders/{id}/cancel', { reason: 'Out of stock' }, { id: other.id });
     await expectDocumented('post', '/orders/{id}/cancel', undefined, { id: other.id });
     await expectDocumented('post', '/orders/{id}/complete', undefined, { id: other.id });
+    const quoted = { amount: '50.00', eligible_amount: '40.00' };
+    await expectDocumented('post', '/orders/{id}/refunds/quote', quoted, { id });
+    await expectDocumented('post', '/orders/{id}/refunds/quote', { amount: '151.00' }, { id });
+    await expectDocumented('post', '/orders/{id}/refunds/quote', {}, { id });
+    await expectDocumented('post', '/orders/{id}/refunds/quote', quoted, { id: other.id });
+    await expectDocumented('post', '/orders/{id}/refunds/quote', quoted, { id: aUuid() });
     const refund = await expectDocumented(
       'post',
       '/orders/{id}/refunds',
@@ -207,9 +239,11 @@ describe('the OpenAPI document', () => {
     await expectDocumented('get', '/events/{id}', undefined, { id: feed.data[0]!.id });
     await expectDocumented('get', '/events/{id}', undefined, { id });
     await expectDocumented('get', '/events', undefined, {}, '?after=1&limit=1&types=order.amended,order.refunded');
-    await expectDocumented('get', '/events', undefined, {}, '?types=order.created');
+    await expectDocumented('get', '/events', undefined, {}, '?types=order.created&types=cashback.granted');
+    await expectDocumented('get', '/events', undefined, {}, '?types=order.read');
     await expectWebhooksDocumented();
     await expectUsersDocumented();
+    await expectCustomersDocumented();
     await expectDocumented('post', '/auth/login', { email: 'nobody@shop.example', password: 'x' });
     await expectDocumented('post', '/auth/refresh', { refresh_token: 'cbrt_unknown' });
     await expectDocumented('post', '/auth/logout');
@@ -254,11 +288,11 @@ describe('the OpenAPI document', () => {
 
   it('every amount has a pattern, every ID of the service is a UUID, and an instant or a day has its format', () => {
     const ofCallers = new Set(['CreateOrderItemDto', 'PaymentMethodDto', 'OrderItemDto', 'OrderPaymentMethodDto']);
-    const ofEvents = new Set(['EventDto', 'WebhookAttemptDto']);
+    const isOfEvent = (schema: string): boolean => /Event$/.test(schema) || schema === 'WebhookAttemptDto';
     const isExact = (schema: string, member: string, { example, format, pattern }: Schema): boolean => {
       if (/external_id$|^(request_id|earn_rate|redeem_share)$/.test(member)) return true;
       if (/(^|_)id$/.test(member))
-        return ofCallers.has(schema) || format === 'uuid' || (ofEvents.has(schema) && !!pattern?.startsWith('^evt_'));
+        return ofCallers.has(schema) || format === 'uuid' || (isOfEvent(schema) && !!pattern?.startsWith('^evt_'));
       if (/_(at|on)$/.test(member)) return format === (member.endsWith('at') ? 'date-time' : 'date');
       return !/^-?\d+\.\d\d$/.test(String(example)) || pattern !== undefined;
     };
@@ -278,6 +312,7 @@ describe('the OpenAPI document', () => {
       'users',
       'orders',
       'wallets',
+      'customers',
       'events',
       'reports',
       'webhooks',
@@ -306,13 +341,13 @@ describe('the OpenAPI document', () => {
     expect([...codes].sort()).toEqual(Object.keys(PROBLEMS).sort());
   });
 
-  it('a client sends the words of a list in a query separated by commas', () => {
+  it('a client repeats the parameter for each word of a list in a query, which is the default of OpenAPI', () => {
     const lists = operations()
       .flatMap(({ parameters = [] }) => parameters)
       .filter(({ schema }) => schema?.type === 'array');
     expect(lists.map(({ name, explode }) => [name, explode]).sort()).toEqual([
-      ['status', false],
-      ['types', false],
+      ['status', undefined],
+      ['types', undefined],
     ]);
   });
 

@@ -37,6 +37,10 @@ const SCENES: Record<string, () => Promise<Scene> | Scene> = {
     const { id } = await merchant.completed();
     return { path: `/orders/${id}/refunds`, body: { external_id: 'DEV-1', amount: '10.00' } };
   },
+  'POST /orders/{id}/refunds/quote': async () => {
+    const { id } = await merchant.completed();
+    return { path: `/orders/${id}/refunds/quote`, body: { amount: '10.00' } };
+  },
   'POST /quotes': () => ({ path: '/quotes', body: { total: '150.00' } }),
   'POST /orders/search': async () => {
     const { document } = await merchant.create();
@@ -174,6 +178,7 @@ describe('members that are not part of a request', () => {
         '/currency',
         '/expires_at',
         '/id',
+        '/operations',
         '/payment_methods/0/earn_rate',
         '/refunded',
         '/status',

@@ -34,7 +34,9 @@ export interface Schema {
   items?: Schema;
   allOf?: Schema[];
   oneOf?: Schema[];
-  discriminator?: { mapping: Record<string, string> };
+  const?: string;
+  anyOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
 }
 
 /** The schema that a `$ref` refers to. */
@@ -113,10 +115,10 @@ export class Contract {
     if (typeof value !== 'object' || value === null) return [];
     if (schema.$ref !== undefined) return this.#disorder(schemaOf(this.#document, schema.$ref), value);
     if (schema.discriminator !== undefined) {
-      const { mapping } = schema.discriminator;
-      return this.#disorder({ $ref: mapping[(value as Problem).code]! }, value);
+      const { propertyName, mapping } = schema.discriminator;
+      return this.#disorder({ $ref: mapping[(value as Record<string, string>)[propertyName]!]! }, value);
     }
-    const choice = schema.oneOf?.[0] ?? schema.allOf?.[0];
+    const choice = schema.oneOf?.[0] ?? schema.anyOf?.[0] ?? schema.allOf?.[0];
     if (choice !== undefined) return this.#disorder(choice, value);
     if (Array.isArray(value)) return value.flatMap((element) => this.#disorder(schema.items!, element));
     const documented = Object.keys(schema.properties ?? {}).filter((name) => name in value);

@@ -100,13 +100,15 @@ export class OrderChangedData extends OfWallet {
 
 /** The order after the refund. */
 @InOrder('order', 'refund')
-export class OrderRefundedData extends OrderChangedData {
+export class OrderRefundedData extends OfWallet {
+  readonly order!: OrderDto;
   readonly refund!: RefundDto;
 }
 
 /** The order with its new customer, and the wallet of the customer before. */
 @InOrder('order')
-export class CustomerChangedData extends OrderChangedData {
+export class CustomerChangedData extends OfWallet {
+  readonly order!: OrderDto;
   readonly previous_wallet!: EventWalletDto;
 }
 

@@ -15,7 +15,7 @@ export class ChangeCustomerDto {
 
   /**
    * Why, for your records: at most 500 characters. Do not write names or addresses.
-   * @example Typed wrongly at the till
+   * @example "Wrong digit typed at the till"
    */
   @IsText(500)
   readonly reason!: string;
@@ -42,7 +42,7 @@ export class CustomerChangeDto {
   @ApiMoney()
   readonly not_moved!: string;
 
-  @ApiProperty({ type: String, nullable: true, example: 'Typed wrongly at the till' })
+  @ApiProperty({ type: String, nullable: true, example: 'Wrong digit typed at the till' })
   readonly reason!: string | null;
 
   readonly created_at!: Date;

@@ -249,7 +249,12 @@ export class OrderDto {
   readonly refunded!: OrderRefundedDto;
 
   /** What can be done with the order now. */
-  @ApiProperty({ enum: ORDER_OPERATIONS, enumName: 'OrderOperation', isArray: true, example: ['hold', 'complete'] })
+  @ApiProperty({
+    enum: ORDER_OPERATIONS,
+    enumName: 'OrderOperation',
+    isArray: true,
+    example: ['hold', 'amend', 'complete', 'cancel'],
+  })
   readonly operations!: OrderOperation[];
 
   /** @example 2026-11-20T13:45:00.000Z */

@@ -23,6 +23,7 @@ class NextAmountDto {
 }
 
 /** An amount, and when it becomes available. */
+@InOrder('amount', 'at')
 export class NextReleaseDto extends NextAmountDto {
   /**
    * The first day on which it can be spent, in the merchant's time zone.
@@ -33,6 +34,7 @@ export class NextReleaseDto extends NextAmountDto {
 }
 
 /** An amount, and when it expires. */
+@InOrder('amount', 'at')
 export class NextExpiryDto extends NextAmountDto {
   /**
    * The last day on which it can be spent, in the merchant's time zone.
