@@ -30,6 +30,7 @@ export const earnedCents = ({ earnRateBps }, paidCents) => Math.floor((paidCents
 /** @param {OrderRow} order @param {number} availableCents @param {WhoIs} whoIs */
 export function orderAnswer(order, availableCents, whoIs) {
   const { total_cents: total, refunded_cents: refunded } = order;
+  const isOpen = order['status'] === 'pending';
   return {
     id: order['id'],
     external_id: String(order['external_id']),
@@ -40,6 +41,7 @@ export function orderAnswer(order, availableCents, whoIs) {
     currency: 'BRL',
     total: money(total),
     eligible_total: money(order['eligible_total_cents'] ?? total),
+    earn_amount: null,
     amount_to_pay: money(total - order['held_cents'] - order['redeemed_cents']),
     items: order['items'].map((/** @type {any} */ { id, priceCents, description }) => ({
       ...{ id, price: money(priceCents), quantity: 1, description },
@@ -50,6 +52,7 @@ export function orderAnswer(order, availableCents, whoIs) {
     metadata: {},
     cashback: cashbackOf(order, availableCents),
     refunded: { amount: money(refunded), amount_to_pay_back: money(refunded - order['returned_cents']) },
+    operations: isOpen ? ['hold', 'amend', 'complete', 'cancel'] : ['refund', 'change_customer'],
     created_at: order['created_at'],
     created_by: whoIs(order['created_by']),
     updated_at: order['updated_at'],
@@ -77,6 +80,7 @@ function cashbackOf(order, availableCents) {
     },
     to_receive: {
       amount: money(isOpen ? earnedCents(policy, total - held) : order['earned_cents']),
+      limited_by: null,
       taken_back: money(takenBack),
       status: isOpen ? 'quoted' : takenBack > 0 ? 'partially_taken_back' : 'pending',
       ...datesOf(order),
@@ -92,6 +96,8 @@ function maximumOf(isOpen, totalCents, balanceCents, { redeemShareBps }) {
   return { maximum: money(Math.min(balanceCents, shareCents)), limited_by };
 }
 
+const dayOf = (/** @type {Date} */ at) => later(at, -DAY_BEGINS_MS).toISOString().slice(0, 10);
+
 /** @param {OrderRow} order */
 function datesOf(order) {
   const quoted = validityOf(order['policy'], order['created_at']);
@@ -99,10 +105,9 @@ function datesOf(order) {
   const expires_at = order['cashback_expires_at'] ?? quoted.expiresAt;
   return {
     available_at,
+    available_on: dayOf(available_at),
     expires_at,
-    expires_on: later(expires_at, -DAY_BEGINS_MS - 1)
-      .toISOString()
-      .slice(0, 10),
+    expires_on: dayOf(later(expires_at, -1)),
   };
 }
 
@@ -139,6 +144,15 @@ const ADDED = [
 
 const withoutAdded = (/** @type {object} */ answer) =>
   Object.fromEntries(Object.entries(answer).filter(([name]) => !ADDED.includes(name)));
+
+/** The data of the event of a new order, which says nothing of the wallet. @param {OrderRow} order */
+export function createdData(order) {
+  const { cashback, ...shown } = orderAnswer(order, 0, () => null);
+  const { held, lapsed, redeemed, returned } = cashback.to_redeem;
+  return {
+    order: withoutAdded({ ...shown, cashback: { ...cashback, to_redeem: { held, lapsed, redeemed, returned } } }),
+  };
+}
 
 /** The data of an event. @param {OrderRow} order @param {Record<string, any>} wallet @param {object} [refund] */
 export function eventData(order, wallet, refund) {

@@ -31,6 +31,34 @@ export async function rowsOf(sql, values) {
   return /** @type {any[]} */ (rows);
 }
 
+/** @typedef {(sql: string, values: unknown[]) => Promise<any[]>} Run runs a prepared statement */
+
+/** Runs prepared statements in a transaction. @template T @param {(run: Run) => Promise<T>} work @returns {Promise<T>} */
+export async function inTransaction(work) {
+  const connection = await pool.getConnection();
+  try {
+    await connection.query('START TRANSACTION');
+    const result = await work(async (sql, values) => {
+      const [rows] = await connection.execute(sql, /** @type {any[]} */ (values));
+      return /** @type {any[]} */ (rows);
+    });
+    await connection.query('COMMIT');
+    return result;
+  } catch (error) {
+    await connection.query('ROLLBACK');
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+/** @param {Run} run @param {string} table @param {Record<string, any>} row */
+export function insert(run, table, row) {
+  const columns = Object.keys(row);
+  const places = columns.map(() => '?').join(', ');
+  return run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`, Object.values(row));
+}
+
 export const ORDER_COLUMNS = await columnsOf(rowsOf, 'orders');
 
 /** @typedef {{ userId: string, merchantId: string }} Caller */

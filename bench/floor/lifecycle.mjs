@@ -5,12 +5,12 @@
 // written, completions without a hold, and partial refunds of orders that redeemed nothing.
 import { v7 as uuidv7 } from 'uuid';
 import { cents, earnedCents, eventData, orderAnswer, refundAnswer, validityOf } from './answers.mjs';
-import { callerOf, NEXT_CHANGE, ORDER_COLUMNS, parsed, pool, whoIsAmong } from './database.mjs';
+import { callerOf, insert, inTransaction, NEXT_CHANGE, ORDER_COLUMNS, parsed, whoIsAmong } from './database.mjs';
 
 /**
  * @typedef {Record<string, any>} Row
  * @typedef {object} Change a locked order with its locked wallet; both are changed in memory first
- * @property {(sql: string, values: unknown[]) => Promise<any[]>} run a prepared statement
+ * @property {import('./database.mjs').Run} run
  * @property {Row} order
  * @property {Row} wallet
  * @property {Date} now
@@ -65,26 +65,13 @@ export async function changeOrder(authorization, orderId, operation, body) {
   const caller = await callerOf(authorization, startedAt);
   if (caller === undefined) return undefined;
   const { merchantId, userId } = caller;
-  const connection = await pool.getConnection();
-  const run = async (/** @type {string} */ sql, /** @type {unknown[]} */ values) => {
-    const [rows] = await connection.execute(sql, /** @type {any[]} */ (values));
-    return /** @type {any[]} */ (rows);
-  };
-  try {
-    await connection.query('START TRANSACTION');
+  return inTransaction(async (run) => {
     const [order] = await run(LOCK_ORDER, [merchantId, orderId]);
     const [wallet] = await run(LOCK_WALLET, [merchantId, order.document]);
     for (const column of ['items', 'payment_methods', 'policy']) order[column] = parsed(order[column]);
     const now = new Date(Math.max(Date.now(), +wallet.available_as_of, +order.updated_at));
-    const result = await OPERATIONS[operation]({ run, order, wallet, now, userId }, body);
-    await connection.query('COMMIT');
-    return result;
-  } catch (error) {
-    await connection.query('ROLLBACK');
-    throw error;
-  } finally {
-    connection.release();
-  }
+    return OPERATIONS[operation]({ run, order, wallet, now, userId }, body);
+  });
 }
 
 /** Holds an amount in place of an earlier one, of the credits that expire first. @param {Change} change @param {any} body */
@@ -225,11 +212,4 @@ async function save({ run, order, wallet, now, userId }, type, values, refunded)
   await insert(run, 'event_outbox', {
     ...{ merchant_id, event_id: uuidv7(), type, subject_id: order['id'], data, occurred_at: now, made_by: userId },
   });
-}
-
-/** @param {Change['run']} run @param {string} table @param {Row} row */
-function insert(run, table, row) {
-  const columns = Object.keys(row);
-  const places = columns.map(() => '?').join(', ');
-  return run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`, Object.values(row));
 }

@@ -1,13 +1,22 @@
 // @ts-check
 //
-// The floor: creation of orders with the service's statements, their hold, completion and refund with statements that keep
+// The floor: creation of orders with their events, their hold, completion and refund with statements that keep
 // the same rows true, a pool of the same size, and nothing else. It validates only what the statements need. The
 // difference to the service is the cost of everything else that the service does.
 import { hash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
-import { cents, later, orderAnswer } from './answers.mjs';
-import { callerOf, ORDER_COLUMNS, parsed, rowsOf, UNCHANGED_AVAILABLE, whoIsAmong } from './database.mjs';
+import { cents, createdData, later, orderAnswer } from './answers.mjs';
+import {
+  callerOf,
+  insert,
+  inTransaction,
+  ORDER_COLUMNS,
+  parsed,
+  rowsOf,
+  UNCHANGED_AVAILABLE,
+  whoIsAmong,
+} from './database.mjs';
 import { changeOrder, isOperation } from './lifecycle.mjs';
 
 /**
@@ -16,13 +25,12 @@ import { changeOrder, isOperation } from './lifecycle.mjs';
  * @typedef {{ external_id: string, document: string, total: string, items: Item[], payment_methods: { id: string, amount: string }[] }} Body
  */
 
-// The other statements of an order's creation, as the service sends them for one request.
+// Other statements of an order's creation, as the service sends them for one request.
 /** Read once per second for each merchant. */
 const POLICY = 'SELECT policy FROM merchants WHERE id = ?';
 const BALANCE = `
   SELECT w.merchant_id, w.document, ${UNCHANGED_AVAILABLE} AS cents FROM wallets w
    WHERE w.merchant_id = ? AND w.document IN (?)`;
-const INSERT_ORDER = `INSERT INTO orders (${ORDER_COLUMNS.map(([name]) => name).join(', ')}) VALUES ?`;
 
 /** @type {Map<string, { policy: Promise<Policy>, readAt: number }>} */
 const policies = new Map();
@@ -73,10 +81,22 @@ async function createOrder(authorization, body) {
     created_by: userId,
   };
   const row = Object.fromEntries(ORDER_COLUMNS.map(([name, empty]) => [name, order[name] ?? empty]));
-  await rowsOf(INSERT_ORDER, [[Object.values(row)]]);
+  const created = { ...row, items, payment_methods: methods, policy };
+  const event = {
+    merchant_id: merchantId,
+    event_id: uuidv7(),
+    type: 'order.created',
+    subject_id: order['id'],
+    data: JSON.stringify(createdData(created)),
+    occurred_at: now,
+    made_by: userId,
+  };
+  await inTransaction(async (run) => {
+    await insert(run, 'orders', row);
+    await insert(run, 'event_outbox', event);
+  });
   const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
-  const shown = { ...row, items, payment_methods: methods, policy };
-  return orderAnswer(shown, Number(balance?.cents ?? 0), await whoIsAmong(userId));
+  return orderAnswer(created, Number(balance?.cents ?? 0), await whoIsAmong(userId));
 }
 
 /** @param {import('node:http').ServerResponse} response @param {number} status @param {object} body */
