@@ -82,21 +82,26 @@ async function createOrder(authorization, body) {
   };
   const row = Object.fromEntries(ORDER_COLUMNS.map(([name, empty]) => [name, order[name] ?? empty]));
   const created = { ...row, items, payment_methods: methods, policy };
+  await write(row, createdData(created));
+  const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
+  return orderAnswer(created, Number(balance?.cents ?? 0), await whoIsAmong(userId));
+}
+
+/** Writes an order and the event of its creation. @param {Record<string, unknown>} order its row @param {object} data */
+async function write(order, data) {
   const event = {
-    merchant_id: merchantId,
+    merchant_id: order['merchant_id'],
     event_id: uuidv7(),
     type: 'order.created',
     subject_id: order['id'],
-    data: JSON.stringify(createdData(created)),
-    occurred_at: now,
-    made_by: userId,
+    data: JSON.stringify(data),
+    occurred_at: order['created_at'],
+    made_by: order['created_by'],
   };
   await inTransaction(async (run) => {
-    await insert(run, 'orders', row);
+    await insert(run, 'orders', order);
     await insert(run, 'event_outbox', event);
   });
-  const [balance] = await rowsOf(BALANCE, [now, merchantId, body.document]);
-  return orderAnswer(created, Number(balance?.cents ?? 0), await whoIsAmong(userId));
 }
 
 /** @param {import('node:http').ServerResponse} response @param {number} status @param {object} body */
